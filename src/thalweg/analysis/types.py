@@ -1,0 +1,440 @@
+"""Which positions hold numbers: argument positions, fluent values and variables, unified through shared variables.
+
+Positions that meet in one variable, anywhere in the program, form a class. A class is a *number* class when a member
+takes part in arithmetic or in a numeric comparison, is a time or a delay, is the result of ``length`` and its kin, or
+is declared int, float or number. Every other class holds *symbols*: interned constants of any sort, numbers included.
+A number class that also receives a constant that is no number is a clash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from thalweg.analysis.bodies import body_of, literals
+from thalweg.language.program import Program
+from thalweg.language.rules import (
+    Affects,
+    Aggregate,
+    Allen,
+    Boundary,
+    Call,
+    Clause,
+    Combine,
+    Compare,
+    Declare,
+    Delayed,
+    Duration,
+    DynamicDomain,
+    EffectRule,
+    EventRule,
+    FindAll,
+    Grounding,
+    Happens,
+    Holds,
+    HoldsFor,
+    Initially,
+    IntervalRule,
+    Kind,
+    Literal,
+    Pair,
+    Postponable,
+    Query,
+    Role,
+    Statement,
+    Windowed,
+)
+from thalweg.language.terms import Atom, Compound, Number, Sequence, Span, Term, Variable
+
+NUMBER = "number"
+SYMBOL = "symbol"
+NUMERIC_COMPARISONS = frozenset({"<", ">", "=<", ">=", "=:=", "=\\=", "is"})
+UNIFICATIONS = frozenset({"=", "\\=", "==", "\\=="})
+FUNCTIONS = frozenset(
+    [
+        "+",
+        "-",
+        "*",
+        "/",
+        "//",
+        "mod",
+        "rem",
+        "div",
+        "abs",
+        "sign",
+        "min",
+        "max",
+        "sqrt",
+        "floor",
+        "ceiling",
+        "round",
+        "truncate",
+        "integer",
+        "float",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "atan2",
+        "exp",
+        "log",
+        "log2",
+        "**",
+        "^",
+        "gcd",
+    ]
+)
+"""Names that mean a computation inside an arithmetic expression."""
+CONSTANTS = frozenset({"pi", "e", "inf", "nan", "infinite", "epsilon"})
+
+
+class Evidence(NamedTuple):
+    """Why a class is of a type, and where that stands."""
+
+    span: Span
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """A class that must be numeric and receives something that is no number."""
+
+    number: Evidence
+    others: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """The answer: ask for a position, get ``number`` or ``symbol``."""
+
+    numbers: frozenset[Hashable] = field(repr=False)
+    clashes: tuple[Clash, ...] = ()
+    declared: Mapping[Hashable, str] = field(default_factory=dict, repr=False)
+
+    def argument(self, kind: str, name: str, arity: int, index: int) -> str:
+        """Type of an argument of an event, fluent or predicate (`kind`)."""
+        return self._type((str(kind), name, arity, index))
+
+    def value(self, name: str, arity: int) -> str:
+        """Type of the values of a fluent."""
+        return self._type(("value", name, arity))
+
+    def background(self, name: str, arity: int, index: int) -> str:
+        """Type of an argument of a background predicate, or of any predicate of a Datalog or LARS program."""
+        return self._type(("predicate", name, arity, index))
+
+    def nested(self, functor: str, arity: int, index: int) -> str:
+        """Type of an argument of a compound term that stands inside other terms."""
+        return self._type(("term", functor, arity, index))
+
+    def variable(self, statement: int, name: str) -> str:
+        """Type of a variable of the statement with that index."""
+        return self._type(("variable", statement, name))
+
+    def shown(self, kind: str, name: str, arity: int, index: int) -> str:
+        """The declared type of an argument where there is one, else the inferred one."""
+        position = (str(kind), name, arity, index)
+        return self.declared.get(position) or self._type(position)
+
+    def _type(self, position: Hashable) -> str:
+        return NUMBER if position in self.numbers else SYMBOL
+
+
+class _Classes:
+    """Union-find over positions, with the evidence of each class at its root."""
+
+    def __init__(self) -> None:
+        self.ids: dict[Hashable, int] = {}
+        self.parent: list[int] = []
+        self.number: list[Evidence | None] = []
+        self.others: list[list[Evidence]] = []
+
+    def id(self, position: Hashable) -> int:
+        found = self.ids.get(position)
+        if found is None:
+            found = self.ids[position] = self.fresh()
+        return found
+
+    def fresh(self) -> int:
+        self.parent.append(len(self.parent))
+        self.number.append(None)
+        self.others.append([])
+        return len(self.parent) - 1
+
+    def root(self, member: int) -> int:
+        parent = self.parent
+        while parent[member] != member:
+            parent[member] = parent[parent[member]]
+            member = parent[member]
+        return member
+
+    def unite(self, left: int, right: int) -> None:
+        left, right = self.root(left), self.root(right)
+        if left == right:
+            return
+        if len(self.others[left]) < len(self.others[right]):
+            left, right = right, left
+        self.parent[right] = left
+        self.number[left] = self.number[left] or self.number[right]
+        self.others[left].extend(self.others[right])
+        self.others[right] = []
+
+    def mark_number(self, member: int, evidence: Evidence) -> None:
+        root = self.root(member)
+        if self.number[root] is None:
+            self.number[root] = evidence
+
+    def mark_other(self, member: int, evidence: Evidence) -> None:
+        self.others[self.root(member)].append(evidence)
+
+
+class _Inference:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.classes = _Classes()
+        self.declared: dict[Hashable, str] = {}
+        self.computes = program.kind is not Kind.EVENTS
+        self.index = 0
+
+    def run(self) -> None:
+        for index, statement in enumerate(self.program.statements):
+            self.index = index
+            self.head(statement)
+            for place in literals(body_of(statement)):
+                self.literal(place.literal)
+
+    # ------------------------------------------------------------------ statements
+
+    def head(self, statement: Statement) -> None:
+        match statement:
+            case EffectRule(_, pair, time):
+                self.pair(pair)
+                self.numeric(time, "a time-point")
+            case EventRule(event, time):
+                self.atom("event", event)
+                self.numeric(time, "a time-point")
+            case IntervalRule(pair, intervals):
+                self.pair(pair)
+                self.intervals(intervals)
+            case Initially(pair) | Postponable(pair):
+                self.pair(pair)
+            case Delayed(source, target, delay):
+                self.pair(source)
+                if target is not None:
+                    self.pair(target)
+                self.numeric(delay, "a delay")
+            case Clause(head, _, at):
+                self.predicate(head)
+                if at is not None:
+                    self.numeric(at, "a time-point")
+            case Query(goal) | DynamicDomain(goal):
+                self.predicate(goal)
+            case Grounding(entity):
+                match entity:
+                    case Compound("=", (fluent, value)):
+                        self.pair(Pair(fluent, value))
+                    case _:
+                        self.atom("event", entity)
+            case Declare():
+                self.declare(statement)
+            case _:
+                pass
+
+    def declare(self, statement: Declare) -> None:
+        kind = "event" if statement.role is Role.EVENT else "fluent"
+        arity = len(statement.arguments)
+        for index, argument in enumerate(statement.arguments):
+            position = (kind, statement.name, arity, index)
+            member = self.classes.id(position)
+            evidence = Evidence(statement.span, f"`{argument.name}` is declared {argument.type}")
+            if argument.type in ("int", "float", NUMBER):
+                self.classes.mark_number(member, evidence)
+                self.declared.setdefault(position, argument.type)
+            elif argument.type == SYMBOL and argument.name != "_":
+                self.classes.mark_other(member, evidence)
+                self.declared.setdefault(position, SYMBOL)
+        for value in statement.values:
+            self.put(self.classes.id(("value", statement.name, arity)), value)
+
+    # ------------------------------------------------------------------ literals
+
+    def literal(self, literal: Literal) -> None:
+        match literal:
+            case Happens(event, time):
+                self.atom("event", event)
+                self.numeric(time, "a time-point")
+            case Holds(pair, time) | Boundary(_, pair, time) | Affects(_, pair, time):
+                self.pair(pair)
+                self.numeric(time, "a time-point")
+            case HoldsFor(pair, intervals):
+                self.pair(pair)
+                self.intervals(intervals)
+            case Call(goal):
+                self.call(goal)
+            case Compare(op, left, right):
+                self.compare(op, left, right)
+            case FindAll(template, _, result):
+                self.put(self.element(result), template)
+            case Combine(_, inputs, result, base):
+                for term in (*inputs, result, *((base,) if base is not None else ())):
+                    self.intervals(term)
+            case Allen(_, left, right, _, result):
+                for term in (left, right, result):
+                    self.intervals(term)
+            case Duration(_, intervals, bound, result):
+                self.intervals(intervals)
+                self.intervals(result)
+                self.numeric(bound, "a duration")
+            case Windowed(atom, _, _, time):
+                self.predicate(atom)
+                if time is not None:
+                    self.numeric(time, "a time-point")
+            case Aggregate(function, template, atom, _, result):
+                self.predicate(atom)
+                self.numeric(result, f"the result of {function}")
+                if function != "count":
+                    self.numeric(template, f"what {function} is taken of")
+            case _:
+                pass
+
+    def call(self, goal: Term) -> None:
+        match goal:
+            case Compound("length", (_, size)):
+                self.numeric(size, "the length of a list")
+            case Compound("sum_list" | "max_list" | "min_list", (items, result)):
+                self.numeric(result, f"the result of {goal.functor}")
+                evidence = Evidence(goal.span, f"an item of a list given to {goal.functor}")
+                self.classes.mark_number(self.element(items), evidence)
+            case Compound("member", (item, items)):
+                self.put(self.element(items), item)
+            case _:
+                self.predicate(goal)
+
+    def compare(self, op: str, left: Term, right: Term) -> None:
+        if op in NUMERIC_COMPARISONS or (
+            op in UNIFICATIONS and (_is_expression(left) or _is_expression(right))
+        ):
+            self.numeric(left, f"compared with `{op}`" if op != "is" else "the result of `is`")
+            self.numeric(right, f"compared with `{op}`" if op != "is" else "computed with")
+        elif op in UNIFICATIONS:
+            member = self.classes.fresh()
+            self.put(member, left)
+            self.put(member, right)
+
+    # ------------------------------------------------------------------ terms
+
+    def variable(self, name: str) -> int:
+        return self.classes.id(("variable", self.index, name))
+
+    def element(self, items: Term) -> int:
+        """The class of the items of a list."""
+        match items:
+            case Variable(name) if name != "_":
+                return self.classes.id(("element", self.index, name))
+            case Sequence(members, rest):
+                member = self.classes.fresh() if rest is None else self.element(rest)
+                for item in members:
+                    self.put(member, item)
+                return member
+            case _:
+                return self.classes.fresh()
+
+    def atom(self, kind: str, term: Term) -> None:
+        if isinstance(term, Compound):
+            name, arity = term.functor, len(term.args)
+            for index, argument in enumerate(term.args):
+                self.put(self.classes.id((kind, name, arity, index)), argument)
+
+    def predicate(self, term: Term) -> None:
+        self.atom("predicate", term)
+        if self.program.kind is Kind.ANSWERS and isinstance(term, Compound):
+            self.numeric(term.args[-1], "a time-point")
+
+    def pair(self, pair: Pair) -> None:
+        self.atom("fluent", pair.fluent)
+        match pair.fluent:
+            case Compound(name, args):
+                self.put(self.classes.id(("value", name, len(args))), pair.value)
+            case Atom(name):
+                self.put(self.classes.id(("value", name, 0)), pair.value)
+            case _:
+                pass
+
+    def put(self, member: int, term: Term) -> None:
+        """The term stands in a position of the class."""
+        match term:
+            case Variable(name):
+                if name != "_":
+                    self.classes.unite(member, self.variable(name))
+            case Number():
+                pass
+            case Compound(functor, args):
+                if self.computes and _is_expression(term):
+                    self.classes.mark_number(member, Evidence(term.span, "computed"))
+                    self.numeric(term, "computed with")
+                    return
+                self.classes.mark_other(member, Evidence(term.span, f"`{functor}(...)` is a term"))
+                for index, argument in enumerate(args):
+                    self.put(self.classes.id(("term", functor, len(args), index)), argument)
+            case Atom(name):
+                self.classes.mark_other(member, Evidence(term.span, f"`{name}` is a symbol"))
+            case Sequence():
+                self.classes.mark_other(member, Evidence(term.span, "a list"))
+                self.element(term)
+
+    def numeric(self, term: Term, why: str) -> None:
+        """The term is a number, or an expression that is computed."""
+        stack = [(term, why)]
+        while stack:
+            here, reason = stack.pop()
+            match here:
+                case Variable(name):
+                    if name != "_":
+                        evidence = Evidence(here.span, f"`{name}` is {reason}")
+                        self.classes.mark_number(self.variable(name), evidence)
+                case Number():
+                    pass
+                case Compound(functor, args) if functor in FUNCTIONS:
+                    stack.extend((argument, "computed with") for argument in args)
+                case Atom(name) if name in CONSTANTS:
+                    pass
+                case _:
+                    member = self.classes.fresh()
+                    self.classes.mark_number(member, Evidence(here.span, reason))
+                    self.put(member, here)
+
+    def intervals(self, term: Term) -> None:
+        match term:
+            case Variable(name) if name != "_":
+                self.classes.mark_other(
+                    self.variable(name), Evidence(term.span, f"`{name}` is a list of intervals")
+                )
+            case _:
+                pass
+
+    # ------------------------------------------------------------------ answers
+
+    def types(self) -> Types:
+        classes = self.classes
+        numeric = {member for member in range(len(classes.parent)) if classes.number[classes.root(member)]}
+        clashes = []
+        for member in range(len(classes.parent)):
+            evidence, others = classes.number[member], classes.others[member]
+            if classes.parent[member] == member and evidence is not None and others:
+                clashes.append(Clash(evidence, tuple(others)))
+        numbers = frozenset(position for position, member in classes.ids.items() if member in numeric)
+        return Types(numbers, tuple(clashes), self.declared)
+
+
+def _is_expression(term: Term) -> bool:
+    return isinstance(term, Compound) and term.functor in FUNCTIONS
+
+
+def infer(program: Program) -> Types:
+    """The types of all positions of the program, with the clashes found on the way."""
+    inference = _Inference(program)
+    inference.run()
+    return inference.types()
