@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from thalweg.analysis.bodies import Place, body_of, literals
+from thalweg.analysis.order import strong_components
 from thalweg.analysis.roles import Entities, EntityKind, Part, entities, may_equal, named
 from thalweg.language.program import Program
 from thalweg.language.rules import (
@@ -255,47 +256,6 @@ def _splits(parts: tuple[Part, ...], values: tuple[tuple[Term, Part], ...]) -> b
 
 
 # --------------------------------------------------------------------------- components
-
-
-def strong_components(nodes: Iterable[Node], successors: Mapping[Node, Iterable[Node]]) -> list[list[Node]]:
-    """Tarjan's algorithm without recursion; a component comes after those it reaches."""
-    order: dict[Node, int] = {}
-    low: dict[Node, int] = {}
-    stack: list[Node] = []
-    on_stack: set[Node] = set()
-    found: list[list[Node]] = []
-    for start in nodes:
-        if start in order:
-            continue
-        order[start] = low[start] = len(order)
-        stack.append(start)
-        on_stack.add(start)
-        work = [(start, iter(successors.get(start, ())))]
-        while work:
-            node, following = work[-1]
-            for successor in following:
-                if successor not in order:
-                    order[successor] = low[successor] = len(order)
-                    stack.append(successor)
-                    on_stack.add(successor)
-                    work.append((successor, iter(successors.get(successor, ()))))
-                    break
-                if successor in on_stack:
-                    low[node] = min(low[node], order[successor])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == order[node]:
-                    component = []
-                    while True:
-                        member = stack.pop()
-                        on_stack.discard(member)
-                        component.append(member)
-                        if member == node:
-                            break
-                    found.append(component)
-    return found
 
 
 def _components(graph: _Graph) -> tuple[tuple[Component, ...], tuple[Cycle, ...], dict[Node, int]]:
