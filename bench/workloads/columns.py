@@ -110,8 +110,19 @@ def first(stream: Stream, rows: int) -> Stream:
     return cut
 
 
+def until(stream: Stream, time: int) -> Stream:
+    """The rows up to and including this time."""
+    return {
+        name: pick(rows, np.arange(np.searchsorted(rows.time, time, side="right")))
+        for name, rows in stream.items()
+    }
+
+
 def filled(build: Callable[[int], Stream], events: int, guess: int) -> Stream:
-    """The earliest `events` rows of ``build(n)``, with `n` raised from `guess` until there are enough."""
+    """The earliest `events` rows of ``build(n)``, with `n` raised from `guess` until there are enough.
+
+    A builder makes only rows up to the time at which its first entity runs out, so that the rate is even.
+    """
     amount = max(guess, 1)
     stream = build(amount)
     while size(stream) < events:

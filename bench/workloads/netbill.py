@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.columns import Column, Ints, Mask, Stream, Table, coded, filled, numbered, pick, table
+from workloads.columns import Column, Ints, Mask, Stream, Table, coded, filled, numbered, pick, table, until
 from workloads.files import Fact
 
 QUOTE, DELIVERY, PAYMENT = 20, 15, 15
@@ -58,7 +58,7 @@ def generate(
         duration = max(1, round(count / (rate * len(market.consumers))))
         return _negotiations(market, count, duration, non_compliance, np.random.default_rng(seed))
 
-    return filled(negotiate, events, events // 3)
+    return filled(negotiate, events, events * 3 // 10)
 
 
 def _negotiations(
@@ -90,13 +90,14 @@ def _negotiations(
 
     by_consumer = {"consumer": consumer, "merchant": merchant, "goods": goods}
     by_merchant = {"merchant": merchant, "consumer": consumer, "goods": goods}
-    return {
+    messages = {
         "request_quote": _message(~unasked, requested, by_consumer),
         "present_quote": _message(answered, quoted, {**by_merchant, "price": price}),
         "accept_quote": _message(taken, accepted, by_consumer),
         "send_goods": _message(delivered, sent, by_merchant),
         "send_payment": _message(settled, paid, by_consumer),
     }
+    return until(messages, duration)
 
 
 def _message(sent: Mask, at: Ints, args: Mapping[str, Column]) -> Table:

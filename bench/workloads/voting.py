@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workloads.columns import Coded, Floats, Ints, Mask, Stream, coded, filled, numbered, table
+from workloads.columns import Coded, Floats, Ints, Mask, Stream, coded, filled, numbered, table, until
 from workloads.files import Fact
 
 SECONDING, OPEN, CLOSABLE, VOTING, DECLARING, LAPSE, SANCTION = 50, 20, 60, 100, 30, 120, 80
@@ -88,7 +88,7 @@ def generate(house: House, *, events: int, non_compliance: float = 0.05, seed: i
     def deliberate(rounds: int) -> Stream:
         return _deliberations(house, rounds, non_compliance, np.random.default_rng(seed))
 
-    return filled(deliberate, events, events // (house.motions * (house.seats + 2)) + 2)
+    return filled(deliberate, events, events * 5 // (4 * house.motions * (house.seats + 2)) + 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _deliberations(house: House, rounds: int, rate: float, rng: np.random.Genera
             name: table(at, {"agent": house.sitting(motion, seats), "motion": coded(motion, motions), **what})
         }
 
-    return (
+    acts = (
         act("propose", *proposals, {})
         | act("second", *_where(seconded, course.motion, course.seconder, course.seconded), {})
         | act("vote", course.motion[which], seat, cast, {"choice": coded(choice, CHOICES)})
@@ -132,6 +132,8 @@ def _deliberations(house: House, rounds: int, rate: float, rng: np.random.Genera
             {"result": coded(result[declared], RESULTS)},
         )
     )
+    last = course.proposed.reshape(house.motions, rounds)[:, -1]
+    return until(acts, int(last.min()))
 
 
 def _where(mask: Mask, motion: Ints, seat: Ints, at: Ints) -> tuple[Ints, Ints, Ints]:

@@ -156,6 +156,7 @@ initiatedAt(adrift(V)=true, T) :-
 
 terminatedAt(adrift(V)=true, T) :-
     happensAt(velocity(V, _, Course, Heading), T),
+    Heading =\= 511,
     angle(Course, Heading, Difference),
     threshold(adriftAngle, Max),
     Difference =< Max.
