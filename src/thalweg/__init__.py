@@ -1,0 +1,33 @@
+"""Thalweg, a stream reasoner: events and states, open answers, windows over atoms.
+
+The names below are the public face; they are looked up when first used, so that `import thalweg` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from thalweg.language.diagnostics import Diagnostic, ProgramError, Severity
+    from thalweg.language.parser import load, parse
+    from thalweg.language.program import Program
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "Diagnostic": "thalweg.language.diagnostics",
+    "ProgramError": "thalweg.language.diagnostics",
+    "Severity": "thalweg.language.diagnostics",
+    "Program": "thalweg.language.program",
+    "load": "thalweg.language.parser",
+    "parse": "thalweg.language.parser",
+}
+
+__all__ = ["Diagnostic", "Program", "ProgramError", "Severity", "__version__", "load", "parse"]
+
+
+def __getattr__(name: str) -> object:
+    if name in _WHERE:
+        return getattr(import_module(_WHERE[name]), name)
+    raise AttributeError(f"module 'thalweg' has no attribute {name!r}")

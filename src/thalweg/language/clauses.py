@@ -1,0 +1,248 @@
+"""Clauses of tokens to terms: the grammar at work, and what is said when a clause does not follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from lark import Lark, Transformer, UnexpectedToken
+from lark.lexer import Lexer
+
+from thalweg.language.diagnostics import Diagnostic, Refused, Severity
+from thalweg.language.operators import (
+    AT_ATOM,
+    MAX_DEPTH,
+    WINDOW_AFTER,
+    WINDOW_BEFORE,
+    Item,
+    Mark,
+    arguments,
+    connect,
+    depth_exceeds,
+    join,
+    resolve,
+    split,
+)
+from thalweg.language.terms import Atom, Compound, Sequence, Span, Term
+from thalweg.language.tokens import Operand, RawClause, Scanner, Token
+
+
+class _Terms(Transformer[Any, Any]):
+    """Builds terms while the parser reduces; every method gets the children of its rule."""
+
+    def start(self, c: list[Any]) -> Term:
+        return connect(c[0])
+
+    def run_one(self, c: list[Any]) -> list[Item]:
+        return c
+
+    def run_prefixed(self, c: list[Any]) -> list[Item]:
+        return [*c[0], c[1]]
+
+    def run_more(self, c: list[Any]) -> list[Item]:
+        run: list[Item] = c[0]
+        run.append(c[1])
+        run.append(c[2])
+        return run
+
+    def run_more_prefixed(self, c: list[Any]) -> list[Item]:
+        run: list[Item] = c[0]
+        run.append(c[1])
+        run.extend(c[2])
+        run.append(c[3])
+        return run
+
+    def mark_one(self, c: list[Any]) -> list[Item]:
+        return c
+
+    def mark_more(self, c: list[Any]) -> list[Item]:
+        c[0].append(c[1])
+        return c[0]  # type: ignore[no-any-return]
+
+    def operand(self, c: list[Any]) -> Term:
+        return c[0].term  # type: ignore[no-any-return]
+
+    def compound(self, c: list[Any]) -> Term:
+        return Compound(c[0].value, arguments(c[1]), join(c[0].span, c[2].span))
+
+    def bracketed(self, c: list[Any]) -> Term:
+        return connect(c[1])
+
+    def braces(self, c: list[Any]) -> Term:
+        return Compound("{}", arguments(c[1]), join(c[0].span, c[2].span))
+
+    def bracket_list(self, c: list[Any]) -> Term:
+        span = join(c[0].span, c[2].span)
+        parts = split(c[1], "|")
+        if len(parts) == 1:
+            return Sequence(arguments(c[1]), None, span)
+        if len(parts) > 2:
+            raise Refused("TW007", "two `|` in one list", span)
+        return Sequence(arguments(parts[0]), resolve(parts[1]), span)
+
+    def empty_list(self, c: list[Any]) -> Term:
+        return Sequence((), None, join(c[0].span, c[1].span))
+
+    def at_operand(self, c: list[Any]) -> Term:
+        return _at(c[0], c[1], c[3].term)
+
+    def at_compound(self, c: list[Any]) -> Term:
+        return _at(c[0], c[1], self.compound(c[3:]))
+
+    def window_operand(self, c: list[Any]) -> Term:
+        return Compound(WINDOW_BEFORE, (c[0], c[1].term), join(c[0].span, c[1].span))
+
+    def window_compound(self, c: list[Any]) -> Term:
+        return self.window_at([c[0], self.compound(c[1:])])
+
+    def window_at(self, c: list[Any]) -> Term:
+        return Compound(WINDOW_BEFORE, (c[0], c[1]), join(c[0].span, c[1].span))
+
+    def operand_window(self, c: list[Any]) -> Term:
+        return Compound(WINDOW_AFTER, (c[0].term, c[1]), join(c[0].span, c[1].span))
+
+    def compound_window(self, c: list[Any]) -> Term:
+        return Compound(WINDOW_AFTER, (self.compound(c[:3]), c[3]), join(c[0].span, c[3].span))
+
+
+def _at(opened: Mark, time: list[Item], atom: Term) -> Compound:
+    return Compound(AT_ATOM, (resolve(time), atom), join(opened.span, atom.span))
+
+
+class _Given(Lexer):
+    """Hands the parser the tokens that the scanner made."""
+
+    def __init__(self, _: object) -> None:
+        pass
+
+    def lex(self, data: list[Token]) -> Iterator[Any]:  # type: ignore[override]
+        return iter(data)
+
+
+@cache
+def _grammar() -> Lark:
+    grammar = files("thalweg.language").joinpath("clause.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", lexer=_Given, transformer=_Terms())
+
+
+# --------------------------------------------------------------------------- clauses
+
+
+@dataclass(frozen=True, slots=True)
+class Clauses:
+    """The terms of a text's clauses, what is wrong with the others, and where each kind of program shows first."""
+
+    source: str
+    text: str
+    terms: list[Term]
+    diagnostics: list[Diagnostic]
+    signals: dict[str, Span]
+
+
+def read_clauses(text: str, source: str, tick: float | None = None) -> Clauses:
+    """The term of every clause that could be read, and what is wrong with the others."""
+    scanner = Scanner(text, source, tick)
+    terms: list[Term] = []
+    parse = _grammar().parser.parse
+    for clause in scanner.clauses():
+        if clause.broken or not clause.tokens:
+            if not clause.broken and clause.full_stop is not None:
+                scanner.diagnostics.append(
+                    Diagnostic("TW020", Severity.ERROR, "a full stop without a clause", clause.full_stop)
+                )
+            continue
+        try:
+            term = parse(clause.tokens)
+            if clause.operators + clause.deepest > MAX_DEPTH and depth_exceeds(term, MAX_DEPTH):
+                raise Refused("TW006", f"nested more than {MAX_DEPTH} deep", clause.tokens[0].span)
+            terms.append(term)
+        except UnexpectedToken as unexpected:
+            _recover(clause, unexpected, scanner, terms)
+        except Refused as error:
+            scanner.diagnostics.append(error.diagnostic)
+    return Clauses(source, text, terms, scanner.diagnostics, scanner.signals)
+
+
+def _recover(clause: RawClause, unexpected: UnexpectedToken, scanner: Scanner, terms: list[Term]) -> None:
+    """Say what was expected; where a full stop is missing, go on with the clause that follows."""
+    tokens = clause.tokens
+    while True:
+        at = next((i for i, token in enumerate(tokens) if token is unexpected.token), len(tokens))
+        first = tokens[0].span
+        if not _begins_clause(tokens, at, first):
+            scanner.diagnostics.append(_explain(tokens, at, clause.full_stop))
+            return
+        before = tokens[at - 1].span
+        here = Span(before.source, before.end_line, before.end_column, before.end_line, before.end_column + 1)
+        message = f"expected `.` or an operator before line {tokens[at].span.line}"
+        scanner.diagnostics.append(
+            Diagnostic("TW003", Severity.ERROR, message, here, suggestion="end the clause with a full stop")
+        )
+        try:
+            tokens = tokens[at:]
+            terms.append(_grammar().parser.parse(tokens))
+            return
+        except UnexpectedToken as again:
+            unexpected = again
+        except Refused as error:
+            scanner.diagnostics.append(error.diagnostic)
+            return
+
+
+def _begins_clause(tokens: list[Token], at: int, first: Span) -> bool:
+    """Does the unexpected token look like the start of another clause?"""
+    if not 0 < at < len(tokens):
+        return False
+    span, before = tokens[at].span, tokens[at - 1]
+    ends_operand = isinstance(before, Operand) or before.type == "CLOSE"
+    starts_operand = isinstance(tokens[at], Operand) or tokens[at].type in ("FUNCTOR", "PREFIX")
+    level = sum(_NESTING.get(token.type, 0) for token in tokens[:at])
+    return (
+        ends_operand and starts_operand and level == 0
+        and span.line > before.span.end_line and span.column <= first.column
+    )
+
+
+_NESTING = {"FUNCTOR": 1, "LPAR": 1, "LBRACK": 1, "LBRACE": 1, "AT": 1, "CLOSE": -1}
+
+
+def _shown(token: Token) -> str:
+    if isinstance(token, Mark):
+        return f"`{token.value}{'(' if token.type in ('FUNCTOR', 'AT') else ''}`"
+    term = token.term
+    match term:
+        case Compound(functor, _):
+            return f"`{functor}(...)`"
+        case Atom(name):
+            return f"`{name}`"
+        case _:
+            return f"`{getattr(term, 'name', None) or getattr(term, 'value', '')}`"
+
+
+def _explain(tokens: list[Token], at: int, full_stop: Span | None) -> Diagnostic:
+    before = tokens[at - 1] if at > 0 else None
+    wants_operand = before is None or (isinstance(before, Mark) and before.type != "CLOSE")
+    if at >= len(tokens):
+        assert before is not None
+        span = full_stop or before.span
+        return Diagnostic("TW007", Severity.ERROR, f"something is missing after {_shown(before)}", span)
+    token = tokens[at]
+    if wants_operand:
+        place = f" after {_shown(before)}" if before is not None else " at the beginning of a clause"
+        message = f"expected a term{place}, found {_shown(token)}"
+        suggestion = "remove one of the two commas" if _shown(token) == "`,`" else None
+        if isinstance(token, Mark) and token.value == "!" or before is None:
+            suggestion = None
+        return Diagnostic("TW007", Severity.ERROR, message, token.span, suggestion=suggestion)
+    assert before is not None
+    message = f"expected `,`, an operator or `.` between {_shown(before)} and {_shown(token)}"
+    return Diagnostic("TW007", Severity.ERROR, message, token.span, suggestion=_missing(before, token))
+
+
+def _missing(before: Token, token: Token) -> str:
+    if isinstance(before, Operand) and isinstance(before.term, Atom) and token.span.line == before.span.line:
+        return "put a comma between them, or write one quoted atom: `'two words'`"
+    return "put a comma between them, or a full stop if a new clause begins"

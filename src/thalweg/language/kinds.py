@@ -1,0 +1,59 @@
+"""Which of the three kinds a program is: said by its header, or told from what it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from thalweg.language.diagnostics import Diagnostic, Severity
+from thalweg.language.rules import Kind
+from thalweg.language.terms import Compound, Span, Term, Variable
+
+_SHOWS = {
+    Kind.EVENTS: "the Event Calculus",
+    Kind.ANSWERS: "`query`, the mark of Temporal Datalog",
+    Kind.LARS: "windows, the mark of LARS",
+}
+
+
+def kind_of(terms: Iterable[Term], signals: Mapping[str, Span], header: Kind | None) -> Kind:
+    """The kind of a program; a text with nothing but facts is taken for background of an event description."""
+    if header is not None:
+        return header
+    for kind in (Kind.EVENTS, Kind.LARS, Kind.ANSWERS):
+        if kind in signals:
+            return kind
+    return Kind.ANSWERS if any(map(_passes_time, terms)) else Kind.EVENTS
+
+
+def _passes_time(term: Term) -> bool:
+    """Does a rule pass time from body to head, like ``malf(X, T-2) :- shdn(X, T)``?"""
+    if not (isinstance(term, Compound) and term.functor == ":-" and len(term.args) == 2):
+        return False
+    head, body = term.args
+    time = _time_variable(head)
+    goals = body.args if isinstance(body, Compound) and body.functor == "," else (body,)
+    return time is not None and any(_time_variable(goal) == time for goal in goals)
+
+
+def _time_variable(atom: Term) -> str | None:
+    if not isinstance(atom, Compound):
+        return None
+    last = atom.args[-1]
+    if isinstance(last, Compound) and last.functor in ("+", "-") and len(last.args) == 2:
+        last = last.args[0]
+    return last.name if isinstance(last, Variable) and not last.anonymous else None
+
+
+def mixed(kind: Kind, signals: Mapping[str, Span]) -> list[Diagnostic]:
+    """An error for every other kind that shows in the program."""
+    return [
+        Diagnostic(
+            "TW032",
+            Severity.ERROR,
+            f"this uses {_SHOWS[Kind(other)]}, but the program is of kind `{kind}`",
+            span,
+            suggestion=f"move it to a file of its own, or begin the file with `program {other}.`",
+        )
+        for other, span in signals.items()
+        if other != kind
+    ]

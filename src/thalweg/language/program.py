@@ -1,0 +1,54 @@
+"""A Program: statements of one kind, with the texts they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from thalweg.language.rules import Kind, Statement, Tick
+
+if TYPE_CHECKING:
+    from thalweg.language.diagnostics import Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What `parse` and `load` return: the statements of the rule file, its includes and its background files.
+
+    `sources` maps each source name to its text, for excerpts in diagnostics; it takes no part in equality.
+    """
+
+    kind: Kind
+    statements: tuple[Statement, ...]
+    sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), compare=False, repr=False)
+
+    @property
+    def tick_seconds(self) -> float | None:
+        """How long a time-point lasts, where the program says so."""
+        return next((s.seconds for s in self.statements if isinstance(s, Tick)), None)
+
+    def __str__(self) -> str:
+        """Canonical text that parses to an equal program."""
+        from thalweg.language.printer import to_text
+
+        return to_text(self)
+
+    def _repr_html_(self) -> str:
+        from thalweg.language.printer import to_html
+
+        return to_html(self)
+
+    def check(self) -> list[Diagnostic]:
+        """Everything that the checker finds, errors first come from `parse` and `load` already."""
+        from thalweg import analysis
+
+        found: list[Diagnostic] = analysis.check(self)
+        return found
+
+    def graph(self) -> Any:
+        """The dependency graph, as an object that displays itself in notebooks."""
+        from thalweg.show import graph
+
+        return graph(self)
