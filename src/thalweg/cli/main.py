@@ -1,0 +1,76 @@
+"""Entry point of `thalweg`: finds the commands in this folder and imports only the one that is called."""
+
+from __future__ import annotations
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+_HERE = Path(__file__).parent
+_ORDER = ("check", "run", "explain", "graph", "fmt")
+"""The commands that come first in the help; others follow by name."""
+
+
+class CommandFolder(TyperGroup):
+    """A group whose commands are the modules of this folder."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        names = [p.stem for p in _HERE.glob("[a-z]*.py") if p.stem != "main"]
+        return sorted(names, key=lambda n: (_ORDER.index(n) if n in _ORDER else len(_ORDER), n))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """For the help: the command without importing it."""
+        return _listed(cmd_name) if cmd_name in self.list_commands(ctx) else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """For a call: the command itself."""
+        if args and args[0] in self.list_commands(ctx):
+            return args[0], _imported(args[0]), args[1:]
+        return super().resolve_command(ctx, args)
+
+
+def _imported(name: str) -> Any:
+    module = import_module(f"thalweg.cli.{name}")
+    command = typer.Typer(add_completion=False)
+    command.command(name)(getattr(module, name))
+    return get_command(command)
+
+
+def _listed(name: str) -> Any:
+    """A command that knows only its line in the help: the first line of its module."""
+    text = (_HERE / f"{name}.py").read_text(encoding="utf-8")
+    line = (ast.get_docstring(ast.parse(text)) or "").split("\n")[0]
+    listed = typer.Typer(add_completion=False)
+    listed.command(name, help=re.sub(r"^`[^`]*`: ", "", line))(lambda: None)
+    return get_command(listed)
+
+
+app = typer.Typer(
+    cls=CommandFolder,
+    add_completion=False,
+    no_args_is_help=True,
+    help="A stream reasoner: events and states, open answers, windows over atoms.",
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from thalweg import __version__
+
+        typer.echo(f"thalweg {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """What stands before the command."""
