@@ -1,0 +1,164 @@
+"""From the fields of rows of one shape to `Rows`: every field in its type, every bad row rejected once.
+
+Bad rows are found by masks over whole columns; the first reason found for a row is the one reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.io import rejects as reasons
+from thalweg.io.rejects import Rejects, repeat
+from thalweg.io.shapes import Layout, Shape, Type
+from thalweg.io.times import Clock, Mask, Times, read_ends, read_times
+from thalweg.io.typed import expected, read_column
+from thalweg.protocol import OPEN_END, Ints, Ops, Rows
+
+INSERTIONS = ("+", "insert", "update_postimage")
+RETRACTIONS = ("-", "retract", "delete", "update_preimage")
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Rows of one shape as they were read. `row` is each row's place in its source; `text` gives the rows at the
+    given indexes as they stood there. No arrival: a row arrives when it happens. No value: ``true``."""
+
+    shape: Shape
+    row: Ints
+    time: pa.Array
+    args: tuple[pa.Array, ...]
+    text: Callable[[Ints], pa.Array]
+    arrival: pa.Array | None = None
+    end: pa.Array | None = None
+    value: pa.Array | None = None
+    op: pa.Array | None = None
+
+
+class _Sieve:
+    """Which rows are still good; the others have been handed to the rejects."""
+
+    def __init__(self, fields: Fields, rejected: Rejects) -> None:
+        self.fields = fields
+        self.rejected = rejected
+        self.bad: Mask | None = None
+
+    def reject(self, mask: Mask, reason: str, detail: Callable[[Ints], str | pa.Array]) -> None:
+        if not mask.any():
+            return
+        fresh = mask if self.bad is None else mask & ~self.bad
+        where = np.flatnonzero(fresh)
+        self.bad = fresh.copy() if self.bad is None else self.bad | fresh
+        self.rejected.add(self.fields.row[where], reason, detail(where), self.fields.text(where))
+
+    def times(self, times: Times, what: str, column: pa.Array | None) -> Ints:
+        if column is None or times.clean:
+            return times.values
+        self.reject(times.missing, reasons.NO_TIME, lambda where: f"{what} is missing")
+        self.reject(
+            times.unreadable,
+            reasons.BAD_TIME,
+            lambda where: quoting(column, where, f"{what} ", " is not a time"),
+        )
+        self.reject(
+            times.overflow,
+            reasons.OVERFLOW,
+            lambda where: quoting(column, where, f"{what} ", " is too large"),
+        )
+        return times.values
+
+    def field(self, column: pa.Array, kind: Type, label: str) -> pa.Array:
+        typed = read_column(column, kind)
+        if typed.clean:
+            return typed.column
+        self.reject(typed.missing, reasons.NULL, lambda where: f"{label} is missing")
+        wanted = f" is not {expected(kind)}"
+        self.reject(typed.mismatch, reasons.TYPE, lambda where: quoting(column, where, f"{label} ", wanted))
+        self.reject(
+            typed.overflow,
+            reasons.OVERFLOW,
+            lambda where: quoting(column, where, f"{label} ", " is too large"),
+        )
+        return typed.column
+
+
+def quoting(column: pa.Array, where: Ints, before: str, after: str) -> pa.Array:
+    """``speed 'abc' is not a number``, for each of the rows."""
+    found = column.take(pa.array(where))
+    if pa.types.is_dictionary(found.type):
+        found = found.dictionary_decode()
+    return pc.binary_join_element_wise(
+        f"{before}'", found.cast(pa.string()), f"'{after}", "", null_handling="replace"
+    )
+
+
+def assemble(fields: Fields, clock: Clock, offset: int, rejected: Rejects) -> Rows | None:
+    """The good rows, numbered from `offset`; None where there are none."""
+    shape, size = fields.shape, len(fields.row)
+    sieve = _Sieve(fields, rejected)
+    interval = shape.layout is Layout.INTERVAL
+    op = read_ops(fields.op, size, sieve)
+    time = sieve.times(read_times(fields.time, clock), "start" if interval else "time", fields.time)
+    arrival = time
+    if fields.arrival is not None and fields.arrival is not fields.time:
+        arrival = sieve.times(read_times(fields.arrival, clock), "arrival", fields.arrival)
+    end = _ends(fields, time, clock, sieve) if interval else None
+    args = tuple(
+        sieve.field(column, field.type, shape.label(i))
+        for i, (column, field) in enumerate(zip(fields.args, shape.fields, strict=True))
+    )
+    value = None
+    if shape.value is not None:
+        value = sieve.field(
+            repeat("true", size) if fields.value is None else fields.value, shape.value.type, "value"
+        )
+    rows = Rows(shape.name, op, arrival, time, fields.row + offset, args, end, value)
+    return rows if sieve.bad is None else _filter(rows, ~sieve.bad)
+
+
+def _ends(fields: Fields, start: Ints, clock: Clock, sieve: _Sieve) -> Ints:
+    times = read_ends(fields.end, clock, len(start), OPEN_END)
+    end = sieve.times(times, "end", fields.end)
+
+    def detail(where: Ints) -> pa.Array:
+        starts, ends = pa.array(start[where]).cast(pa.string()), pa.array(end[where]).cast(pa.string())
+        return pc.binary_join_element_wise("end ", ends, " is not after start ", starts, "")
+
+    sieve.reject(end <= start, reasons.END_BEFORE_START, detail)
+    return end
+
+
+def read_ops(column: pa.Array | None, size: int, sieve: _Sieve) -> Ops:
+    """+1 for insertions, -1 for retractions; rows without an operation are insertions."""
+    if column is None:
+        return np.ones(size, np.int8)
+    if not pa.types.is_dictionary(column.type):
+        column = column.cast(pa.string()).dictionary_encode()
+    words = [str(word).strip().lower() for word in column.dictionary.to_pylist()]
+    signs = np.array([1 if w in INSERTIONS else -1 if w in RETRACTIONS else 0 for w in words] or [1], np.int8)
+    codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
+    null = column.is_null().to_numpy(zero_copy_only=False)
+    ops = np.where(null, np.int8(1), signs[codes])
+    allowed = f" is none of {', '.join(INSERTIONS + RETRACTIONS)}"
+    sieve.reject(ops == 0, reasons.BAD_OP, lambda where: quoting(column, where, "op ", allowed))
+    return ops
+
+
+def _filter(rows: Rows, good: Mask) -> Rows | None:
+    if not good.any():
+        return None
+    keep = pa.array(good)
+    return Rows(
+        rows.name,
+        rows.op[good],
+        rows.arrival[good],
+        rows.time[good],
+        rows.row[good],
+        tuple(column.filter(keep) for column in rows.args),
+        None if rows.end is None else rows.end[good],
+        None if rows.value is None else rows.value.filter(keep),
+    )

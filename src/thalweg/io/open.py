@@ -1,0 +1,254 @@
+"""From what a user names to sources: paths, directories, globs, tables of any kind, one table per event.
+
+The format of a file is told by its suffix, and by its first lines where the suffix does not say.
+"""
+
+from __future__ import annotations
+
+import atexit
+import csv
+import glob
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from thalweg.io.delimited import blocks
+from thalweg.io.errors import InputError
+from thalweg.io.jsonl import JsonLines
+from thalweg.io.rejects import Rejects
+from thalweg.io.sources import (
+    HeadedFile,
+    JsonLinesFile,
+    ParquetFile,
+    Reading,
+    RtecFile,
+    Source,
+    TableSource,
+    event_of,
+)
+from thalweg.io.tabular import read_header
+from thalweg.io.times import read_times
+
+_COMPRESSED = {".gz", ".bz2", ".zst", ".lz4"}
+_FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".csv": "text",
+    ".tsv": "text",
+    ".txt": "text",
+    ".psv": "text",
+    ".events": "text",
+}
+_SEPARATORS = ("|", "\t", ";", ",")
+_SNIFFED = 64 * 1024
+
+
+def open_sources(events: Any, reading: Reading) -> list[Source]:
+    """The sources behind what was given: a path, directory or glob, a table, a mapping from names to tables, or a
+    sequence of these."""
+    if isinstance(events, str | Path):
+        return [_open_file(path, label, reading) for path, label in expand(events)]
+    if isinstance(events, Mapping):
+        return [_open_table(as_arrow(table), name, [name], reading) for name, table in events.items()]
+    if isinstance(events, Sequence) and not _is_rows(events):
+        return [source for item in events for source in open_sources(item, reading)]
+    return [_open_table(as_arrow(events), "input", [], reading)]
+
+
+def _is_rows(events: Sequence[Any]) -> bool:
+    return bool(events) and all(isinstance(row, Mapping) and "time" in row for row in events)
+
+
+# --------------------------------------------------------------------------- files
+
+
+def expand(named: str | Path) -> list[tuple[Path, str]]:
+    """The files that a path, directory or glob stands for, each with its label; an error where there are none."""
+    if str(named) == "-":
+        return [(_spool_standard_input(), "standard input")]
+    path = Path(named)
+    if path.is_file():
+        return [(path, path.name)]
+    if path.is_dir():
+        files = sorted(f for f in path.rglob("*") if f.is_file() and _format_of(f) and not _hidden(f, path))
+        if not files:
+            raise InputError(
+                "input", f"{named} has no files that can be read", f"known are {', '.join(_FORMATS)}"
+            )
+        return [(file, str(file.relative_to(path))) for file in files]
+    matches = sorted(Path(f) for f in glob.glob(str(named), recursive=True) if Path(f).is_file())
+    if not matches:
+        raise InputError("input", f"there is no file {named}")
+    return [(file, file.name) for file in matches]
+
+
+def _hidden(file: Path, root: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in file.relative_to(root).parts)
+
+
+def _spool_standard_input() -> Path:
+    path = _temporary()
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return path
+
+
+def _suffixes(path: Path) -> list[str]:
+    return [s for s in (suffix.lower() for suffix in path.suffixes) if s not in _COMPRESSED]
+
+
+def _format_of(path: Path) -> str | None:
+    """The format that the suffix tells."""
+    suffixes = _suffixes(path)
+    return _FORMATS.get(suffixes[-1]) if suffixes else None
+
+
+def _candidates(path: Path) -> list[str]:
+    """Names that a file without a `name` column may hold: its own, that of its partition, that of its directory."""
+    parts = [part.split("=", 1)[1] for part in path.parts[:-1] if part.startswith("name=")]
+    return [path.name.split(".")[0], *reversed(parts), path.parent.name.split(".")[0]]
+
+
+def _open_file(path: Path, label: str, reading: Reading) -> Source:
+    try:
+        form = _format_of(path) or _sniff(path)
+        match form:
+            case "parquet":
+                return _open_parquet(path, label, reading)
+            case "arrow":
+                return _open_arrow(path, label, reading)
+            case "jsonl":
+                return _open_jsonl(path, label, reading)
+            case _:
+                return _open_text(path, label, reading)
+    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError("format", f"{path} cannot be read: {reason}") from error
+
+
+def _sniff(path: Path) -> str:
+    with path.open("rb") as file:
+        head = file.read(8)
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"ARROW1"):
+        return "arrow"
+    return "jsonl" if head.lstrip().startswith(b"{") else "text"
+
+
+def _open_parquet(path: Path, label: str, reading: Reading) -> Source:
+    header = read_header(pq.read_schema(path).names, reading.shapes, label)
+    return ParquetFile(
+        path, label, header, event_of(_candidates(path), header, reading.shapes, label), reading
+    )
+
+
+def _open_arrow(path: Path, label: str, reading: Reading) -> Source:
+    mapped = pa.memory_map(str(path))
+    try:
+        table = pa.ipc.open_file(mapped).read_all()
+    except pa.ArrowInvalid:
+        table = pa.ipc.open_stream(mapped).read_all()
+    return _open_table(table, label, _candidates(path), reading)
+
+
+def _open_jsonl(path: Path, label: str, reading: Reading) -> Source:
+    first = next(blocks(path, _SNIFFED), b"")
+    if not first:
+        return JsonLinesFile(path, label, None, reading)
+    _, header = JsonLines(label, reading.shapes).read(first, 1, Rejects(label))
+    return JsonLinesFile(path, label, event_of(_candidates(path), header, reading.shapes, label), reading)
+
+
+def _open_text(path: Path, label: str, reading: Reading) -> Source:
+    first = next(blocks(path, _SNIFFED), b"")
+    lines = [line for line in first.decode().splitlines()[:20] if line.strip()]
+    tabs = "\t" if _suffixes(path)[-1:] == [".tsv"] else None
+    separator = tabs or next((s for s in _SEPARATORS if lines and s in lines[0]), "|")
+    rows = [[field.strip() for field in row] for row in csv.reader(lines, delimiter=separator)]
+    if rows and _is_header(rows[0]):
+        header = read_header(rows[0], reading.shapes, label)
+        event = event_of(_candidates(path), header, reading.shapes, label)
+        return HeadedFile(path, label, separator, header, event, reading)
+    if rows and not any(_is_rtec(row, reading) for row in rows):
+        raise InputError(
+            "format",
+            f"{path} cannot be read: it has neither a header with a `time` column nor rows name|arrival|time|...",
+            f"its first line is: {lines[0][:100]}",
+        )
+    return RtecFile(path, label, separator, reading)
+
+
+def _is_header(fields: list[str]) -> bool:
+    names = {field.lower() for field in fields}
+    return bool(names & {"time", "start"}) and not any(field.lstrip("+-").isdigit() for field in fields)
+
+
+def _is_rtec(fields: list[str], reading: Reading) -> bool:
+    if fields and fields[0] in ("+", "-"):
+        fields = fields[1:]
+    if fields and fields[0] in reading.shapes:
+        return True
+    return len(fields) >= 3 and read_times(pa.array(fields[1:3]), reading.clock).clean
+
+
+# --------------------------------------------------------------------------- tables
+
+
+def _open_table(table: pa.Table, label: str, candidates: list[str], reading: Reading) -> Source:
+    header = read_header(table.schema.names, reading.shapes, label)
+    return TableSource(table, label, header, event_of(candidates, header, reading.shapes, label), reading)
+
+
+def as_arrow(table: Any) -> pa.Table:
+    """An Arrow table of a table of any kind. Streams that can be read only once go through a file that is mapped into
+    memory, so that they may be larger than it."""
+    if isinstance(table, pa.Table):
+        return table
+    if isinstance(table, pa.RecordBatch):
+        return pa.Table.from_batches([table])
+    if isinstance(table, Sequence):
+        return pa.Table.from_pylist(list(table))
+    match type(table).__module__.split(".")[0]:
+        case "pandas":
+            named = table.index.name is not None or type(table.index).__name__ == "MultiIndex"
+            return pa.Table.from_pandas(table.reset_index() if named else table, preserve_index=False)
+        case "polars":
+            frame = table.collect() if hasattr(table, "collect") else table
+            return frame.to_arrow()
+    if hasattr(table, "__arrow_c_stream__"):
+        return _spool(pa.RecordBatchReader.from_stream(table))
+    raise InputError(
+        "input",
+        f"cannot read events from {type(table).__name__}",
+        "give a path, a pandas, Polars or Arrow table, a DuckDB relation, or a mapping from event names to tables",
+    )
+
+
+def _spool(reader: pa.RecordBatchReader) -> pa.Table:
+    path = _temporary()
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+    return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+
+
+def _temporary() -> Path:
+    """A new file that is gone when the process ends."""
+    descriptor, name = tempfile.mkstemp(prefix="thalweg-")
+    os.close(descriptor)
+    atexit.register(Path(name).unlink, missing_ok=True)
+    return Path(name)

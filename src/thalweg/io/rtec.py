@@ -1,0 +1,112 @@
+"""RTEC-style CSV: no header, one row per line, the name first, `|` between the fields.
+
+    name|arrival|time|arguments...                 events
+    name|arrival|start|end|value|arguments...      input fluents, as intervals
+    name|arrival|time|value|arguments...           input fluents, as points
+
+A line may begin with one more field, ``+`` for an insertion or ``-`` for a retraction.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.io import rejects as reasons
+from thalweg.io.assemble import Fields, assemble
+from thalweg.io.delimited import Lines, split
+from thalweg.io.groups import Group, by_code
+from thalweg.io.rejects import Rejects
+from thalweg.io.shapes import Layout, Shape, Shapes
+from thalweg.io.times import Clock, Mask, as_mask, earliest_time, read_times
+from thalweg.protocol import Ints, Rows
+
+_ARGUMENTS_AT = {Layout.EVENT: 3, Layout.POINT: 4, Layout.INTERVAL: 5}
+
+
+def read_block(
+    block: bytes, separator: str, shapes: Shapes, clock: Clock, *, line: int, offset: int, rejected: Rejects
+) -> list[Rows]:
+    """The rows of a block whose first line is number `line` of its source."""
+    lines = split(block, separator)
+    lines, signed = without_signs(lines)
+    names = lines.field(np.arange(len(lines)), 0).dictionary_encode()
+    found: list[Rows] = []
+    for group in by_code(names):
+        if group.name not in shapes:
+            _reject_unknown(group, lines, shapes, line, rejected)
+            continue
+        left = np.ones(len(group.where), np.bool_)
+        for shape in shapes.by_name[group.name].values():
+            fits = lines.count[group.where] == _ARGUMENTS_AT[shape.layout] + shape.arity
+            if fits.any():
+                left &= ~fits
+                where = group.where if fits.all() else group.where[fits]
+                rows = assemble(_fields(shape, lines, where, signed, line), clock, offset, rejected)
+                if rows is not None:
+                    found.append(rows)
+        wrong = group.where[left]
+        rejected.add(wrong + line, reasons.ARITY, _arity(lines, wrong, group.name, shapes), lines.text(wrong))
+    return found
+
+
+def without_signs(lines: Lines) -> tuple[Lines, Mask | None]:
+    """The lines without their leading ``+`` or ``-`` field, and which of them had one."""
+    if not np.isin(lines.first_characters(), [ord("+"), ord("-"), ord(" ")]).any():
+        return lines, None
+    heads = lines.field(np.arange(len(lines)), 0)
+    signed = as_mask(pc.is_in(heads, pa.array(["+", "-"]))) & (lines.count > 1)
+    if not signed.any():
+        return lines, None
+    return Lines(lines.block, lines.ends, lines.values, lines.first + signed, lines.count - signed), signed
+
+
+def _fields(shape: Shape, lines: Lines, where: Ints, signed: Mask | None, line: int) -> Fields:
+    start = _ARGUMENTS_AT[shape.layout]
+    op = None
+    if signed is not None:
+        marks = lines.values.take(
+            pa.array(np.where(signed[where], lines.first[where] - 1, lines.first[where]))
+        )
+        op = pc.if_else(pa.array(signed[where]), marks, pa.scalar("+"))
+    return Fields(
+        shape=shape,
+        row=where + line,
+        arrival=lines.field(where, 1),
+        time=lines.field(where, 2),
+        end=lines.field(where, 3) if shape.layout is Layout.INTERVAL else None,
+        value=None if shape.layout is Layout.EVENT else lines.field(where, start - 1),
+        args=tuple(lines.field(where, start + i) for i in range(shape.arity)),
+        op=op,
+        text=lambda bad: lines.text(where[bad]),
+    )
+
+
+def _reject_unknown(group: Group, lines: Lines, shapes: Shapes, line: int, rejected: Rejects) -> None:
+    where = group.where
+    if not group.name:
+        where = where[~lines.blank()[where]]
+    rejected.add(where + line, reasons.UNKNOWN_NAME, shapes.unknown(group.name), lines.text(where))
+
+
+def _arity(lines: Lines, where: Ints, name: str, shapes: Shapes) -> pa.Array:
+    """What the lines have, and what they should have."""
+    wanted = [
+        f"{_ARGUMENTS_AT[shape.layout] + arity} ({name}|arrival|{_TIMES[shape.layout]}{'|...' if arity else ''})"
+        for arity, shape in sorted(shapes.by_name[name].items())
+    ]
+    counts = pa.array(lines.count[where]).cast(pa.string())
+    return pc.binary_join_element_wise(counts, f" fields where {name} takes {' or '.join(wanted)}", "")
+
+
+_TIMES = {Layout.EVENT: "time", Layout.POINT: "time|value", Layout.INTERVAL: "start|end|value"}
+
+
+def earliest(block: bytes, separator: str, clock: Clock) -> tuple[int | None, int]:
+    """The smallest arrival in a block, as far as it can be read, and the number of lines: a cheap first pass."""
+    lines, _ = without_signs(split(block, separator, limit=4))
+    where = np.flatnonzero(lines.count >= 2)
+    if not len(where):
+        return None, len(lines)
+    return earliest_time(read_times(lines.field(where, 1), clock)), len(lines)

@@ -1,0 +1,133 @@
+"""Which input rows a program expects: for each name and number of arguments, what a row consists of.
+
+    event    time, arguments
+    fluent   start, end, value, arguments
+    points   time, value, arguments
+
+In Temporal Datalog the last argument of an atom is its time, which a row carries as its time; in LARS, atoms that rules
+derive may arrive as input too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from thalweg.analysis.roles import Entity, Part, entities
+from thalweg.analysis.types import Types, infer
+from thalweg.io.errors import did_you_mean
+from thalweg.language.program import Program
+from thalweg.language.rules import Kind
+
+
+class Layout(StrEnum):
+    """What a row says about time and value."""
+
+    EVENT = "event"
+    INTERVAL = "interval"
+    POINT = "point"
+
+
+class Type(StrEnum):
+    """What stands in an argument position."""
+
+    SYMBOL = "symbol"
+    INT = "int"
+    FLOAT = "float"
+    NUMBER = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """An argument or a value: its name, where the program declares one, and its type."""
+
+    name: str | None
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The rows of one name and arity. `value` is None for events."""
+
+    name: str
+    layout: Layout
+    fields: tuple[Field, ...]
+    value: Field | None = None
+
+    @property
+    def arity(self) -> int:
+        return len(self.fields)
+
+    def label(self, position: int) -> str:
+        """How messages call an argument: by its declared name, or by its place."""
+        return self.fields[position].name or f"argument {position + 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """Every shape a program expects, by name and arity, and the names that it computes itself."""
+
+    by_name: Mapping[str, Mapping[int, Shape]]
+    derived: frozenset[str] = frozenset()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.by_name
+
+    def __iter__(self) -> Iterator[Shape]:
+        return (shape for arities in self.by_name.values() for shape in arities.values())
+
+    def unknown(self, name: str) -> str:
+        """Why rows of this name are not read."""
+        if not name:
+            return "the name is empty"
+        if name in self.derived:
+            return f"{name} is computed by the rules, it cannot be input"
+        return f"no rule reads {name}{did_you_mean(name, self.by_name)}"
+
+    def wrong_arity(self, name: str) -> str:
+        """How many arguments rows of this name take."""
+        arities = sorted(self.by_name[name])
+        return f"{name} takes {' or '.join(map(str, arities))} argument{'' if arities == [1] else 's'}"
+
+
+_LAYOUTS = {
+    Part.INPUT_EVENT: Layout.EVENT,
+    Part.INPUT_PREDICATE: Layout.EVENT,
+    Part.INPUT_FLUENT: Layout.INTERVAL,
+    Part.POINTS_FLUENT: Layout.POINT,
+}
+
+
+def shapes(program: Program) -> Shapes:
+    """The input rows that the program expects."""
+    types = infer(program)
+    found: dict[str, dict[int, Shape]] = {}
+    derived = set()
+    for entity in entities(program):
+        layout = _layout(entity, program.kind)
+        if layout is None:
+            derived.add(entity.name)
+            continue
+        shape = _shape(entity, layout, program.kind, types)
+        found.setdefault(shape.name, {})[shape.arity] = shape
+    return Shapes(found, frozenset(derived - found.keys()))
+
+
+def _layout(entity: Entity, kind: Kind) -> Layout | None:
+    """What rows of the entity look like; None where it is no input."""
+    if kind is Kind.LARS and entity.part is Part.DERIVED_PREDICATE:
+        return Layout.EVENT
+    return _LAYOUTS.get(entity.part)
+
+
+def _shape(entity: Entity, layout: Layout, kind: Kind, types: Types) -> Shape:
+    arity = entity.arity - 1 if kind is Kind.ANSWERS else entity.arity
+    declared = entity.declared.arguments if entity.declared is not None else ()
+    names = [a.name if a.name != "_" else None for a in declared] or [None] * entity.arity
+    fields = tuple(
+        Field(names[i], Type(types.shown(entity.key.kind, entity.name, entity.arity, i)))
+        for i in range(arity)
+    )
+    value = None if layout is Layout.EVENT else Field("value", Type(types.value(entity.name, entity.arity)))
+    return Shape(entity.name, layout, fields, value)

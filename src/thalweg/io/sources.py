@@ -1,0 +1,311 @@
+"""Sources: files and tables, read chunk by chunk, each surveyed first.
+
+The survey is one cheap pass over the arrival times alone. It says, for each chunk, the earliest arrival in it; so a run
+knows at any moment which query times can still get rows, and rows need not be sorted by arrival. Memory follows the
+disorder: of a sorted source one chunk at a time is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from thalweg.io import rtec, tabular
+from thalweg.io.delimited import Lines, blocks, split
+from thalweg.io.errors import InputError
+from thalweg.io.jsonl import JsonLines
+from thalweg.io.rejects import Rejects
+from thalweg.io.shapes import Shapes
+from thalweg.io.tabular import Header, Table, read_table, rows_as_text
+from thalweg.io.times import Clock
+from thalweg.protocol import Ints, Rows
+
+CHUNK_ROWS = 512 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What every source needs to know: the rows that are expected, and how long a time-point lasts."""
+
+    shapes: Shapes
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some rows of a source; `size` counts all of them, the rejected ones too."""
+
+    rows: tuple[Rows, ...]
+    rejected: pa.Table
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The earliest arrival in each chunk (None: nothing readable in it), and the number of rows."""
+
+    earliest: tuple[int | None, ...]
+    size: int
+
+
+class Source(Protocol):
+    """Something to read rows from, more than once. The rows of two passes are the same, in the same chunks."""
+
+    @property
+    def label(self) -> str:
+        """What messages and the rejected table call it."""
+
+    def survey(self) -> Survey:
+        """One cheap pass over the arrival times."""
+
+    def chunks(self, offset: int) -> Iterator[Chunk]:
+        """The rows, numbered from `offset` on: row 1 of the source gets the number ``offset + 1``."""
+
+
+@dataclass(frozen=True, slots=True)
+class RtecFile:
+    """RTEC-style CSV."""
+
+    path: Path
+    label: str
+    separator: str
+    reading: Reading
+
+    def survey(self) -> Survey:
+        found = [rtec.earliest(block, self.separator, self.reading.clock) for block in blocks(self.path)]
+        return Survey(tuple(time for time, _ in found), sum(size for _, size in found))
+
+    def chunks(self, offset: int) -> Iterator[Chunk]:
+        line = 1
+        for block in blocks(self.path):
+            rejected, size = Rejects(self.label), block.count(b"\n")
+            shapes, clock = self.reading.shapes, self.reading.clock
+            rows = rtec.read_block(
+                block, self.separator, shapes, clock, line=line, offset=offset, rejected=rejected
+            )
+            yield Chunk(tuple(rows), rejected.table(), size)
+            line += size
+
+
+@dataclass(frozen=True, slots=True)
+class HeadedFile:
+    """CSV or TSV with a header line."""
+
+    path: Path
+    label: str
+    separator: str
+    header: Header
+    event: str | None
+    reading: Reading
+
+    def survey(self) -> Survey:
+        places = [self.header.columns.index(column) for column in self.header.when]
+        earliest, size = [], 0
+        for first, block in self._blocks():
+            lines = split(block, self.separator, limit=max(places) + 1)
+            where = np.flatnonzero(lines.count > max(places))[first:]
+            columns = [lines.field(where, place) for place in places]
+            earliest.append(tabular.earliest(columns, self.reading.clock) if len(where) else None)
+            size += len(lines) - first
+        return Survey(tuple(earliest), size)
+
+    def chunks(self, offset: int) -> Iterator[Chunk]:
+        line = 1
+        for first, block in self._blocks():
+            lines = split(block, self.separator)
+            rejected = Rejects(self.label)
+            where = np.arange(first, len(lines))
+            where = where[~lines.blank()[where]]
+            full = lines.count[where] == len(self.header.columns)
+            short = where[~full]
+            detail = f"the header has {len(self.header.columns)} fields, the row has another number"
+            rejected.add(short + line, "arity", detail, lines.text(short))
+            where = where[full]
+            columns = {
+                name: none_if_empty(lines.field(where, place))
+                for place, name in enumerate(self.header.columns)
+                if name in self.header.needed(self.reading.shapes)
+            }
+            table = Table(columns, where + line, partial(_texts, lines, where))
+            yield _chunk(table, self.header, self.event, self.reading, offset, rejected, len(lines) - first)
+            line += len(lines)
+
+    def _blocks(self) -> Iterator[tuple[int, bytes]]:
+        """The blocks, each with the number of lines to leave out at its start: the header."""
+        first = 1
+        for block in blocks(self.path):
+            yield first, block
+            first = 0
+
+
+def _texts(lines: Lines, where: Ints, bad: Ints) -> pa.Array:
+    return lines.text(where[bad])
+
+
+def none_if_empty(column: pa.Array) -> pa.Array:
+    """Empty fields as missing values."""
+    return pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+
+
+def _chunk(
+    table: Table,
+    header: Header,
+    event: str | None,
+    reading: Reading,
+    offset: int,
+    rejected: Rejects,
+    size: int,
+) -> Chunk:
+    rows = read_table(table, header, event, reading.shapes, reading.clock, offset=offset, rejected=rejected)
+    return Chunk(tuple(rows), rejected.table(), size)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLinesFile:
+    """One JSON object per line."""
+
+    path: Path
+    label: str
+    event: str | None
+    reading: Reading
+
+    def survey(self) -> Survey:
+        reader = JsonLines(self.label, self.reading.shapes)
+        earliest, size = [], 0
+        for block in blocks(self.path):
+            table, header = reader.read(block, size + 1, Rejects(self.label))
+            present = [table.columns[column] for column in header.when]
+            earliest.append(tabular.earliest(present, self.reading.clock))
+            size += block.count(b"\n")
+        return Survey(tuple(earliest), size)
+
+    def chunks(self, offset: int) -> Iterator[Chunk]:
+        reader = JsonLines(self.label, self.reading.shapes)
+        line = 1
+        for block in blocks(self.path):
+            rejected, size = Rejects(self.label), block.count(b"\n")
+            table, header = reader.read(block, line, rejected)
+            yield _chunk(table, header, self.event, self.reading, offset, rejected, size)
+            line += size
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFile:
+    """A Parquet file. Only the columns that are needed are read."""
+
+    path: Path
+    label: str
+    header: Header
+    event: str | None
+    reading: Reading
+
+    def survey(self) -> Survey:
+        pieces = self._pieces(self.header.when)
+        found = [tabular.earliest([_flat(c) for c in piece.columns], self.reading.clock) for piece in pieces]
+        with pq.ParquetFile(self.path) as file:
+            return Survey(tuple(found), file.metadata.num_rows)
+
+    def chunks(self, offset: int) -> Iterator[Chunk]:
+        pieces = self._pieces(self.header.needed(self.reading.shapes))
+        return _table_chunks(pieces, self.label, self.header, self.event, self.reading, offset)
+
+    def _pieces(self, columns: tuple[str, ...]) -> Iterator[pa.Table]:
+        """The columns in pieces that are cut at the same rows whichever columns are asked for."""
+        schema = pq.read_schema(self.path)
+        texts = [name for name in columns if pa.types.is_string(schema.field(name).type)]
+        with pq.ParquetFile(self.path, read_dictionary=texts) as file:
+            held: list[pa.RecordBatch] = []
+            room = CHUNK_ROWS
+            for batch in file.iter_batches(CHUNK_ROWS, columns=list(columns)):
+                while batch.num_rows:
+                    held.append(batch.slice(0, room))
+                    room -= held[-1].num_rows
+                    batch = batch.slice(held[-1].num_rows)
+                    if room == 0:
+                        yield pa.Table.from_batches(held)
+                        held, room = [], CHUNK_ROWS
+            if held:
+                yield pa.Table.from_batches(held)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource:
+    """A table in memory, or mapped into it."""
+
+    table: pa.Table
+    label: str
+    header: Header
+    event: str | None
+    reading: Reading
+
+    def survey(self) -> Survey:
+        found = [
+            tabular.earliest([_flat(piece.column(name)) for name in self.header.when], self.reading.clock)
+            for piece in self._pieces()
+        ]
+        return Survey(tuple(found), self.table.num_rows)
+
+    def chunks(self, offset: int) -> Iterator[Chunk]:
+        return _table_chunks(self._pieces(), self.label, self.header, self.event, self.reading, offset)
+
+    def _pieces(self) -> Iterator[pa.Table]:
+        for start in range(0, self.table.num_rows, CHUNK_ROWS):
+            yield self.table.slice(start, CHUNK_ROWS)
+
+
+def _table_chunks(
+    pieces: Iterator[pa.Table], label: str, header: Header, event: str | None, reading: Reading, offset: int
+) -> Iterator[Chunk]:
+    """The rows of the pieces of a typed table."""
+    row = 1
+    needed = header.needed(reading.shapes)
+    for piece in pieces:
+        columns = {name: _flat(piece.column(name)) for name in needed}
+        rejected = Rejects(label)
+        yield _chunk(as_table(columns, row), header, event, reading, offset, rejected, piece.num_rows)
+        row += piece.num_rows
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def as_table(columns: dict[str, pa.Array], row: int) -> Table:
+    """A piece of a typed table whose first row is number `row` of its source."""
+    size = len(next(iter(columns.values())))
+    return Table(columns, np.arange(row, row + size), lambda where: rows_as_text(columns, where))
+
+
+def event_of(candidates: list[str], header: Header, shapes: Shapes, label: str) -> str | None:
+    """The name of all rows of a table without a `name` column: the first candidate that the program reads."""
+    if header.name is not None:
+        return None
+    for candidate in candidates:
+        if candidate in shapes:
+            arities = shapes.by_name[candidate]
+            fits = len(header.free) in arities or any(
+                header.arguments(shape) is not None for shape in arities.values()
+            )
+            if fits:
+                return candidate
+            found = ", ".join(header.free) or "none"
+            raise InputError(
+                "columns",
+                f"the columns of {label} do not fit: {shapes.wrong_arity(candidate)}, the argument columns are {found}",
+                "name them arg1, arg2, ..., or declare the arguments: event "
+                f"{candidate}(vessel: symbol, speed: float).",
+            )
+    known = ", ".join(sorted(shapes.by_name)) or "none"
+    raise InputError(
+        "columns",
+        f"{label} has no column `name`, and its name is not that of an event or fluent that the program reads",
+        f"the program reads {known}",
+    )

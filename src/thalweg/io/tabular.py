@@ -1,0 +1,231 @@
+"""Tables with named columns: headed CSV, JSONL, Parquet, Arrow.
+
+    name       which event or fluent the row is of; without this column the table holds one, told by its file name
+    time       when it happens (or `start`, for intervals)
+    arrival    when it becomes known; without it, `time`
+    start end  of an interval; without an end it is still running
+    value      of a fluent; without it, ``true``
+    op         insert or retract (also ``+ -``, and `_change_type` with the names of change data feeds)
+
+Every other column is an argument: by the declared argument names where the table has them all, else ``arg1, arg2, ...``
+where it has those, else the remaining columns in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.io import rejects as reasons
+from thalweg.io.assemble import Fields, assemble
+from thalweg.io.errors import InputError, did_you_mean
+from thalweg.io.groups import Group, by_code
+from thalweg.io.rejects import Rejects
+from thalweg.io.shapes import Layout, Shape, Shapes
+from thalweg.io.times import Clock, as_mask, earliest_time, read_times
+from thalweg.protocol import Ints, Rows
+
+OPS = ("op", "_change_type")
+FEED = ("_commit_version", "_commit_timestamp")
+"""Columns that change data feeds add, which are no arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """How the columns of a table are used. Each is a column name, or None where the table has no such column;
+    `free` are the columns that may hold arguments, in order."""
+
+    columns: tuple[str, ...]
+    name: str | None
+    time: str | None
+    arrival: str | None
+    start: str | None
+    end: str | None
+    value: str | None
+    op: str | None
+    free: tuple[str, ...]
+
+    def arguments(self, shape: Shape) -> tuple[str, ...] | None:
+        """The columns of the declared arguments, where the table has them all."""
+        names = [field.name for field in shape.fields]
+        if names and all(name is not None and name in self.columns for name in names):
+            return tuple(name for name in names if name is not None)
+        return None
+
+    def needed(self, shapes: Iterable[Shape]) -> tuple[str, ...]:
+        """The columns that have to be read."""
+        used = {
+            c for c in (self.name, self.time, self.arrival, self.start, self.end, self.value, self.op) if c
+        }
+        for shape in shapes:
+            used.update(self.arguments(shape) or self.free)
+        return tuple(column for column in self.columns if column in used)
+
+    @property
+    def when(self) -> tuple[str, ...]:
+        """The columns that say when rows become known."""
+        if self.arrival is not None:
+            return (self.arrival,)
+        return tuple(column for column in (self.time, self.start) if column is not None)
+
+
+def read_header(columns: Sequence[str], shapes: Shapes, label: str) -> Header:
+    """How the columns are used; an error where the table has no time."""
+    plain = {column.strip().lower(): column for column in reversed(columns)}
+    layouts = {shape.layout for shape in shapes}
+    interval, fluent = Layout.INTERVAL in layouts, layouts - {Layout.EVENT}
+    time = plain.get("time")
+    start = plain.get("start") if interval or time is None else None
+    if time is None and start is None:
+        near = next(
+            (did_you_mean(column, ["time", "start"]) for column in plain if did_you_mean(column, ["time"])),
+            "",
+        )
+        raise InputError(
+            "columns", f"{label} has no column `time`{near}", f"its columns are {', '.join(columns)}"
+        )
+    taken = {
+        "name": plain.get("name"),
+        "time": time,
+        "arrival": plain.get("arrival"),
+        "start": start,
+        "end": plain.get("end") if interval else None,
+        "value": plain.get("value") if fluent else None,
+        "op": next((plain[column] for column in OPS if column in plain), None),
+    }
+    free = [c for c in columns if c not in taken.values() and c.strip().lower() not in FEED]
+    numbered = [plain[f"arg{i}"] for i in range(1, len(free) + 1) if f"arg{i}" in plain]
+    return Header(columns=tuple(columns), free=tuple(numbered or free), **taken)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A piece of a table: its columns, the place of each row in the source, and the rows as text."""
+
+    columns: Mapping[str, pa.Array]
+    row: Ints
+    text: Callable[[Ints], pa.Array]
+
+    def column(self, name: str | None, where: Ints | None) -> pa.Array | None:
+        """A column at the given rows (None: at all rows)."""
+        if name is None:
+            return None
+        found = self.columns[name]
+        return found if where is None else found.take(pa.array(where))
+
+
+def read_table(
+    table: Table,
+    header: Header,
+    event: str | None,
+    shapes: Shapes,
+    clock: Clock,
+    *,
+    offset: int,
+    rejected: Rejects,
+) -> list[Rows]:
+    """The rows of a piece of a table; `event` is the name of all its rows where it has no `name` column."""
+    found: list[Rows] = []
+    for group in _groups(table, header, event):
+        if group.name not in shapes:
+            where = group.where
+            reason, detail = reasons.UNKNOWN_NAME, shapes.unknown(group.name)
+            rejected.add(table.row[where], reason, detail, table.text(where))
+            continue
+        whole = len(group.where) == len(table.row)
+        for shape, columns, where in _shaped(table, header, group, shapes, rejected):
+            everything = whole and len(where) == len(table.row)
+            fields = _fields(table, header, shape, columns, None if everything else where)
+            rows = assemble(fields, clock, offset, rejected)
+            if rows is not None:
+                found.append(rows)
+    return found
+
+
+def _groups(table: Table, header: Header, event: str | None) -> Iterator[Group]:
+    if header.name is None:
+        assert event is not None
+        yield Group(event, np.arange(len(table.row)))
+        return
+    names = table.columns[header.name]
+    if not pa.types.is_dictionary(names.type):
+        names = names.cast(pa.string()).dictionary_encode()
+    yield from by_code(names)
+
+
+def _shaped(
+    table: Table, header: Header, group: Group, shapes: Shapes, rejected: Rejects
+) -> Iterator[tuple[Shape, tuple[str, ...], Ints]]:
+    """The rows of a group by shape, with the columns of their arguments; rows of no shape are rejected."""
+    arities = shapes.by_name[group.name]
+    if len(arities) == 1:
+        (shape,) = arities.values()
+        declared = header.arguments(shape)
+        if declared is not None or len(header.free) == shape.arity:
+            yield shape, declared or header.free, group.where
+            return
+    used = _used(table, header, group.where)
+    smallest = min(arities)
+    left = np.ones(len(used), np.bool_)
+    for arity, shape in arities.items():
+        fits = used == arity
+        if len(arities) == 1 and len(header.free) >= arity:
+            fits = used <= smallest
+        if fits.any():
+            left &= ~fits
+            yield shape, header.free[:arity], group.where[fits]
+    wrong = group.where[left]
+    counts = pa.array(used[left]).cast(pa.string())
+    detail = pc.binary_join_element_wise(counts, f" arguments where {shapes.wrong_arity(group.name)}", "")
+    rejected.add(table.row[wrong], reasons.ARITY, detail, table.text(wrong))
+
+
+def _used(table: Table, header: Header, where: Ints) -> Ints:
+    """How many argument columns each row uses: up to the last one that is not empty."""
+    used = np.zeros(len(where), np.int64)
+    for position, column in enumerate(header.free, start=1):
+        present = as_mask(table.columns[column].is_valid())[where]
+        used[present] = position
+    return used
+
+
+def _fields(
+    table: Table, header: Header, shape: Shape, columns: tuple[str, ...], where: Ints | None
+) -> Fields:
+    interval = shape.layout is Layout.INTERVAL
+    time = table.column(header.start if interval and header.start else header.time or header.start, where)
+    assert time is not None
+    args = tuple(table.column(name, where) for name in columns)
+    return Fields(
+        shape=shape,
+        row=table.row if where is None else table.row[where],
+        time=time,
+        arrival=table.column(header.arrival, where),
+        end=table.column(header.end, where) if interval else None,
+        value=None if shape.layout is Layout.EVENT else table.column(header.value, where),
+        args=args,
+        op=table.column(header.op, where),
+        text=lambda bad: table.text(bad if where is None else where[bad]),
+    )
+
+
+def rows_as_text(columns: Mapping[str, pa.Array], where: Ints) -> pa.Array:
+    """``name=velocity time=5 speed=2.5``: rows of a typed table, for the rejected table."""
+    cells = []
+    for name, column in columns.items():
+        cell = column.take(pa.array(where))
+        if pa.types.is_dictionary(cell.type):
+            cell = cell.dictionary_decode()
+        if not pa.types.is_nested(cell.type):
+            cells.append(pc.binary_join_element_wise(f"{name}=", cell.cast(pa.string()), ""))
+    return pc.binary_join_element_wise(*cells, " ", null_handling="skip")
+
+
+def earliest(columns: Iterable[pa.Array], clock: Clock) -> int | None:
+    """The smallest time in the columns, as far as they can be read."""
+    found = [time for column in columns if (time := earliest_time(read_times(column, clock))) is not None]
+    return min(found, default=None)
