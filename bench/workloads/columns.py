@@ -144,6 +144,15 @@ def delayed(
     return late
 
 
+def spread(first: Ints, last: Ints, every: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Times about `every` apart within each ``[first, last)``, and which of these ranges each lies in."""
+    counts = np.maximum((last - first) // every, 0)
+    which = np.repeat(np.arange(len(first)), counts)
+    nth = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+    jitter = rng.random(len(which)) * 0.8
+    return first[which] + ((nth + jitter) * every[which]).astype(np.int64) + 1, which
+
+
 def arrow(column: Column) -> pa.Array:
     """The column as an Arrow array."""
     return column.arrow() if isinstance(column, Coded) else pa.array(column)

@@ -23,6 +23,7 @@ from workloads.columns import (
     delayed,
     filled,
     numbered,
+    spread,
     table,
     until,
 )
@@ -232,21 +233,12 @@ def _critical(legs: _Legs, rng: np.random.Generator) -> dict[str, Mark]:
     }
 
 
-def _spread(first: Ints, last: Ints, every: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Times about `every` seconds apart within each ``[first, last)``, and which range each belongs to."""
-    counts = np.maximum((last - first) // every, 0)
-    which = np.repeat(np.arange(len(first)), counts)
-    nth = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
-    jitter = rng.random(len(which)) * 0.8
-    return first[which] + ((nth + jitter) * every[which]).astype(np.int64) + 1, which
-
-
 def _turns(legs: _Legs, rng: np.random.Generator) -> Mark:
     count, voyages = legs.activity.shape
     sailing = [OUTWARD, AT_SEA, HOMEWARD]
     every = np.full((count, voyages, len(sailing)), TURN_SECONDS[SAIL])
     every[:, :, 1] = TURN_SECONDS[legs.activity]
-    times, which = _spread(
+    times, which = spread(
         legs.start[:, :, sailing].reshape(-1), legs.end[:, :, sailing].reshape(-1), every.reshape(-1), rng
     )
     return which // (voyages * len(sailing)), times, None
@@ -290,7 +282,7 @@ def _velocities(
     """A velocity with every report and every critical event, at most one per vessel and second."""
     starts, ends = legs.start.reshape(-1), legs.end.reshape(-1)
     every = np.broadcast_to(REPORT_SECONDS, legs.start.shape).reshape(-1)
-    at, which = _spread(starts, ends, every, rng)
+    at, which = spread(starts, ends, every, rng)
     vessel = which // (len(starts) // waters.vessels)
     heard = ~_silent(vessel, at, silence)
     vessels = np.concatenate([vessel[heard], *(mark[0] for mark in marks.values())])
