@@ -134,7 +134,7 @@ def filled(build: Callable[[int], Stream], events: int, guess: int) -> Stream:
 def delayed(
     stream: Stream, share: float, *, seed: int, shape: float = 2.0, scale: float = 2.0, unit: float = 3600.0
 ) -> Stream:
-    """The same stream where a uniformly chosen share of the rows arrives late, by Gamma(shape, scale) units."""
+    """The same stream where a share of the rows, chosen uniformly, is late by Gamma(shape, scale) units."""
     rng = np.random.default_rng(seed)
     late: Stream = {}
     for name, rows in stream.items():

@@ -93,7 +93,7 @@ def generate(house: House, *, events: int, non_compliance: float = 0.05, seed: i
 
 @dataclass(frozen=True, slots=True)
 class _Course:
-    """The course of each deliberation: arrays of one entry per (motion, round); `NEVER` where it does not come."""
+    """The course of each deliberation, one entry per (motion, round); `NEVER` where a step does not come."""
 
     motion: Ints
     mover: Ints
@@ -186,7 +186,7 @@ def _proposals(course: _Course, rate: float, rng: np.random.Generator) -> tuple[
 def _votes(
     house: House, course: _Course, rate: float, rng: np.random.Generator
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """Deliberation, seat, time and choice of every vote: one per voter, sometimes none, sometimes a second."""
+    """Deliberation, seat, time and choice of every vote: one per voter, sometimes none or two."""
     called = np.flatnonzero(course.seconded < NEVER)
     shape = (len(called), house.seats - 1)
     which = np.broadcast_to(called[:, None], shape)

@@ -11,3 +11,4 @@ terms(payment, 15).       % payment is due this long after delivery
 terms(record, 100).       % how long a concluded or broken contract stays on record
 terms(suspension, 60).    % a suspended trader is on probation after this
 terms(probation, 200).    % and in good standing again after this
+terms(fine, 40).          % how long a fine stays on the books; another one prolongs it

@@ -80,15 +80,7 @@ initiatedAt(standing(C)=suspended, T) :-
     happensAt(start(contract(_, C, _)=unpaid), T),
     \+ holdsAt(standing(C)=good, T).
 
-% Those who trade on while suspended stay suspended for longer.
-initiatedAt(standing(M)=suspended, T) :-
-    happensAt(present_quote(M, _, _, _), T),
-    holdsAt(standing(M)=suspended, T).
-
-initiatedAt(standing(C)=suspended, T) :-
-    happensAt(accept_quote(C, _, _), T),
-    holdsAt(standing(C)=suspended, T).
-
+% Time heals; a contract broken while suspended starts the suspension anew.
 fi(standing(A)=suspended, standing(A)=warned, D) :- terms(suspension, D).
 fi(standing(A)=warned, standing(A)=good, D) :- terms(probation, D).
 p(standing(_)=suspended).
@@ -121,3 +113,17 @@ holdsFor(obl(send_goods(M, C, G))=true, I) :-
 
 holdsFor(obl(send_payment(C, M, G))=true, I) :-
     holdsFor(contract(M, C, G)=delivered, I).
+
+% ------------------------------------------------------------------ fines
+% Those who trade while they are suspended pay for it: their acts are void, and each one costs.
+
+initiatedAt(fined(M, quoting)=true, T) :-
+    happensAt(present_quote(M, _, _, _), T),
+    holdsAt(standing(M)=suspended, T).
+
+initiatedAt(fined(C, accepting)=true, T) :-
+    happensAt(accept_quote(C, _, _), T),
+    holdsAt(standing(C)=suspended, T).
+
+ft(fined(A, Act)=true, D) :- terms(fine, D).
+p(fined(_, _)=true).
