@@ -1,0 +1,386 @@
+"""One time-point: the state there, what happens, and the state one point later.
+
+A `Snapshot` answers what holds at a point and which instances are known; a `Moment` has two of them, now and next, and
+everything that happens in between, each computed when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import TypeVar
+
+from thalweg.reference.background import compare
+from thalweg.reference.bodies import Fact, Test, Unbound, UnsafeRule, solve
+from thalweg.reference.description import DeterminedRule, EffectRule, EventRule
+from thalweg.reference.intervals import Intervals, contains
+from thalweg.reference.state import Countdown, Domains, Input, Pair, State, settled
+from thalweg.reference.terms import (
+    EMPTY,
+    Ground,
+    Signature,
+    Subst,
+    Term,
+    Var,
+    is_ground,
+    resolve,
+    signature,
+    unify,
+    variables,
+)
+
+Whole = Mapping[Pair, Intervals]
+"""The results of rules over whole intervals."""
+Found = TypeVar("Found")
+
+
+class SameTimeCycle(ValueError):
+    """Something at a time-point depends on itself at the same time-point."""
+
+
+# --------------------------------------------------------------------------- what holds
+
+
+class Snapshot:
+    """What holds at a time-point. `values` gives the simple fluents of a signature."""
+
+    def __init__(
+        self,
+        domains: Domains,
+        input_: Input,
+        whole: Whole,
+        time: int,
+        state: State,
+        *,
+        values: Callable[[Signature], set[Pair]] | None = None,
+        held: frozenset[Pair] | None = None,
+    ) -> None:
+        self.domains = domains
+        self.input = input_
+        self.whole = whole
+        self.time = time
+        self.state = state
+        self._values = values or (lambda key: {p for p in state.values.items() if signature(p[0]) == key})
+        self._held = held
+        self._memo = Memo()
+
+    def all_holding(self) -> frozenset[Pair]:
+        d = self.domains.description
+        keys = d.outputs | d.input_fluents | {signature(s.fluent) for s in self.input.stretches}
+        return frozenset(pair for key in keys for pair in self.holding(key))
+
+    def holding(self, key: Signature) -> frozenset[Pair]:
+        if self._held is not None:
+            return frozenset(pair for pair in self._held if signature(pair[0]) == key)
+        return self._memo(("holding", key), lambda: frozenset(self._holding(key)))
+
+    def _holding(self, key: Signature) -> Iterator[Pair]:
+        description = self.domains.description
+        if key in description.simple:
+            yield from self._values(key)
+        if key not in description.outputs:
+            yield from (pair for pair in self.input.holding(self.time) if signature(pair[0]) == key)
+        for rule in description.determined_rules:
+            if signature(rule.fluent) == key and not rule.whole:
+                yield from self._determined(rule)
+        for pair, intervals in self.whole.items():
+            if signature(pair[0]) == key and contains(intervals, self.time):
+                yield pair
+
+    def _determined(self, rule: DeterminedRule) -> Iterator[Pair]:
+        """The pairs of one rule that hold now: the interval expression over the single point `time`."""
+        here = [(self.time, self.time + self.input.tick)]
+
+        def leaf(fluent: Term, value: Term) -> Intervals:
+            return [*here] if (fluent, value) in self.holding(signature(fluent)) else []
+
+        for _, subst in self.instances(rule):
+            found = rule.intervals(subst, leaf, since=self.time, until=self.time, tick=self.input.tick)
+            if contains(found, self.time):
+                yield from self.heads(rule, subst)
+
+    def heads(self, rule: DeterminedRule, subst: Subst) -> Iterator[Pair]:
+        """The wanted pairs of a rule's instance."""
+        for extended in self.domains.instances(rule.fluent, subst, self.state):
+            pair = resolve(rule.fluent, extended), resolve(rule.value, extended)
+            if self.domains.wants_pair(pair, self.state):
+                yield pair
+
+    def instances(self, rule: DeterminedRule) -> Iterator[tuple[tuple[Ground, ...], Subst]]:
+        """The instances of a rule, each with a key. A variable ranges over the constants that the known instances of
+        the fluents in the body have in its place."""
+        number = self.domains.description.determined_rules.index(rule)
+        names = sorted({v for pair in rule.leaves.values() for v in _pair_variables(pair)}, key=repr)
+        for answer in solve((rule.goals,), EMPTY, _Leaves(self, rule)):
+            yield (number, *(resolve(name, answer) for name in names)), answer
+
+    def known(self, key: Signature) -> frozenset[Pair]:
+        """The known instances of any fluent; value None: some value."""
+        return self._memo(("known", key), lambda: frozenset(self._known(key)))
+
+    def _known(self, key: Signature) -> Iterator[Pair]:
+        yield from self.domains.known(key, self.state)
+        if key in self.domains.grounded:
+            return
+        description = self.domains.description
+        if key not in description.determined:
+            yield from self.holding(key)
+        for rule in description.determined_rules:
+            if signature(rule.fluent) == key:
+                for _, subst in self.instances(rule):
+                    yield from self.heads(rule, subst)
+
+
+def _pair_variables(pair: tuple[Term, Term]) -> Iterator[Var]:
+    yield from variables(pair[0])
+    yield from variables(pair[1])
+
+
+class _Leaves:
+    """The world in which the conditions of a determined fluent are solved: `holdsFor` enumerates, nothing more."""
+
+    def __init__(self, snapshot: Snapshot, rule: DeterminedRule) -> None:
+        self._knowledge = snapshot.domains.knowledge(snapshot.state)
+        self._ranges: dict[Var, set[Ground]] = {}
+        for fluent, value in rule.leaves.values():
+            for subst in _matching(fluent, value, snapshot.known(signature(fluent))):
+                for variable in _pair_variables((fluent, value)):
+                    bound = resolve(variable, subst)
+                    if is_ground(bound):
+                        self._ranges.setdefault(variable, set()).add(bound)
+
+    def answers(self, fact: Fact, subst: Subst) -> Iterator[Subst]:
+        if fact.kind != "holdsFor":
+            yield from self._knowledge.answers(fact, subst)
+            return
+        answers = [subst]
+        for variable in _pair_variables((fact.terms[0], fact.terms[1])):
+            answers = [extended for answer in answers for extended in self._bind(variable, answer)]
+        yield from answers
+
+    def _bind(self, variable: Var, subst: Subst) -> list[Subst]:
+        if is_ground(resolve(variable, subst)):
+            return [subst]
+        found = (unify(variable, value, subst) for value in self._ranges.get(variable, ()))
+        return [extended for extended in found if extended is not None]
+
+    def compare(self, test: Test, subst: Subst) -> Iterator[Subst]:
+        return compare(test, subst)
+
+
+def _matching(fluent: Term, value: Term, pairs: Iterable[Pair]) -> Iterator[Subst]:
+    for known_fluent, known_value in pairs:
+        subst = unify(fluent, known_fluent, EMPTY)
+        if subst is not None and isinstance(resolve(value, subst), Var):
+            subst = None if known_value is None else unify(value, known_value, subst)
+        if subst is not None:
+            yield subst
+
+
+class Memo:
+    """Results by key, each computed once; asking for one while it is being computed is a cycle."""
+
+    def __init__(self) -> None:
+        self._found: dict[object, object] = {}
+        self._asked: set[object] = set()
+
+    def __call__(self, key: object, compute: Callable[[], Found]) -> Found:
+        if key not in self._found:
+            if key in self._asked:
+                raise SameTimeCycle(f"{key} depends on itself at the same time-point")
+            self._asked.add(key)
+            self._found[key] = compute()
+        return self._found[key]  # type: ignore[return-value]
+
+
+# --------------------------------------------------------------------------- what happens
+
+
+class Moment:
+    """Everything at one time-point; also the world in which the rule bodies of that point are solved."""
+
+    def __init__(
+        self,
+        domains: Domains,
+        input_: Input,
+        whole: Whole,
+        time: int,
+        state: State,
+        held: frozenset[Pair] | None = None,
+    ) -> None:
+        self.domains = domains
+        self.description = domains.description
+        self.input = input_
+        self.whole = whole
+        self.time = time
+        self.state = state
+        self._memo = Memo()
+        self.now = Snapshot(domains, input_, whole, time, state, held=held)
+        self.next = Snapshot(domains, input_, whole, time + input_.tick, state, values=self._next_values)
+
+    # what the world answers
+
+    def answers(self, fact: Fact, subst: Subst) -> Iterator[Subst]:
+        if fact.kind == "call":
+            yield from self.domains.knowledge(self.state).answers(fact, subst)
+            return
+        first = resolve(fact.terms[0], subst)
+        if isinstance(first, Var):
+            raise UnsafeRule(f"{fact} names no event or fluent")
+        facts = self._facts(fact.kind, first, resolve(fact.terms[1], subst))
+        asked = tuple(resolve(term, subst) for term in fact.terms[:-1])
+        if all(map(is_ground, asked)):
+            facts = [asked] if asked in facts else []
+        for answer in facts:
+            extended: Subst | None = subst
+            for term, value in zip(fact.terms, (*answer, self.time), strict=True):
+                extended = None if extended is None else unify(term, value, extended)
+            if extended is not None:
+                yield extended
+
+    def compare(self, test: Test, subst: Subst) -> Iterator[Subst]:
+        return compare(test, subst)
+
+    def _facts(self, kind: str, term: Term, value: Term) -> Collection[tuple[Ground, ...]]:
+        key = signature(term)
+        match kind:
+            case "happens":
+                return [(event,) for event in self.happening(key)]
+            case "holds":
+                return self.now.holding(key)
+            case "start":
+                return self.next.holding(key) - self.now.holding(key)
+            case "end":
+                return self.now.holding(key) - self.next.holding(key)
+            case "initiatedAt":
+                return self.initiated(key, value)
+            case "terminatedAt":
+                return set(self._with_values(self.terminated(key, value), value))
+        raise NotImplementedError(f"no condition {kind!r} at a time-point")
+
+    def _with_values(self, pairs: Iterable[Pair], value: Term) -> Iterator[Pair]:
+        """Terminations of every value, as terminations of the value asked for or of those that hold."""
+        for fluent, ended in pairs:
+            if ended is not None:
+                yield fluent, ended
+            elif is_ground(value):
+                yield fluent, value
+            else:
+                yield from (pair for pair in self.now.holding(signature(fluent)) if pair[0] == fluent)
+
+    # events
+
+    def happening(self, key: Signature) -> frozenset[Ground]:
+        """The events of a name at this point, input or derived."""
+        if key not in self.description.derived:
+            return frozenset(e for e in self.input.events.get(self.time, ()) if signature(e) == key)
+        return self._memo(("event", key), lambda: frozenset(self._derived(key)))
+
+    def _derived(self, key: Signature) -> Iterator[Ground]:
+        for rule in self.description.event_rules:
+            if signature(rule.event) == key:
+                yield from self._events_of(rule)
+
+    def _events_of(self, rule: EventRule) -> Iterator[Ground]:
+        for answer in self._solutions(rule):
+            event = resolve(rule.event, answer)
+            if not is_ground(event):
+                raise UnsafeRule(f"derived event {event} has variables without a value")
+            if self.domains.wants_event(event, self.state):
+                yield event
+
+    def all_derived(self) -> frozenset[Ground]:
+        return frozenset(event for key in self.description.derived for event in self.happening(key))
+
+    def _solutions(self, rule: EventRule | EffectRule) -> Iterator[Subst]:
+        subst = unify(rule.time, self.time, EMPTY)
+        try:
+            yield from solve(rule.alternatives, subst, self) if subst is not None else ()
+        except Unbound as problem:
+            raise UnsafeRule(f"variables of {rule} are bound by no positive condition") from problem
+
+    # effects
+
+    def _fires(self, rule: EffectRule) -> frozenset[Pair]:
+        """The effects of one rule at this point."""
+        return self._memo(("rule", id(rule)), lambda: frozenset(self._effects_of(rule)))
+
+    def _effects_of(self, rule: EffectRule) -> Iterator[Pair]:
+        for answer in self._solutions(rule):
+            for extended in self.domains.instances(rule.fluent, answer, self.state):
+                fluent, value = resolve(rule.fluent, extended), resolve(rule.value, extended)
+                if not is_ground(value):
+                    if rule.effect == "initiatedAt":
+                        raise UnsafeRule(f"the value of {fluent} in an initiation has none")
+                    yield fluent, None
+                elif self.domains.wants_pair((fluent, value), self.state):
+                    yield fluent, value
+
+    def _by_rules(self, effect: str, key: Signature, value: Term) -> set[Pair]:
+        rules = [
+            r for r in self.description.effect_rules if r.effect == effect and signature(r.fluent) == key
+        ]
+        possible = [r for r in rules if _may_equal(r.value, value)]
+        return {pair for rule in possible for pair in self._fires(rule)}
+
+    def initiated(self, key: Signature, value: Term = Var("_")) -> set[Pair]:
+        """The pairs of a fluent that are initiated, by rules or by delayed effects."""
+        delayed = {(c.pair[0], c.target) for c in self.fired(key) if c.target is not None}
+        return self._by_rules("initiatedAt", key, value) | delayed
+
+    def terminated(self, key: Signature, value: Term = Var("_")) -> set[Pair]:
+        """The pairs that are terminated, by rules or by delayed effects."""
+        delayed = {c.pair for c in self.fired(key) if c.target is None}
+        return self._by_rules("terminatedAt", key, value) | delayed
+
+    def fired(self, key: Signature) -> frozenset[Countdown]:
+        """The delayed effects of this point."""
+        due = {c for c in self.state.countdowns if c.due == self.time and signature(c.pair[0]) == key}
+        return self._memo(("due", key), lambda: self._decided(key, due)) if due else frozenset()
+
+    def _decided(self, key: Signature, due: set[Countdown]) -> frozenset[Countdown]:
+        """Which of the due countdowns fire: all, but those that are postponed by an initiation at this very point.
+
+        That initiation may itself be the delayed effect of another countdown due now. What is not postponed for
+        certain and does not fire for certain (a circle of such countdowns) does not fire.
+        """
+        fired = {c for c in due if not c.postponable}
+        undecided = due - fired
+        initiated = self._by_rules("initiatedAt", key, Var("_")) if undecided else set()
+        while True:
+            certain = initiated | {(c.pair[0], c.target) for c in fired}
+            possible = certain | {(c.pair[0], c.target) for c in undecided}
+            fire = {c for c in undecided if c.pair not in possible}
+            postponed = {c for c in undecided if c.pair in certain}
+            if not fire and not postponed:
+                return frozenset(fired)
+            fired |= fire
+            undecided -= fire | postponed
+
+    def all_effects(self) -> tuple[frozenset[Pair], frozenset[Pair]]:
+        """All initiations and terminations of this point."""
+        keys = self.description.simple
+        return (
+            frozenset(pair for key in keys for pair in self.initiated(key)),
+            frozenset(pair for key in keys for pair in self.terminated(key)),
+        )
+
+    def busy(self) -> bool:
+        """True when anything happens at this point."""
+        return bool(self.input.events.get(self.time)) or any(self.all_effects())
+
+    def _next_values(self, key: Signature) -> set[Pair]:
+        """The simple fluents of a signature one point later."""
+        values = {f: v for f, v in self.state.values.items() if signature(f) == key}
+        initiated, terminated = frozenset(self.initiated(key)), frozenset(self.terminated(key))
+        state = State(values=values, domain=self.state.domain)
+        after, _ = settled(self.domains, state, self.time, initiated, terminated)
+        return set(after.items())
+
+
+def _may_equal(left: Term, right: Term) -> bool:
+    """False when the two terms differ whatever their variables stand for."""
+    if isinstance(left, Var) or isinstance(right, Var):
+        return True
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return len(left) == len(right) and all(map(_may_equal, left, right))
+    return type(left) is type(right) and bool(left == right) or left == right
