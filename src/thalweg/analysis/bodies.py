@@ -1,6 +1,7 @@
 """What stands where in a statement: its body, its nested literals, the terms of a literal.
 
-Bodies nest through ``findall``, disjunction and negated conjunctions; every other analysis walks them through here.
+Bodies nest through ``findall``, disjunction and negated conjunctions; every other analysis walks them
+through here.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class Place(NamedTuple):
 
 
 def literals(body: Body) -> Iterator[Place]:
-    """Every literal of the body and of the bodies nested in it, left to right, containers before their contents."""
+    """Every literal of the body and of the bodies nested in it, left to right, containers before their
+    contents."""
     stack = [Place(literal, False, False) for literal in reversed(body)]
     while stack:
         literal, negated, local = stack.pop()

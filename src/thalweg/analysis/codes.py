@@ -17,17 +17,18 @@ register(
     _code(
         "TW101",
         "unknown predicate",
-        "A body calls a predicate that no fact, rule or `dynamicDomain` defines: it would be false for ever. Give its "
-        "facts (`--background`), correct its name, or, if it is an event or a fluent, read it with `happensAt` or "
-        "`holdsAt`. Where no background knowledge was given at all this is a warning.",
+        "A body calls a predicate that no fact, rule or `dynamicDomain` defines: it would be "
+        "false for ever. Give its facts (`--background`), correct its name, or, if it is an event"
+        " or a fluent, read it with `happensAt` or `holdsAt`. Where no background knowledge was "
+        "given at all this is a warning.",
         "initiatedAt(f(X)=true, T) :- happensAt(e(X), T), vesel(X).\nvessel(a).",
         "initiatedAt(f(X)=true, T) :- happensAt(e(X), T), vessel(X).\nvessel(a).",
     ),
     _code(
         "TW102",
         "one name with two arities",
-        "An event or fluent is used with different numbers of arguments. Rows of the input have one of them, so the "
-        "other rule would never fire. Where both are meant, declare both.",
+        "An event or fluent is used with different numbers of arguments. Rows of the input have "
+        "one of them, so the other rule would never fire. Where both are meant, declare both.",
         "initiatedAt(gap(V)=true, T) :- happensAt(gap_start(V), T).\n"
         "terminatedAt(gap(V)=true, T) :- happensAt(gap_start(V, _), T).",
         "initiatedAt(gap(V)=true, T) :- happensAt(gap_start(V), T).\n"
@@ -36,8 +37,8 @@ register(
     _code(
         "TW103",
         "one name in two roles",
-        "A name is used as an event in one place and as a fluent in another, and nothing defines one of them. Events "
-        "are read with `happensAt`, fluents with `holdsAt` and `holdsFor`.",
+        "A name is used as an event in one place and as a fluent in another, and nothing defines "
+        "one of them. Events are read with `happensAt`, fluents with `holdsAt` and `holdsFor`.",
         "initiatedAt(gap(V)=true, T) :- happensAt(gap_start(V), T).\n"
         "terminatedAt(slow(V)=true, T) :- happensAt(gap(V), T).",
         "initiatedAt(gap(V)=true, T) :- happensAt(gap_start(V), T).\n"
@@ -46,9 +47,9 @@ register(
     _code(
         "TW104",
         "a name that looks misspelt",
-        "An event, fluent or predicate that nothing defines has nearly the name of another. An error where other "
-        "inputs are declared and this one is not, a warning otherwise. If it is meant, declare it: `event name(a, b).` "
-        "or `fluent name(a).`",
+        "An event, fluent or predicate that nothing defines has nearly the name of another. An "
+        "error where other inputs are declared and this one is not, a warning otherwise. If it is"
+        " meant, declare it: `event name(a, b).` or `fluent name(a).`",
         "initiatedAt(gap(V)=true, T) :- happensAt(gap_start(V), T).\n"
         "terminatedAt(gap(V)=true, T) :- happensAt(gap_strat(V), T).",
         "initiatedAt(gap(V)=true, T) :- happensAt(gap_start(V), T).\n"
@@ -64,41 +65,44 @@ register(
     _code(
         "TW110",
         "unsafe variable",
-        "A value is needed for a variable and no positive literal gives one: it occurs only in comparisons, under "
-        "negation, or in the head. Bind it with an event, a fluent or a fact.",
+        "A value is needed for a variable and no positive literal gives one: it occurs only in "
+        "comparisons, under negation, or in the head. Bind it with an event, a fluent or a fact.",
         "initiatedAt(fast(V)=true, T) :- happensAt(move(V), T), Speed > 10.",
         "initiatedAt(fast(V)=true, T) :- happensAt(velocity(V, Speed), T), Speed > 10.",
     ),
     _code(
         "TW111",
         "no event in the rule",
-        "A fluent changes when an event happens. A body with conditions only would fire at every time-point; at least "
-        "one positive `happensAt`, `start`, `end`, `initiatedAt` or `terminatedAt` is needed, in every alternative. "
-        "What holds while other fluents hold is written as a `holdsFor` rule.",
+        "A fluent changes when an event happens. A body with conditions only would fire at every "
+        "time-point; at least one positive `happensAt`, `start`, `end`, `initiatedAt` or "
+        "`terminatedAt` is needed, in every alternative. What holds while other fluents hold is "
+        "written as a `holdsFor` rule.",
         "initiatedAt(alarm(X)=true, T) :- holdsAt(hot(X)=true, T).",
         "initiatedAt(alarm(X)=true, T) :- happensAt(start(hot(X)=true), T).",
     ),
     _code(
         "TW112",
         "another time-point",
-        "All literals of a rule are read at the time-point of its head. Effects at a later time are delayed effects: "
-        "`fi` and `ft`.",
+        "All literals of a rule are read at the time-point of its head. Effects at a later time "
+        "are delayed effects: `fi` and `ft`.",
         "initiatedAt(f(X)=true, T) :- happensAt(e(X), T), holdsAt(g(X)=true, T2).",
         "initiatedAt(f(X)=true, T) :- happensAt(e(X), T), holdsAt(g(X)=true, T).",
     ),
     _code(
         "TW113",
         "a literal of another kind of rule",
-        "Rules with `initiatedAt`, `terminatedAt` and `happensAt` heads look at one time-point; `holdsFor` rules look at "
-        "intervals. Their literals do not mix, and background rules, `initially` and `grounding` have no time at all.",
+        "Rules with `initiatedAt`, `terminatedAt` and `happensAt` heads look at one time-point; "
+        "`holdsFor` rules look at intervals. Their literals do not mix, and background rules, "
+        "`initially` and `grounding` have no time at all.",
         "holdsFor(both(X)=true, I) :- holdsFor(a(X)=true, I), holdsAt(b(X)=true, T).",
-        "holdsFor(both(X)=true, I) :- holdsFor(a(X)=true, I1), holdsFor(b(X)=true, I2), intersect_all([I1, I2], I).",
+        "holdsFor(both(X)=true, I) :- holdsFor(a(X)=true, I1), holdsFor(b(X)=true, I2), "
+        "intersect_all([I1, I2], I).",
     ),
     _code(
         "TW120",
         "type clash",
-        "A position holds numbers, because it is computed or compared with, and also receives a constant that is no "
-        "number. Both places are named.",
+        "A position holds numbers, because it is computed or compared with, and also receives a "
+        "constant that is no number. Both places are named.",
         "initiatedAt(fast(V)=true, T) :- happensAt(velocity(V, S), T), limit(V, M), S > M.\nlimit(a, high).",
         "initiatedAt(fast(V)=true, T) :- happensAt(velocity(V, S), T), limit(V, M), S > M.\nlimit(a, 12.5).",
     ),
@@ -112,27 +116,30 @@ register(
     _code(
         "TW130",
         "a cycle without a step in time",
-        "Rules read the state before the effects of their time-point, so fluents may depend on each other in a cycle "
-        "when it passes through `holdsAt` (or `holdsFor`) of a simple fluent. This cycle consists only of things that "
-        "are read at the same time-point: derived events, `start` and `end`, `initiatedAt` in a body, determined "
-        "fluents. Nothing comes first.",
-        "happensAt(alarm(X), T) :- happensAt(start(on(X)=true), T).\ninitiatedAt(on(X)=true, T) :- happensAt(alarm(X), T).",
+        "Rules read the state before the effects of their time-point, so fluents may depend on "
+        "each other in a cycle when it passes through `holdsAt` (or `holdsFor`) of a simple "
+        "fluent. This cycle consists only of things that are read at the same time-point: derived"
+        " events, `start` and `end`, `initiatedAt` in a body, determined fluents. Nothing comes "
+        "first.",
+        "happensAt(alarm(X), T) :- happensAt(start(on(X)=true), T).\n"
+        "initiatedAt(on(X)=true, T) :- happensAt(alarm(X), T).",
         "happensAt(alarm(X), T) :- happensAt(button(X), T), \\+ holdsAt(on(X)=true, T).\n"
         "initiatedAt(on(X)=true, T) :- happensAt(alarm(X), T).",
     ),
     _code(
         "TW131",
         "background rules that call themselves",
-        "Background rules are unfolded into the bodies that call them, so they cannot be recursive. Write out the "
-        "facts instead.",
+        "Background rules are unfolded into the bodies that call them, so they cannot be "
+        "recursive. Write out the facts instead.",
         "above(X, Y) :- on(X, Z), above(Z, Y).\nabove(X, Y) :- on(X, Y).",
         "above(X, Y) :- on(X, Y).\nabove(X, Y) :- on(X, Z), on(Z, Y).",
     ),
     _code(
         "TW132",
         "whole intervals inside a cycle",
-        "Duration filters and Allen relations look at whole intervals, which are known only when they have ended. "
-        "Fluents of a cycle are computed forward in time, point by point, so such a relation cannot be part of it.",
+        "Duration filters and Allen relations look at whole intervals, which are known only when "
+        "they have ended. Fluents of a cycle are computed forward in time, point by point, so "
+        "such a relation cannot be part of it.",
         "holdsFor(long(X)=true, I) :- holdsFor(on(X)=true, I1), intDurGreater(I1, 10, I).\n"
         "terminatedAt(on(X)=true, T) :- happensAt(tick(X), T), holdsAt(long(X)=true, T).",
         "ft(on(X)=true, 10).",
@@ -147,8 +154,8 @@ register(
     _code(
         "TW141",
         "a delayed effect on another fluent",
-        "`fi(F=V, F=V2, R)` changes the value of one and the same fluent instance. To change another fluent, let a rule "
-        "react to the change: `happensAt(start(F=V2), T)`.",
+        "`fi(F=V, F=V2, R)` changes the value of one and the same fluent instance. To change "
+        "another fluent, let a rule react to the change: `happensAt(start(F=V2), T)`.",
         "fi(light(X)=amber, barrier(X)=closed, 3).",
         "fi(light(X)=amber, light(X)=red, 3).",
     ),
@@ -176,26 +183,31 @@ register(
     _code(
         "TW152",
         "a pair both simple and determined",
-        "The same fluent-value pair has effect rules (or `initially`, `fi`) and a `holdsFor` rule. A pair follows "
-        "inertia or an interval expression, not both; different values of one fluent may differ.",
-        "initiatedAt(busy(X)=true, T) :- happensAt(e(X), T).\nholdsFor(busy(X)=true, I) :- holdsFor(work(X)=true, I).",
+        "The same fluent-value pair has effect rules (or `initially`, `fi`) and a `holdsFor` "
+        "rule. A pair follows inertia or an interval expression, not both; different values of "
+        "one fluent may differ.",
+        "initiatedAt(busy(X)=true, T) :- happensAt(e(X), T).\n"
+        "holdsFor(busy(X)=true, I) :- holdsFor(work(X)=true, I).",
         "initiatedAt(started(X)=true, T) :- happensAt(e(X), T).\n"
-        "holdsFor(busy(X)=true, I) :- holdsFor(work(X)=true, I1), holdsFor(started(X)=true, I2), union_all([I1, I2], I).",
+        "holdsFor(busy(X)=true, I) :- holdsFor(work(X)=true, I1), holdsFor(started(X)=true, I2), "
+        "union_all([I1, I2], I).",
     ),
     _code(
         "TW201",
         "variable used once",
-        "A variable that occurs once joins nothing; often it is misspelt. If that is meant, write `_` or let its name "
-        "begin with `_`.",
+        "A variable that occurs once joins nothing; often it is misspelt. If that is meant, write"
+        " `_` or let its name begin with `_`.",
         "initiatedAt(gap(V)=true, T) :- happensAt(gap_start(Vessel), T).",
         "initiatedAt(gap(V)=true, T) :- happensAt(gap_start(V), T).",
     ),
     _code(
         "TW202",
         "initiated and never terminated",
-        "Nothing ends the pair: no `terminatedAt`, no `ft`, no other value. Once true it holds for ever. A hint.",
+        "Nothing ends the pair: no `terminatedAt`, no `ft`, no other value. Once true it holds "
+        "for ever. A hint.",
         "initiatedAt(seen(X)=true, T) :- happensAt(enter(X), T).",
-        "initiatedAt(seen(X)=true, T) :- happensAt(enter(X), T).\nterminatedAt(seen(X)=true, T) :- happensAt(leave(X), T).",
+        "initiatedAt(seen(X)=true, T) :- happensAt(enter(X), T).\n"
+        "terminatedAt(seen(X)=true, T) :- happensAt(leave(X), T).",
     ),
     _code(
         "TW203",
@@ -209,7 +221,8 @@ register(
     _code(
         "TW204",
         "unreachable rule",
-        "The rule can never apply: it reads a value that nothing produces, or its conditions contradict each other.",
+        "The rule can never apply: it reads a value that nothing produces, or its conditions "
+        "contradict each other.",
         "initiatedAt(light(X)=green, T) :- happensAt(go(X), T).\n"
         "initiatedAt(walk(X)=true, T) :- happensAt(press(X), T), holdsAt(light(X)=gren, T).",
         "initiatedAt(light(X)=green, T) :- happensAt(go(X), T).\n"
@@ -218,25 +231,30 @@ register(
     _code(
         "TW205",
         "the same rule twice",
-        "A rule stands in the program twice. The second changes nothing; often one of them was meant to differ.",
+        "A rule stands in the program twice. The second changes nothing; often one of them was "
+        "meant to differ.",
         "initiatedAt(f(X)=true, T) :- happensAt(e(X), T).\ninitiatedAt(f(X)=true, T) :- happensAt(e(X), T).",
         "initiatedAt(f(X)=true, T) :- happensAt(e(X), T).",
     ),
     _code(
         "TW206",
         "a variable shared by negations only",
-        "A variable that occurs only under negation is existential in each negation by itself: the two do not speak "
-        "about the same individual.",
-        "initiatedAt(f(X)=true, T) :- happensAt(e(X), T), \\+ holdsAt(a(Y)=true, T), \\+ holdsAt(b(Y)=true, T).",
-        "initiatedAt(f(X)=true, T) :- happensAt(e(X), T), \\+ holdsAt(a(_)=true, T), \\+ holdsAt(b(_)=true, T).",
+        "A variable that occurs only under negation is existential in each negation by itself: "
+        "the two do not speak about the same individual.",
+        "initiatedAt(f(X)=true, T) :- happensAt(e(X), T), \\+ holdsAt(a(Y)=true, T), \\+ "
+        "holdsAt(b(Y)=true, T).",
+        "initiatedAt(f(X)=true, T) :- happensAt(e(X), T), \\+ holdsAt(a(_)=true, T), \\+ "
+        "holdsAt(b(_)=true, T).",
     ),
     _code(
         "TW207",
         "declared and never used",
         "No rule reads what is declared here. A hint.",
-        "event velocity(v: symbol, s: float).\nevent stop(v: symbol).\n"
+        "event velocity(v: symbol, s: float).\n"
+        "event stop(v: symbol).\n"
         "initiatedAt(moving(V)=true, T) :- happensAt(velocity(V, S), T), S > 1.",
-        "event velocity(v: symbol, s: float).\ninitiatedAt(moving(V)=true, T) :- happensAt(velocity(V, S), T), S > 1.",
+        "event velocity(v: symbol, s: float).\n"
+        "initiatedAt(moving(V)=true, T) :- happensAt(velocity(V, S), T), S > 1.",
     ),
     _code(
         "TW208",

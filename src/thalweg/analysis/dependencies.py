@@ -1,9 +1,10 @@
 """What depends on what, in which order it can be computed, and which cycles have no step in time.
 
-Nodes are fluents and events. Bodies at `T` read the state at `T`, before the effects of `T`: so an edge from a simple
-fluent through ``holdsAt`` (or through an interval expression that is true or false point by point) *waits*, and a cycle
-with such an edge is well defined. Every other edge is read at the same time-point, and a cycle made of those alone is
-an error; so is a cycle through a duration filter or an Allen relation, which see whole intervals and thus the future.
+Nodes are fluents and events. Bodies at `T` read the state at `T`, before the effects of `T`: so an edge
+from a simple fluent through ``holdsAt`` (or through an interval expression that is true or false point by
+point) *waits*, and a cycle with such an edge is well defined. Every other edge is read at the same
+time-point, and a cycle made of those alone is an error; so is a cycle through a duration filter or an
+Allen relation, which see whole intervals and thus the future.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ ANY = Variable("_")
 
 
 class Node(NamedTuple):
-    """An event, or a fluent; `value` is set only where a determined value of a fluent is a node of its own (mixed
-    fluents, and fluents with several determined values)."""
+    """An event, or a fluent; `value` is set only where a determined value of a fluent is a node of its own
+    (mixed fluents, and fluents with several determined values)."""
 
     kind: str
     name: str
@@ -67,8 +68,8 @@ class EdgeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """`target` reads `source` in the statement `rule`. `waits`: the state before the effects of the time-point is read.
-    `whole`: whole intervals are read, so their future."""
+    """`target` reads `source` in the statement `rule`. `waits`: the state before the effects of the
+    time-point is read. `whole`: whole intervals are read, so their future."""
 
     source: Node
     target: Node
@@ -81,9 +82,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Nodes that must be computed together. `members` are in an order in which each reads only earlier ones at the
-    same time-point; `cyclic`: they depend on each other or one on itself; `delayed`: delayed effects inside;
-    `layer`: 1 for what reads inputs only; `rules`: the statements that define the members."""
+    """Nodes that must be computed together. `members` are in an order in which each reads only earlier
+    ones at the same time-point; `cyclic`: they depend on each other or one on itself; `delayed`: delayed
+    effects inside; `layer`: 1 for what reads inputs only; `rules`: the statements that define the members."""
 
     members: tuple[Node, ...]
     cyclic: bool
@@ -231,7 +232,8 @@ class _Graph:
                 return []
 
     def temporal(self, predicate: tuple[str, int]) -> tuple[Place, ...]:
-        """The events and fluents that the rules of a background predicate read, through other predicates too."""
+        """The events and fluents that the rules of a background predicate read, through other predicates
+        too."""
         found = self.through.get(predicate)
         if found is not None:
             return found
@@ -250,7 +252,8 @@ class _Graph:
 
 
 def _splits(parts: tuple[Part, ...], values: tuple[tuple[Term, Part], ...]) -> bool:
-    """True when determined values are nodes of their own: they may be defined from other values of the fluent."""
+    """True when determined values are nodes of their own: they may be defined from other values of the
+    fluent."""
     own = [value for value, part in values if part is Part.DETERMINED]
     return bool(own) and (len(parts) > 1 or (len(own) > 1 and all(is_ground(value) for value in own)))
 

@@ -1,9 +1,9 @@
 """How long must input be kept, and is memory bounded?
 
-Event descriptions: an input row is kept while it lies in the window, because late events may still revise what it
-caused; what lies before is carried as the running state, as pending countdowns (at most the largest delay) and as the
-whole intervals that duration filters and Allen relations look at. Datalog: from the earliest to the latest
-premise of an answer. LARS: as far as the windows over an atom reach back.
+Event descriptions: an input row is kept while it lies in the window, because late events may still revise
+what it caused; what lies before is carried as the running state, as pending countdowns (at most the
+largest delay) and as the whole intervals that duration filters and Allen relations look at. Datalog: from
+the earliest to the latest premise of an answer. LARS: as far as the windows over an atom reach back.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """Retention per input; `window`: the window of the run is added; `largest_delay`: the longest countdown, None when
-    it comes from background rules; `unbounded`: statements that make memory grow without end."""
+    """Retention per input; `window`: the window of the run is added; `largest_delay`: the longest
+    countdown, None when it comes from background rules; `unbounded`: statements that make memory grow
+    without end."""
 
     inputs: tuple[Retention, ...]
     window: bool
@@ -80,18 +81,7 @@ def _readers(found: Dependencies) -> dict[Node, tuple[Node, ...]]:
 
 
 def _events(program: Program, found: Dependencies) -> Horizon:
-    whole = {edge.source for edge in found.edges if edge.whole}
-    inputs = tuple(
-        Retention(
-            node,
-            0 if node not in whole else None,
-            reading,
-            "whole intervals are looked at"
-            if node in whole
-            else "late rows may revise results inside the window",
-        )
-        for node, reading in _readers(found).items()
-    )
+    inputs = tuple(Retention(node, 0, reading, _why(node)) for node, reading in _readers(found).items())
     unbounded = tuple(
         index
         for index, statement in enumerate(program.statements)
@@ -103,9 +93,15 @@ def _events(program: Program, found: Dependencies) -> Horizon:
     return Horizon(inputs, True, largest_delay(program), unbounded)
 
 
+def _why(node: Node) -> str:
+    if node.kind == "fluent":
+        return "while a part of the interval lies in the window"
+    return "while it lies in the window, where late rows may revise results"
+
+
 def largest_delay(program: Program) -> int | None:
-    """The longest delay of `fi` and `ft`: from the rules, or from the facts their bodies read; None where a rule of
-    background knowledge computes it."""
+    """The longest delay of `fi` and `ft`: from the rules, or from the facts their bodies read; None where
+    a rule of background knowledge computes it."""
     facts = _number_facts(program)
     longest = 0
     for statement in program.statements:
@@ -173,7 +169,8 @@ def time_offset(time: Term) -> int | None:
 
 
 def _answers(program: Program, found: Dependencies) -> Horizon:
-    """Premises of an answer at `T` lie between ``T+low`` and ``T+high``; input waits for the latest of them."""
+    """Premises of an answer at `T` lie between ``T+low`` and ``T+high``; input waits for the latest of
+    them."""
     spread: dict[Node, tuple[int, int] | None] = {}
     endless: list[int] = []
     for node, part in found.parts.items():

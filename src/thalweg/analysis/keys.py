@@ -1,10 +1,11 @@
 """How a program can be split over machines: the reasoning key, stage by stage.
 
-A *stage* is a group of components that can run in shards. Its key is one argument position per event or fluent such
-that every rule of the group joins only on it: the key positions of the head and of every event and fluent read
-hold one variable. Background knowledge is everywhere. Components that relate entities, ``rendezVous(V1, V2)``, follow
-in a stage keyed by all the related arguments, where a positive literal names them together; what else they read is
-routed to the keys that need it. What has no key runs as one shard, and the rule that prevents one is named.
+A *stage* is a group of components that can run in shards. Its key is one argument position per event or
+fluent such that every rule of the group joins only on it: the key positions of the head and of every event
+and fluent read hold one variable. Background knowledge is everywhere. Components that relate entities,
+``rendezVous(V1, V2)``, follow in a stage keyed by all the related arguments, where a positive literal
+names them together; what else they read is routed to the keys that need it. What has no key runs as one
+shard, and the rule that prevents one is named.
 """
 
 from __future__ import annotations
@@ -42,15 +43,16 @@ from thalweg.language.rules import (
 from thalweg.language.terms import Compound, Term, Variable, signature
 
 Path = tuple[int, ...]
-"""Where an argument stands: ``(0,)`` is the first; ``(0, 1)`` the second argument of the compound that is the first."""
+"""Where an argument stands: ``(0,)`` is the first; ``(0, 1)`` the second argument of the compound that is
+the first."""
 
 MOST_ALTERNATIVES = 32
 MOST_STAGES = 50
 
 
 class Route(NamedTuple):
-    """Rows of `node` go to the shards by the arguments at `positions`, which are the parts `parts` of the key.
-    All parts: to one shard; some: to every key with those parts; none: everywhere."""
+    """Rows of `node` go to the shards by the arguments at `positions`, which are the parts `parts` of the
+    key. All parts: to one shard; some: to every key with those parts; none: everywhere."""
 
     node: Node
     positions: tuple[Path, ...]
@@ -67,8 +69,9 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Components that run together. `width` is the number of parts of the key, 0 for one shard; `owned` lists rules
-    whose heads come from background knowledge alone, to be kept only where the key belongs to the shard."""
+    """Components that run together. `width` is the number of parts of the key, 0 for one shard; `owned`
+    lists rules whose heads come from background knowledge alone, to be kept only where the key belongs to
+    the shard."""
 
     members: tuple[Node, ...]
     routes: tuple[Route, ...]
@@ -109,11 +112,12 @@ class Rule(NamedTuple):
 # --------------------------------------------------------------------------- rules, reduced
 
 
-def variable_paths(term: Term, datalog: bool = False) -> dict[str, Path]:
-    """Where each variable of an event or fluent term stands, its first place if there are several."""
+def variable_paths(term: Term, *, timed: bool, head: bool) -> dict[str, Path]:
+    """Where each variable of an event or fluent term stands, its first place if there are several.
+    `timed`: the last argument is a time. `head`: anonymous variables count, as free ones."""
     found: dict[str, Path] = {}
     args = term.args if isinstance(term, Compound) else ()
-    if datalog:
+    if timed:
         args = args[:-1]
     stack: list[tuple[Path, Term]] = [
         ((index,), argument) for index, argument in reversed(list(enumerate(args)))
@@ -123,6 +127,8 @@ def variable_paths(term: Term, datalog: bool = False) -> dict[str, Path]:
         if isinstance(here, Variable):
             if here.name != "_":
                 found.setdefault(here.name, path)
+            elif head:
+                found[f"_{path}"] = path
         elif isinstance(here, Compound):
             stack.extend(
                 ((*path, index), argument) for index, argument in reversed(list(enumerate(here.args)))
@@ -172,7 +178,8 @@ class _Reduction:
             if found is not None:
                 node = Node(found[0], *signature(found[1]))
                 if node not in self.facts:
-                    yield Atomic(node, self.paths(found[1]), not negated and not local)
+                    paths = variable_paths(found[1], timed=self.timed, head=False)
+                    yield Atomic(node, paths, not negated and not local)
 
     def read(self, literal: Literal) -> tuple[str, Term] | None:
         match literal:
@@ -186,14 +193,12 @@ class _Reduction:
                 return None
 
     def atomic(self, kind: str, term: Term) -> Atomic:
-        return Atomic(Node(kind, *signature(term)), self.paths(term), True)
-
-    def paths(self, term: Term) -> dict[str, Path]:
-        return variable_paths(term, self.timed)
+        return Atomic(Node(kind, *signature(term)), variable_paths(term, timed=self.timed, head=True), True)
 
 
 def alternatives(body: Body) -> list[Body]:
-    """The conjunctions that a body with disjunctions stands for; beyond `MOST_ALTERNATIVES` it stays as it is."""
+    """The conjunctions that a body with disjunctions stands for; beyond `MOST_ALTERNATIVES` it stays as it
+    is."""
     found: list[Body] = [()]
     for literal in body:
         if isinstance(literal, Either):
@@ -253,13 +258,16 @@ class _Planner:
         """Extend the placement by the component; raises _Failed when a rule joins on something else."""
         own: Placement = {}
         members = {plain(node) for node in component.members}
-        pending = self.whole(component)
+        pending = [rule for rule in self.whole(component) if rule.body]
         while pending:
             known = [rule for rule in pending if self.placed(rule, fixed, own)] or pending[:1]
             for rule in known:
                 self.join(rule, fixed, own, members | here)
             done = {id(rule) for rule in known}
             pending = [rule for rule in pending if id(rule) not in done]
+        for rule in self.whole(component):
+            if _position(rule.head.node, fixed, own) is None:
+                self.assign(rule, rule.head, self.choose(rule, fixed, own), fixed, own)
         return own
 
     def placed(self, rule: Rule, fixed: Placement, own: Placement) -> bool:
@@ -299,10 +307,8 @@ class _Planner:
         if path is None:
             raise _Failed(rule.statement, f"{show(atomic.node)} does not carry {name}")
         decided = _position(atomic.node, fixed, own)
-        everywhere = (
-            atomic.node in fixed
-            and fixed[atomic.node] is None
-            or (atomic.node in own and own[atomic.node] is None)
+        everywhere = (atomic.node in fixed and fixed[atomic.node] is None) or (
+            atomic.node in own and own[atomic.node] is None
         )
         if everywhere and atomic is rule.head:
             raise _Failed(rule.statement, f"{show(atomic.node)} would be computed everywhere")
@@ -314,7 +320,8 @@ class _Planner:
     # -------------------------------------------------------------- a relation key
 
     def relate(self, component: Component) -> tuple[tuple[Path, ...], list[Route]]:
-        """Key positions of the members and routes of what they read, for a component that relates entities."""
+        """Key positions of the members and routes of what they read, for a component that relates
+        entities."""
         members = {plain(node) for node in component.members}
         key: tuple[Path, ...] | None = None
         routes: dict[Route, None] = {}
@@ -324,7 +331,9 @@ class _Planner:
                 raise _Failed(rule.statement, "its window counts the atoms of the whole stream")
             if key is None:
                 key = paths
-            if len(paths) < 2 or paths != key:
+            if len(paths) < 2:
+                raise _Failed(rule.statement, "")
+            if paths != key:
                 raise _Failed(rule.statement, self.why_related(rule))
             self.route(rule, key, members, routes)
         return key or (), list(routes)
@@ -444,7 +453,8 @@ def _relation_stage(
 def _single_stage(
     planner: _Planner, remaining: list[Component], obstacle: Obstacle | None, all_of_it: bool
 ) -> tuple[Stage, list[Component]]:
-    """One shard for the first component, for all that have nothing to be split by, and what only they read."""
+    """One shard for the first component, for all that have nothing to be split by, and what only they
+    read."""
     taken = [
         component
         for index, component in enumerate(remaining)

@@ -30,8 +30,8 @@ GIVEN_BUILTINS: Mapping[Signature, frozenset[int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """Per background predicate the argument positions that must be bound by others; and the predicates whose rules
-    call each other in a cycle, each group in the order found."""
+    """Per background predicate the argument positions that must be bound by others; and the predicates
+    whose rules call each other in a cycle, each group in the order found."""
 
     needs: Mapping[Signature, frozenset[int]]
     recursive: tuple[tuple[Signature, ...], ...] = ()

@@ -1,7 +1,8 @@
 """Did you mean ...? Names that are nearly the same as another.
 
-Two names are near when they differ by one typing slip (a letter missing, added, changed, or two swapped), two slips
-for long names, or only in case and underscores. Names that differ in their digits (``zone1``, ``zone2``) are not.
+Two names are near when they differ by one typing slip (a letter missing, added, changed, or two swapped),
+two slips for long names, or only in case and underscores. Names that differ in their digits (``zone1``,
+``zone2``) are not.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ class Names:
                 self.index.setdefault(shortened, []).append(name)
 
     def _keys(self, name: str) -> set[str]:
-        """The name and what is left of it after deleting up to `slips` letters; two slips meet in such a rest."""
+        """The name and what is left of it after deleting up to `slips` letters; two slips meet in such a
+        rest."""
         folded = fold(name)
         keys = {name, folded}
         keys.update(name[:i] + name[i + 1 :] for i in range(len(name)))

@@ -1,7 +1,8 @@
 """Who is who in a program: every name with an arity, and the part it plays.
 
-A name that rules read and nothing defines is an input. A fluent may be *mixed*: some of its values follow rules of
-change and inertia (simple), others are interval expressions (determined); the part is kept per value.
+A name that rules read and nothing defines is an input. A fluent may be *mixed*: some of its values follow
+rules of change and inertia (simple), others are interval expressions (determined); the part is kept per
+value.
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ class ValuePart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An event, fluent or predicate. `rules` and `uses` are indexes of statements that define and read it; `span` is
-    where it first occurs; `values` are the head values of a fluent, each with its part."""
+    """An event, fluent or predicate. `rules` and `uses` are indexes of statements that define and read it;
+    `span` is where it first occurs; `values` are the head values of a fluent, each with its part."""
 
     key: Key
     parts: tuple[Part, ...]
@@ -189,7 +190,8 @@ def named(term: Term) -> bool:
 
 
 def may_equal(left: Term, right: Term) -> bool:
-    """False when no assignment of the variables makes the terms equal, judged without following shared variables."""
+    """False when no assignment of the variables makes the terms equal, judged without following shared
+    variables."""
     match left, right:
         case (Variable(), _) | (_, Variable()):
             return True

@@ -1,9 +1,9 @@
 """Is every variable bound? A rule is safe when its variables are bound by positive literals.
 
-A literal *gives* variables (an event, a state, a fact) or *needs* them first (a comparison, the right side of ``is``).
-The order of the literals does not matter: they are taken as they become possible. A variable that occurs only under
-one negation is existential there. A head variable that occurs nowhere in the body ranges over the known instances of
-the fluent.
+A literal *gives* variables (an event, a state, a fact) or *needs* them first (a comparison, the right side
+of ``is``). The order of the literals does not matter: they are taken as they become possible. A variable
+that occurs only under one negation is existential there. A head variable that occurs nowhere in the body
+ranges over the known instances of the fluent.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Unsafe:
 
 @dataclass(frozen=True, slots=True)
 class Single:
-    """A variable that occurs once in its statement; `free` when it ranges over the instances of the head's fluent."""
+    """A variable that occurs once in its statement; `free` when it ranges over the instances of the head's
+    fluent."""
 
     statement: int
     variable: Variable
@@ -153,7 +154,8 @@ def _anonymous(term: Term) -> bool:
 
 
 def bind(body: Body, bound: set[str], known: Modes) -> list[tuple[Variable, str]]:
-    """Add to `bound` what the body binds; return the variables that are needed and not bound, each with the place."""
+    """Add to `bound` what the body binds; return the variables that are needed and not bound, each with
+    the place."""
     pending = list(body)
     problems: list[tuple[Variable, str]] = []
     progress = True
@@ -287,15 +289,19 @@ def _half_bound_head(statement: Statement, body: Body, bound: set[str]) -> list[
 
 
 def _unbound_in_clause(clause: Clause, known: Modes) -> set[str]:
-    """The head variables of a background rule that its body cannot bind by itself: what it needs from its caller."""
+    """The head variables of a background rule that its body cannot bind by itself: what it needs from its
+    caller."""
     head = names(clause.head)
+    could = {
+        name for place in literals(clause.body) for term in _gives(place.literal) for name in names(term)
+    }
     given: set[str] = set()
     while True:
         bound = set(given)
         more = {variable.name for variable, _ in bind(clause.body, bound, known)} & head - given
         if not more:
             return given | (head - bound)
-        given |= more
+        given |= more - could or more
 
 
 def occurrences(statement: Statement) -> Iterator[Variable]:

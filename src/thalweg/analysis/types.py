@@ -1,9 +1,11 @@
-"""Which positions hold numbers: argument positions, fluent values and variables, unified through shared variables.
+"""Which positions hold numbers: argument positions, fluent values and variables, unified through shared
+variables.
 
-Positions that meet in one variable, anywhere in the program, form a class. A class is a *number* class when a member
-takes part in arithmetic or in a numeric comparison, is a time or a delay, is the result of ``length`` and its kin, or
-is declared int, float or number. Every other class holds *symbols*: interned constants of any sort, numbers included.
-A number class that also receives a constant that is no number is a clash.
+Positions that meet in one variable, anywhere in the program, form a class. A class is a *number* class
+when a member takes part in arithmetic or in a numeric comparison, is a time or a delay, is the result of
+``length`` and its kin, or is declared int, float or number. Every other class holds *symbols*: interned
+constants of any sort, numbers included. A number class that also receives a constant that is no number is
+a clash.
 """
 
 from __future__ import annotations

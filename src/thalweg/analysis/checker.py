@@ -1,0 +1,202 @@
+"""All that can be said about a program before it runs, in one go: `check`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from importlib import import_module
+from importlib.util import find_spec
+
+from thalweg.analysis import codes as _codes  # noqa: F401  registers the explanations
+from thalweg.analysis.bodies import body_of, head_terms, literal_terms, literals
+from thalweg.analysis.dependencies import Cycle, Dependencies, Node, dependencies
+from thalweg.analysis.names import check_declarations, check_names
+from thalweg.analysis.nearest import near
+from thalweg.analysis.reach import check_reach, check_twice
+from thalweg.analysis.roles import entities
+from thalweg.analysis.safety import Safety, occurrences, safety
+from thalweg.analysis.shape import check_shape
+from thalweg.analysis.types import Types, infer
+from thalweg.analysis.wording import listed, place, sig, text
+from thalweg.language.diagnostics import Diagnostic, Severity
+from thalweg.language.program import Program
+from thalweg.language.rules import Absent, Clause, Kind, Literal, Statement
+from thalweg.language.terms import Variable, signature, variables
+
+REASONER_CHECKS = {Kind.ANSWERS: "thalweg.answers.offline", Kind.LARS: "thalweg.lars.stratify"}
+"""Modules whose `check(program)` knows what their reasoner can run."""
+
+
+def check(program: Program) -> list[Diagnostic]:
+    """Everything that is wrong or doubtful about the program, in the order of the text.
+
+    Reading errors are not repeated: `language.parser.read` has reported them.
+    """
+    known = entities(program)
+    found = dependencies(program, known)
+    types = infer(program)
+    safe = safety(program)
+    diagnostics = [
+        *check_names(program, known),
+        *check_declarations(program, known),
+        *_safety(program, safe),
+        *_shared_negations(program),
+        *_types(types),
+    ]
+    if program.kind is Kind.EVENTS:
+        diagnostics += check_shape(program)
+        diagnostics += check_reach(program, known)
+        diagnostics += _cycles(program, found)
+        diagnostics += _recursion(program, safe)
+    else:
+        diagnostics += check_twice(program)
+        diagnostics += _reasoner(program)
+    return in_order(diagnostics)
+
+
+def strict(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The same with warnings as errors."""
+    return [
+        replace(diagnostic, severity=Severity.ERROR)
+        if diagnostic.severity is Severity.WARNING
+        else diagnostic
+        for diagnostic in diagnostics
+    ]
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Sorted by place, without repetitions."""
+    unique = dict.fromkeys(diagnostics)
+    sources = {name: index for index, name in enumerate(dict.fromkeys(d.span.source for d in unique))}
+    return sorted(unique, key=lambda d: (sources[d.span.source], d.span.line, d.span.column, d.code))
+
+
+def _reasoner(program: Program) -> list[Diagnostic]:
+    """What the program's own reasoner has to say, where it is there."""
+    module = REASONER_CHECKS[program.kind]
+    if find_spec(module) is None:
+        return []
+    asks: Callable[[Program], Iterable[Diagnostic]] | None = getattr(import_module(module), "check", None)
+    return list(asks(program)) if asks is not None else []
+
+
+# --------------------------------------------------------------------------- variables
+
+
+def _safety(program: Program, safe: Safety) -> Iterator[Diagnostic]:
+    for unsafe in safe.unsafe:
+        name = "an anonymous variable" if unsafe.variable.anonymous else f"`{unsafe.variable.name}`"
+        message = f"{name} is needed in {unsafe.where} and nothing binds it"
+        similar = _similar_variable(program, unsafe.statement, unsafe.variable.name)
+        help_ = (
+            f"did you mean `{similar}`?"
+            if similar
+            else "bind it with a positive literal: an event, a fluent or a fact"
+        )
+        yield Diagnostic("TW110", Severity.ERROR, message, unsafe.variable.span, (), help_)
+    for single in safe.singles:
+        name = single.variable.name
+        similar = _similar_variable(program, single.statement, name)
+        notes = ("in this head it stands for every known instance",) if single.free else ()
+        help_ = f"did you mean `{similar}`?" if similar else f"write `_{name}` if that is meant"
+        yield Diagnostic(
+            "TW201", Severity.WARNING, f"`{name}` occurs only once", single.variable.span, notes, help_
+        )
+
+
+def _similar_variable(program: Program, statement: int, name: str) -> str | None:
+    """Another variable of the statement with nearly the same name."""
+    others = {variable.name for variable in occurrences(program.statements[statement])} - {name, "_"}
+    folded = {other for other in others if other.lower() == name.lower()}
+    return min(folded or {other for other in others if near(name, other)}, default=None)
+
+
+def _shared_negations(program: Program) -> Iterator[Diagnostic]:
+    """Variables that occur in several negations of a body and nowhere else."""
+    for statement in program.statements:
+        body = body_of(statement)
+        negated = [item for item in body if isinstance(item, Absent) or getattr(item, "negated", False)]
+        if len(negated) < 2:
+            continue
+        counts = Counter(name for item in negated for name in _variables_inside(item))
+        suspects = {name for name, count in counts.items() if count > 1}
+        if not suspects:
+            continue
+        last = {name: v for item in negated for name, v in _variables_inside(item).items()}
+        elsewhere = _names_outside(statement, negated)
+        for name in sorted(suspects - elsewhere):
+            message = f"`{name}` occurs only under negations, in each by itself"
+            help_ = "bind it with a positive literal if the same individual is meant, else write `_`"
+            yield Diagnostic("TW206", Severity.WARNING, message, last[name].span, (), help_)
+
+
+def _variables_inside(item: Literal) -> dict[str, Variable]:
+    """The named variables of a literal and of what is nested in it."""
+    terms = (term for where in literals((item,)) for term in literal_terms(where.literal))
+    return {
+        variable.name: variable for term in terms for variable in variables(term) if not variable.anonymous
+    }
+
+
+def _names_outside(statement: Statement, negated: Sequence[Literal]) -> set[str]:
+    skipped = {id(item) for item in negated}
+    body = tuple(item for item in body_of(statement) if id(item) not in skipped)
+    terms = [*head_terms(statement), *(t for where in literals(body) for t in literal_terms(where.literal))]
+    return {variable.name for term in terms for variable in variables(term)}
+
+
+# --------------------------------------------------------------------------- types, cycles
+
+
+def _types(types: Types) -> Iterator[Diagnostic]:
+    for clash in types.clashes:
+        other, *more = clash.others
+        notes = [f"a number is needed because {clash.number.why}, at {place(clash.number.span)}"]
+        notes += [f"{one.why}, at {place(one.span)}" for one in more[:3]]
+        if len(more) > 3:
+            notes.append(f"and {len(more) - 3} more")
+        message = f"{other.why}, and a number is needed"
+        yield Diagnostic("TW120", Severity.ERROR, message, other.span, tuple(notes))
+
+
+def node_text(node: Node) -> str:
+    """A node as one writes it: ``status/1``, ``gap/1=near``."""
+    value = "" if node.value is None else f"={text(node.value)}"
+    return f"`{node.name}/{node.arity}{value}`"
+
+
+def _cycles(program: Program, found: Dependencies) -> Iterator[Diagnostic]:
+    for cycle in found.cycles:
+        yield _cycle(program, cycle)
+
+
+def _cycle(program: Program, cycle: Cycle) -> Diagnostic:
+    start = min(range(len(cycle.rules)), key=cycle.rules.__getitem__)
+    rules = cycle.rules[start:] + cycle.rules[:start]
+    nodes = cycle.nodes[start:] + cycle.nodes[:start]
+    chain = " -> ".join(node_text(node) for node in (*nodes, nodes[0]))
+    notes = tuple(
+        f"{node_text(reader)} reads {node_text(node)} at {place(program.statements[rule].span)}"
+        for node, reader, rule in zip(nodes, nodes[1:] + nodes[:1], rules, strict=True)
+    )
+    span = program.statements[rules[0]].span
+    if cycle.whole:
+        message = f"the cycle {chain} looks at whole intervals, which are not known yet"
+        return Diagnostic("TW132", Severity.ERROR, message, span, notes)
+    help_ = "let one of the rules read the state before, with `holdsAt` of a simple fluent"
+    return Diagnostic("TW130", Severity.ERROR, f"the cycle {chain} has no step in time", span, notes, help_)
+
+
+def _recursion(program: Program, safe: Safety) -> Iterator[Diagnostic]:
+    for group in safe.modes.recursive:
+        names = listed([sig(*predicate) for predicate in group])
+        first = next(
+            statement
+            for statement in program.statements
+            if isinstance(statement, Clause) and statement.body and signature(statement.head) in group
+        )
+        verb = "calls itself" if len(group) == 1 else "call each other"
+        yield Diagnostic(
+            "TW131", Severity.ERROR, f"{names} {verb}", first.span, (), "write out the facts instead"
+        )

@@ -1,0 +1,415 @@
+"""What can happen? Values that nothing produces, rules that can never apply, pairs that never end, rules
+twice."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from thalweg.analysis.bodies import body_of, literals
+from thalweg.analysis.nearest import Names
+from thalweg.analysis.roles import Entities, EntityKind, Part, named
+from thalweg.analysis.types import FUNCTIONS
+from thalweg.analysis.wording import listed, pair_text, place, text
+from thalweg.language.diagnostics import Diagnostic, Severity
+from thalweg.language.program import Program
+from thalweg.language.rules import (
+    Affects,
+    Body,
+    Boundary,
+    Call,
+    Clause,
+    Compare,
+    Declare,
+    Delayed,
+    Effect,
+    EffectRule,
+    EventRule,
+    Grounding,
+    Happens,
+    Holds,
+    HoldsFor,
+    Initially,
+    IntervalRule,
+    Literal,
+    Pair,
+    Role,
+    Statement,
+)
+from thalweg.language.terms import Atom, Compound, Number, Span, Term, Variable, is_ground, signature
+
+Signature = tuple[str, int]
+
+
+@dataclass(slots=True)
+class _Fluent:
+    """What the program says about one fluent."""
+
+    produced: dict[Term, Span] = field(default_factory=dict)
+    initiated: dict[Term, Span] = field(default_factory=dict)
+    open_production: bool = False
+    terminated: set[Term] = field(default_factory=set)
+    open_termination: bool = False
+    read: set[Term] = field(default_factory=set)
+    open_read: bool = False
+    declared: tuple[Term, ...] = ()
+    computed: bool = False
+
+
+def _survey(program: Program) -> dict[Signature, _Fluent]:
+    fluents: dict[Signature, _Fluent] = defaultdict(_Fluent)
+    for statement in program.statements:
+        match statement:
+            case EffectRule(effect, pair):
+                fluent = fluents[signature(pair.fluent)]
+                fluent.computed = True
+                if effect is Effect.INITIATES:
+                    _produce(fluent, pair, initiated=True)
+                elif is_ground(pair.value):
+                    fluent.terminated.add(pair.value)
+                else:
+                    fluent.open_termination = True
+            case Initially(pair):
+                _produce(fluents[signature(pair.fluent)], pair, initiated=True)
+            case IntervalRule(pair):
+                _produce(fluents[signature(pair.fluent)], pair, initiated=False)
+            case Delayed(source, target):
+                fluent = fluents[signature(source.fluent)]
+                _mark(source.value, fluent.terminated)
+                fluent.open_termination |= not is_ground(source.value)
+                if target is not None:
+                    _produce(fluents[signature(target.fluent)], target, initiated=True)
+            case Declare(role, name, arguments, values) if role is not Role.EVENT:
+                fluent = fluents[name, len(arguments)]
+                fluent.declared = (*fluent.declared, *values)
+            case _:
+                pass
+        if not isinstance(statement, Grounding):
+            for where in literals(body_of(statement)):
+                _read(where.literal, fluents)
+    return fluents
+
+
+def _produce(fluent: _Fluent, pair: Pair, *, initiated: bool) -> None:
+    fluent.computed = True
+    if not is_ground(pair.value):
+        fluent.open_production = True
+        return
+    fluent.produced.setdefault(pair.value, pair.value.span)
+    if initiated:
+        fluent.initiated.setdefault(pair.value, pair.value.span)
+
+
+def _mark(value: Term, into: set[Term]) -> None:
+    if is_ground(value):
+        into.add(value)
+
+
+def _read(literal: Literal, fluents: dict[Signature, _Fluent]) -> None:
+    match literal:
+        case Holds(pair) | Boundary(_, pair) | Affects(_, pair) | HoldsFor(pair):
+            fluent = fluents[signature(pair.fluent)]
+            _mark(pair.value, fluent.read)
+            fluent.open_read |= not is_ground(pair.value)
+        case _:
+            pass
+
+
+def check_reach(program: Program, known: Entities) -> Iterator[Diagnostic]:
+    """Everything about what can and cannot happen in an event description."""
+    fluents = _survey(program)
+    yield from _declared_values(program, fluents)
+    yield from _never_ending(fluents)
+    yield from _never_used(fluents)
+    yield from _unreachable(program, known, fluents)
+    yield from check_twice(program)
+
+
+# --------------------------------------------------------------------------- values
+
+
+def _pairs(statement: Statement) -> Iterator[Pair]:
+    match statement:
+        case EffectRule(_, pair) | Initially(pair) | IntervalRule(pair):
+            yield pair
+        case Delayed(source, target):
+            yield source
+            if target is not None:
+                yield target
+        case _:
+            pass
+    for where in literals(body_of(statement)):
+        match where.literal:
+            case Holds(pair) | Boundary(_, pair) | Affects(_, pair) | HoldsFor(pair):
+                yield pair
+            case _:
+                pass
+
+
+def _declared_values(program: Program, fluents: dict[Signature, _Fluent]) -> Iterator[Diagnostic]:
+    if not any(fluent.declared for fluent in fluents.values()):
+        return
+    for statement in program.statements:
+        for pair in _pairs(statement):
+            declared = fluents[signature(pair.fluent)].declared
+            if declared and is_ground(pair.value) and pair.value not in declared:
+                message = f"`{text(pair.value)}` is not a declared value of `{text(pair.fluent)}`"
+                help_ = (
+                    _nearest_value(pair.value, declared)
+                    or f"declared are {listed([text(v) for v in declared])}"
+                )
+                yield Diagnostic("TW121", Severity.ERROR, message, pair.value.span, (), help_)
+
+
+def _nearest_value(value: Term, among: tuple[Term, ...]) -> str | None:
+    if not isinstance(value, Atom):
+        return None
+    nearest = Names(other.name for other in among if isinstance(other, Atom)).nearest(value.name)
+    return f"did you mean `{nearest}`?" if nearest else None
+
+
+def _never_ending(fluents: dict[Signature, _Fluent]) -> Iterator[Diagnostic]:
+    for (name, arity), fluent in fluents.items():
+        if fluent.open_termination or fluent.open_production or len(fluent.initiated) != 1:
+            continue
+        ((value, span),) = fluent.initiated.items()
+        if value not in fluent.terminated:
+            shown = f"{name}({', '.join('_' * arity)})={text(value)}" if arity else f"{name}={text(value)}"
+            message = f"nothing ends `{shown}`: once initiated it holds for ever"
+            yield Diagnostic("TW202", Severity.HINT, message, span)
+
+
+def _never_used(fluents: dict[Signature, _Fluent]) -> Iterator[Diagnostic]:
+    for (name, arity), fluent in fluents.items():
+        if fluent.open_read or not fluent.read or len(fluent.initiated) < 2:
+            continue
+        for value, span in fluent.initiated.items():
+            if value not in fluent.read and value not in fluent.terminated and value != Atom("false"):
+                message = f"no rule reads the value `{text(value)}` of `{name}/{arity}`, others are read"
+                yield Diagnostic("TW203", Severity.HINT, message, span)
+
+
+# --------------------------------------------------------------------------- unreachable rules
+
+
+class _Possible:
+    """Which pairs can hold and which derived events can happen, as far as the rules that can apply produce
+    them."""
+
+    def __init__(self, program: Program, known: Entities, fluents: dict[Signature, _Fluent]) -> None:
+        self.fluents = fluents
+        self.inputs = {e.key[1:] for e in known.of_kind(EntityKind.FLUENT) if e.is_input}
+        self.events = {
+            e.key[1:] for e in known.of_kind(EntityKind.EVENT) if e.part is Part.INPUT_EVENT or not e.rules
+        }
+        self.producers: dict[tuple[Signature, Term | None], list[int]] = defaultdict(list)
+        self.dead: dict[int, tuple[Span, str, str | None]] = {}
+        for index, statement in enumerate(program.statements):
+            for pair in _produced(statement):
+                value = pair.value if is_ground(pair.value) else None
+                self.producers[signature(pair.fluent), value].append(index)
+            if isinstance(statement, EventRule) and named(statement.event):
+                self.producers[signature(statement.event), Atom("event")].append(index)
+
+    def pair(self, pair: Pair) -> bool:
+        key = signature(pair.fluent)
+        if key in self.inputs:
+            return True
+        if not is_ground(pair.value):
+            return any(k == key and self.alive(rules) for (k, _), rules in self.of_fluent(key))
+        return self.alive(self.producers.get((key, pair.value), [])) or self.alive(
+            self.producers.get((key, None), [])
+        )
+
+    def of_fluent(self, key: Signature) -> list[tuple[tuple[Signature, Term | None], list[int]]]:
+        values = [*self.fluents[key].produced, None]
+        return [((key, value), self.producers.get((key, value), [])) for value in values]
+
+    def event(self, event: Term) -> bool:
+        if not named(event):
+            return True
+        key = signature(event)
+        return key in self.events or self.alive(self.producers.get((key, Atom("event")), []))
+
+    def alive(self, rules: list[int]) -> bool:
+        return any(index not in self.dead for index in rules)
+
+
+def _produced(statement: Statement) -> list[Pair]:
+    match statement:
+        case EffectRule(Effect.INITIATES, pair) | Initially(pair) | IntervalRule(pair):
+            return [pair]
+        case Delayed(_, target) if target is not None:
+            return [target]
+        case _:
+            return []
+
+
+def _unreachable(
+    program: Program, known: Entities, fluents: dict[Signature, _Fluent]
+) -> Iterator[Diagnostic]:
+    possible = _Possible(program, known, fluents)
+    for index, statement in enumerate(program.statements):
+        reason = contradiction(body_of(statement))
+        if reason is not None:
+            possible.dead[index] = (reason[0], reason[1], None)
+    todo = [
+        i
+        for i, s in enumerate(program.statements)
+        if isinstance(s, EffectRule | EventRule | IntervalRule | Delayed)
+    ]
+    changed = True
+    while changed:
+        before = len(possible.dead)
+        for index in todo:
+            if index not in possible.dead:
+                reason_found = _dead(program.statements[index], possible)
+                if reason_found is not None:
+                    possible.dead[index] = reason_found
+        changed = len(possible.dead) > before
+    for index, (span, why, help_) in sorted(possible.dead.items()):
+        statement = program.statements[index]
+        yield Diagnostic(
+            "TW204", Severity.WARNING, f"this rule can never apply: {why}", span or statement.span, (), help_
+        )
+
+
+def _dead(statement: Statement, possible: _Possible) -> tuple[Span, str, str | None] | None:
+    """Why the statement can never apply, given what is known to be dead."""
+    if (
+        isinstance(statement, EffectRule)
+        and statement.effect is Effect.TERMINATES
+        and not possible.pair(statement.pair)
+    ):
+        return _never(statement.pair, possible, "is never initiated", statement.pair.value.span)
+    if isinstance(statement, Delayed) and not possible.pair(statement.source):
+        return _never(statement.source, possible, "is never initiated", statement.source.value.span)
+    for literal in statement.body if isinstance(statement, EffectRule | EventRule) else ():
+        match literal:
+            case Happens(event, _, False) if not possible.event(event):
+                return literal.span, f"`{text(event)}` can never happen", None
+            case Holds(pair, _, False) | Boundary(_, pair, _, False) if not possible.pair(pair):
+                return _never(pair, possible, "never holds", pair.value.span)
+            case Affects(Effect.INITIATES, pair, _, False) if not possible.pair(pair):
+                return _never(pair, possible, "is never initiated", pair.value.span)
+            case _:
+                pass
+    if isinstance(statement, IntervalRule):
+        for literal in statement.body:
+            if isinstance(literal, HoldsFor) and not possible.pair(literal.pair):
+                pair = literal.pair
+                if not possible.fluents[signature(pair.fluent)].produced.get(pair.value):
+                    return (
+                        None
+                        if _is_only_part(statement)
+                        else _never(pair, possible, "never holds", pair.value.span)
+                    )
+    return None
+
+
+def _is_only_part(statement: IntervalRule) -> bool:
+    """True when an empty list of intervals does not make the result empty (a union, a complement)."""
+    return any(
+        getattr(literal, "op", None) in ("union_all", "complement_all", "relative_complement_all")
+        for literal in statement.body
+    )
+
+
+def _never(pair: Pair, possible: _Possible, how: str, span: Span) -> tuple[Span, str, str | None]:
+    produced = tuple(possible.fluents[signature(pair.fluent)].produced)
+    help_ = _nearest_value(pair.value, produced)
+    if help_ is None and produced and pair.value not in produced:
+        help_ = f"the values of `{text(pair.fluent)}` are {listed([text(value) for value in produced])}"
+    return span, f"`{pair_text(pair)}` {how}", help_
+
+
+# --------------------------------------------------------------------------- contradictions inside a body
+
+
+def contradiction(body: Body) -> tuple[Span, str] | None:
+    """Why the conditions cannot all be true, and where; None when nothing is seen."""
+    positive: dict[Literal, None] = {}
+    values: dict[Term, Pair] = {}
+    for literal in body:
+        if isinstance(literal, Happens | Holds | Boundary | Affects | Call):
+            if replace(literal, negated=not literal.negated) in positive:
+                return literal.span, "two of its conditions are opposites"
+            positive[literal] = None
+        if isinstance(literal, Holds) and not literal.negated and is_ground(literal.pair.value):
+            other = values.setdefault(literal.pair.fluent, literal.pair)
+            if other.value != literal.pair.value:
+                both = f"`{text(other.value)}` and `{text(literal.pair.value)}`"
+                return literal.span, f"`{text(other.fluent)}` cannot be both {both}"
+    return _impossible_numbers(body)
+
+
+_TESTS = {
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+    "=<": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+    "=:=": lambda a, b: a == b,
+    "=\\=": lambda a, b: a != b,
+}
+_MIRROR = {"<": ">", ">": "<", "=<": ">=", ">=": "=<", "=:=": "=:="}
+
+
+def _impossible_numbers(body: Body) -> tuple[Span, str] | None:
+    """Comparisons with numbers that no value satisfies."""
+    low: dict[str, tuple[float, bool]] = {}
+    high: dict[str, tuple[float, bool]] = {}
+    for literal in body:
+        if not isinstance(literal, Compare) or literal.negated:
+            continue
+        left, right, op = literal.left, literal.right, literal.op
+        if isinstance(left, Number) and isinstance(right, Number) and op in _TESTS:
+            if not _TESTS[op](left.value, right.value):
+                return literal.span, f"`{text(left)} {op} {text(right)}` is false"
+            continue
+        if left == right and op in ("<", ">", "=\\=", "\\=", "\\==") and not _has_anonymous(left):
+            return literal.span, f"`{text(left)} {op} {text(right)}` is false"
+        if isinstance(left, Number) and isinstance(right, Variable) and op in _MIRROR:
+            left, right, op = right, left, _MIRROR[op]
+        if isinstance(left, Variable) and isinstance(right, Number) and not left.anonymous:
+            _narrow(left.name, op, right.value, low, high)
+            bottom, top = low.get(left.name), high.get(left.name)
+            if bottom and top and (bottom[0] > top[0] or (bottom[0] == top[0] and (bottom[1] or top[1]))):
+                return literal.span, f"no number `{left.name}` satisfies its comparisons"
+    return None
+
+
+def _has_anonymous(term: Term) -> bool:
+    return (isinstance(term, Compound) and term.functor not in FUNCTIONS) or (
+        isinstance(term, Variable) and term.anonymous
+    )
+
+
+def _narrow(
+    name: str, op: str, value: float, low: dict[str, tuple[float, bool]], high: dict[str, tuple[float, bool]]
+) -> None:
+    """Bounds are (number, strict); the tighter one is kept."""
+    if op in (">", ">=", "=:="):
+        low[name] = max(low.get(name, (value, op == ">")), (value, op == ">"))
+    if op in ("<", "=<", "=:="):
+        bound = (value, op == "<")
+        old = high.get(name, bound)
+        high[name] = bound if (bound[0], not bound[1]) < (old[0], not old[1]) else old
+
+
+# --------------------------------------------------------------------------- twice
+
+
+def check_twice(program: Program) -> Iterator[Diagnostic]:
+    """Rules that stand in the program more than once; facts may."""
+    seen: dict[Statement, Statement] = {}
+    for statement in program.statements:
+        if isinstance(statement, EffectRule | EventRule | IntervalRule | Delayed) or (
+            isinstance(statement, Clause) and statement.body
+        ):
+            first = seen.setdefault(statement, statement)
+            if first is not statement:
+                message = "this rule stands in the program twice"
+                yield Diagnostic(
+                    "TW205", Severity.WARNING, message, statement.span, (f"first at {place(first.span)}",)
+                )
