@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from thalweg.language.diagnostics import Refused, Severity
-from thalweg.language.operators import AT_ATOM, COMPARISONS, WINDOW_AFTER, WINDOW_BEFORE
+from thalweg.language.operators import AT_ATOM, COMPARISONS, WINDOW_AFTER, WINDOW_BEFORE, names_atom
 from thalweg.language.rules import (
     Absent,
     Affects,
@@ -32,7 +32,7 @@ from thalweg.language.rules import (
     Pair,
     Windowed,
 )
-from thalweg.language.terms import Atom, Compound, Number, Sequence, Term, Variable, signature
+from thalweg.language.terms import Atom, Compound, Sequence, Term, Variable, signature
 from thalweg.language.windows import aggregate, windowed
 
 ALLEN = ("before", "meets", "starts", "finishes", "during", "overlaps", "equal")
@@ -47,13 +47,21 @@ _OUTPUT = "results are written as tables; remove it"
 _CONTROL = "write one rule for each case, with the condition or its negation in its body"
 PROCEDURAL = {
     **dict.fromkeys(["assert", "asserta", "assertz", "retract", "retractall", "abolish"], _STATE),
-    **dict.fromkeys(["nb_setval", "b_setval", "nb_getval", "b_getval", "flag", "recorda", "recordz", "erase"], _STATE),
-    **dict.fromkeys(["format", "write", "writeln", "print", "nl", "tab", "put_char", "write_canonical", "writeq"], _OUTPUT),
+    **dict.fromkeys(
+        ["nb_setval", "b_setval", "nb_getval", "b_getval", "flag", "recorda", "recordz", "erase"], _STATE
+    ),
+    **dict.fromkeys(
+        ["format", "write", "writeln", "print", "nl", "tab", "put_char", "write_canonical", "writeq"], _OUTPUT
+    ),
     **dict.fromkeys(["read", "see", "tell", "told", "seen", "open", "close", "consult", "halt"], _OUTPUT),
     **dict.fromkeys(["setof", "bagof", "aggregate_all", "aggregate"], _AGGREGATES),
     **dict.fromkeys(["forall", "foreach"], "write `\\+ (condition, \\+ conclusion)`"),
-    **dict.fromkeys(["call", "once", "ignore", "apply", "maplist", "foldl", "catch", "throw"], "write the literal itself"),
-    **dict.fromkeys(["var", "nonvar", "ground", "copy_term", "functor", "arg", "=.."], "write one rule for each form"),
+    **dict.fromkeys(
+        ["call", "once", "ignore", "apply", "maplist", "foldl", "catch", "throw"], "write the literal itself"
+    ),
+    **dict.fromkeys(
+        ["var", "nonvar", "ground", "copy_term", "functor", "arg", "=.."], "write one rule for each form"
+    ),
     **dict.fromkeys(["repeat", "between_loop", "->", "*->"], _CONTROL),
 }
 """Predicates that only make sense when a program is executed, and what to write instead."""
@@ -88,12 +96,15 @@ class BodyReader:
 
     def read(self, term: Term, *, top: bool = True) -> Body:
         """The literals of a conjunction, in order."""
-        goals = list(term.args) if isinstance(term, Compound) and term.functor == "," else [term]
+        goals = _goals(term)
         if top and len(goals) > 1 and isinstance(goals[-1], Atom) and goals[-1].name == "!":
             cut = goals.pop()
             self._note(
-                "TW025", Severity.NOTE, "the cut at the end of the rule is dropped: every rule whose body is true applies",
-                cut, None,
+                "TW025",
+                Severity.NOTE,
+                "the cut at the end of the rule is dropped: every rule whose body is true applies",
+                cut,
+                None,
             )
         return tuple([self._literal(goal, False) for goal in goals])
 
@@ -110,10 +121,8 @@ class BodyReader:
                 return structure(self, term, negated)
             if functor in _WINDOW_FORMS:
                 return self._windowed(term, negated)
-            self.refuse_procedural(term)
-            return Call(term, negated, span=term.span)
-        if isinstance(term, Atom):
-            self.refuse_procedural(term)
+        self.refuse_procedural(term)
+        if names_atom(term):
             return Call(term, negated, span=term.span)
         if isinstance(term, Variable):
             raise Refused("TW034", f"the variable `{term.name}` cannot stand for a literal", term.span)
@@ -122,27 +131,33 @@ class BodyReader:
     def _not(self, term: Compound, negated: bool) -> Literal:
         self.arity(term, 1)
         inner = term.args[0]
-        if negated:
-            return Absent((self._not(term, False),), span=term.span)
         if isinstance(inner, Compound) and inner.functor in (",", ";", "\\+", "not", "findall"):
             return Absent(self.read(inner, top=False), span=term.span)
         literal = self._literal(inner, True)
         if isinstance(literal, HoldsFor | Combine | Allen | Duration):
-            raise Refused("TW034", "intervals cannot be negated", term.span, "use `complement_all` or `relative_complement_all`")
+            raise Refused(
+                "TW034",
+                "intervals cannot be negated",
+                term.span,
+                "use `complement_all` or `relative_complement_all`",
+            )
         return literal
 
     def _either(self, term: Compound, negated: bool) -> Literal:
         return Either(tuple(self.read(part, top=False) for part in term.args), span=term.span)
 
-    def _conjunction(self, term: Compound, negated: bool) -> Literal:
-        """A conjunction in brackets of its own inside another: one alternative."""
-        return Either((self.read(term, top=False),), span=term.span)
-
     def _if_then(self, term: Compound, negated: bool) -> Literal:
-        raise Refused("TW024", "if-then-else chooses by order of execution, which rules do not have", term.span, _CONTROL)
+        raise Refused(
+            "TW024",
+            "if-then-else chooses by order of execution, which rules do not have",
+            term.span,
+            _CONTROL,
+        )
 
     def _second_neck(self, term: Compound, negated: bool) -> Literal:
-        raise Refused("TW007", "a rule inside the body of a rule", term.span, "end the first rule with a full stop")
+        raise Refused(
+            "TW007", "a rule inside the body of a rule", term.span, "end the first rule with a full stop"
+        )
 
     def _compare(self, term: Compound, negated: bool) -> Literal:
         left, right = term.args
@@ -150,7 +165,9 @@ class BodyReader:
             if self.kind is not Kind.LARS:
                 raise Refused("TW032", "windows belong to LARS programs", right.span)
             if negated:
-                raise Refused("TW033", "an aggregate cannot be negated", term.span, "compare its result instead")
+                raise Refused(
+                    "TW033", "an aggregate cannot be negated", term.span, "compare its result instead"
+                )
             return aggregate(term, left, right)
         return Compare(term.functor, left, right, negated, span=term.span)
 
@@ -169,13 +186,22 @@ class BodyReader:
             raise Refused("TW034", "`findall` always has one solution; it cannot be negated", term.span)
         return FindAll(template, self.read(goal, top=False), result, span=term.span)
 
-    def refuse_procedural(self, term: Atom | Compound) -> None:
+    def refuse_procedural(self, term: Term) -> None:
         """Raise for predicates that only make sense when executed."""
+        if not isinstance(term, Atom | Compound):
+            return
         name, _ = signature(term)
         if name == "!":
-            raise Refused("TW024", "a cut chooses by order of execution, which rules do not have", term.span, _CONTROL)
+            raise Refused(
+                "TW024", "a cut chooses by order of execution, which rules do not have", term.span, _CONTROL
+            )
         if name in PROCEDURAL and self.kind is Kind.EVENTS:
-            raise Refused("TW024", f"`{name}` only makes sense in a program that is executed", term.span, PROCEDURAL[name])
+            raise Refused(
+                "TW024",
+                f"`{name}` only makes sense in a program that is executed",
+                term.span,
+                PROCEDURAL[name],
+            )
 
     # ------------------------------------------------------------------ the Event Calculus
 
@@ -183,24 +209,38 @@ class BodyReader:
         """Raise unless the term has one of the allowed numbers of arguments."""
         if len(term.args) not in allowed:
             wanted = " or ".join(map(str, allowed))
-            raise Refused("TW022", f"`{term.functor}` has {wanted} arguments, not {len(term.args)}", term.span)
+            raise Refused(
+                "TW022", f"`{term.functor}` has {wanted} arguments, not {len(term.args)}", term.span
+            )
 
     def pair(self, term: Term) -> Pair:
         """The pair of a term ``F=V``."""
         if isinstance(term, Compound) and term.functor == "=" and len(term.args) == 2:
             fluent, value = term.args
-            if isinstance(fluent, Atom | Compound):
+            if names_atom(fluent):
                 return Pair(fluent, value)
-            raise Refused("TW021", "the fluent of a pair must be named", fluent.span, "write it as `name(Arguments)=value`")
-        raise Refused("TW021", "a fluent-value pair `fluent=value` is expected here", term.span, "write for instance `...=true`")
+            raise Refused(
+                "TW021",
+                "the fluent of a pair must be named",
+                fluent.span,
+                "write it as `name(Arguments)=value`",
+            )
+        raise Refused(
+            "TW021",
+            "a fluent-value pair `fluent=value` is expected here",
+            term.span,
+            "write for instance `...=true`",
+        )
 
-    def event_literal(self, event: Term, time: Term, whole: Term, negated: bool = False) -> Happens | Boundary:
+    def event_literal(
+        self, event: Term, time: Term, whole: Term, negated: bool = False
+    ) -> Happens | Boundary:
         """The literal of ``happensAt(event, time)``."""
         if isinstance(event, Compound) and event.functor in _EDGES and len(event.args) == 1:
             inner = event.args[0]
             if isinstance(inner, Compound) and inner.functor == "=":
                 return Boundary(_EDGES[event.functor], self.pair(inner), time, negated, span=whole.span)
-        if isinstance(event, Atom | Compound):
+        if names_atom(event):
             return Happens(event, time, negated, span=whole.span)
         raise Refused("TW023", "an event must be named", event.span, "write it as `name(Arguments)`")
 
@@ -225,7 +265,9 @@ class BodyReader:
         self.arity(term, 3 if term.functor == "relative_complement_all" else 2)
         *base, inputs, result = term.args
         if not isinstance(inputs, Sequence) or inputs.rest is not None:
-            raise Refused("TW023", f"`{term.functor}` expects a list of intervals such as `[I1, I2]`", inputs.span)
+            raise Refused(
+                "TW023", f"`{term.functor}` expects a list of intervals such as `[I1, I2]`", inputs.span
+            )
         return Combine(term.functor, inputs.items, result, base[0] if base else None, span=term.span)
 
     def _allen(self, term: Compound, negated: bool) -> Literal:
@@ -234,7 +276,9 @@ class BodyReader:
         if not (isinstance(relation, Atom) and relation.name in ALLEN):
             raise Refused("TW023", f"an Allen relation is one of {', '.join(ALLEN)}", relation.span)
         if not (isinstance(mode, Atom) and mode.name in _ALLEN_MODES):
-            raise Refused("TW023", f"the result of an Allen relation is one of {', '.join(_ALLEN_MODES)}", mode.span)
+            raise Refused(
+                "TW023", f"the result of an Allen relation is one of {', '.join(_ALLEN_MODES)}", mode.span
+            )
         return Allen(relation.name, left, right, mode.name, result, span=term.span)
 
     def _duration(self, term: Compound, negated: bool) -> Literal:
@@ -245,11 +289,23 @@ class BodyReader:
         return Duration(_DURATIONS[term.functor], intervals, bound, result, span=term.span)
 
 
+def _goals(term: Term) -> list[Term]:
+    """The goals of a conjunction, those in brackets of their own included."""
+    goals: list[Term] = []
+    waiting = [term]
+    while waiting:
+        goal = waiting.pop()
+        if isinstance(goal, Compound) and goal.functor == ",":
+            waiting.extend(reversed(goal.args))
+        else:
+            goals.append(goal)
+    return goals
+
+
 _STRUCTURE: dict[str, Callable[[BodyReader, Compound, bool], Literal]] = {
     "\\+": BodyReader._not,
     "not": BodyReader._not,
     ";": BodyReader._either,
-    ",": BodyReader._conjunction,
     "->": BodyReader._if_then,
     ":-": BodyReader._second_neck,
 }

@@ -36,17 +36,32 @@ class _Terms(Transformer[Any, Any]):
     def start(self, c: list[Any]) -> Term:
         return connect(c[0])
 
+    def run_operand(self, c: list[Any]) -> list[Item]:
+        return [c[0].term]
+
     def run_one(self, c: list[Any]) -> list[Item]:
         return c
 
+    def run_prefixed_operand(self, c: list[Any]) -> list[Item]:
+        return [*c[0], c[1].term]
+
     def run_prefixed(self, c: list[Any]) -> list[Item]:
         return [*c[0], c[1]]
+
+    def run_more_operand(self, c: list[Any]) -> list[Item]:
+        run: list[Item] = c[0]
+        run.append(c[1])
+        run.append(c[2].term)
+        return run
 
     def run_more(self, c: list[Any]) -> list[Item]:
         run: list[Item] = c[0]
         run.append(c[1])
         run.append(c[2])
         return run
+
+    def run_more_prefixed_operand(self, c: list[Any]) -> list[Item]:
+        return self.run_more_prefixed([*c[:3], c[3].term])
 
     def run_more_prefixed(self, c: list[Any]) -> list[Item]:
         run: list[Item] = c[0]
@@ -59,11 +74,12 @@ class _Terms(Transformer[Any, Any]):
         return c
 
     def mark_more(self, c: list[Any]) -> list[Item]:
-        c[0].append(c[1])
-        return c[0]  # type: ignore[no-any-return]
+        marks: list[Item] = c[0]
+        marks.append(c[1])
+        return marks
 
-    def operand(self, c: list[Any]) -> Term:
-        return c[0].term  # type: ignore[no-any-return]
+    def alone(self, c: list[Any]) -> Any:
+        return c[0]
 
     def compound(self, c: list[Any]) -> Term:
         return Compound(c[0].value, arguments(c[1]), join(c[0].span, c[2].span))
@@ -74,16 +90,15 @@ class _Terms(Transformer[Any, Any]):
     def braces(self, c: list[Any]) -> Term:
         return Compound("{}", arguments(c[1]), join(c[0].span, c[2].span))
 
-    def bracket_list(self, c: list[Any]) -> Term:
+    def list_items(self, c: list[Any]) -> Term:
         span = join(c[0].span, c[2].span)
         parts = split(c[1], "|")
-        if len(parts) == 1:
-            return Sequence(arguments(c[1]), None, span)
         if len(parts) > 2:
             raise Refused("TW007", "two `|` in one list", span)
-        return Sequence(arguments(parts[0]), resolve(parts[1]), span)
+        rest = resolve(parts[1]) if len(parts) == 2 else None
+        return Sequence(arguments(parts[0]), rest, span)
 
-    def empty_list(self, c: list[Any]) -> Term:
+    def list_empty(self, c: list[Any]) -> Term:
         return Sequence((), None, join(c[0].span, c[1].span))
 
     def at_operand(self, c: list[Any]) -> Term:
@@ -92,14 +107,14 @@ class _Terms(Transformer[Any, Any]):
     def at_compound(self, c: list[Any]) -> Term:
         return _at(c[0], c[1], self.compound(c[3:]))
 
+    def window_atom(self, c: list[Any]) -> Term:
+        return Compound(WINDOW_BEFORE, (c[0], c[1]), join(c[0].span, c[1].span))
+
     def window_operand(self, c: list[Any]) -> Term:
-        return Compound(WINDOW_BEFORE, (c[0], c[1].term), join(c[0].span, c[1].span))
+        return self.window_atom([c[0], c[1].term])
 
     def window_compound(self, c: list[Any]) -> Term:
-        return self.window_at([c[0], self.compound(c[1:])])
-
-    def window_at(self, c: list[Any]) -> Term:
-        return Compound(WINDOW_BEFORE, (c[0], c[1]), join(c[0].span, c[1].span))
+        return self.window_atom([c[0], self.compound(c[1:])])
 
     def operand_window(self, c: list[Any]) -> Term:
         return Compound(WINDOW_AFTER, (c[0].term, c[1]), join(c[0].span, c[1].span))
@@ -133,11 +148,16 @@ def _grammar() -> Lark:
 
 @dataclass(frozen=True, slots=True)
 class Clauses:
-    """The terms of a text's clauses, what is wrong with the others, and where each kind of program shows first."""
+    """The terms of a text's clauses, what is wrong with the others, and where each kind of program shows first.
+
+    `places` are the offsets of the clauses of `terms`, `comments` those of the comments.
+    """
 
     source: str
     text: str
     terms: list[Term]
+    places: list[tuple[int, int]]
+    comments: list[tuple[int, int]]
     diagnostics: list[Diagnostic]
     signals: dict[str, Span]
 
@@ -146,6 +166,7 @@ def read_clauses(text: str, source: str, tick: float | None = None) -> Clauses:
     """The term of every clause that could be read, and what is wrong with the others."""
     scanner = Scanner(text, source, tick)
     terms: list[Term] = []
+    places: list[tuple[int, int]] = []
     parse = _grammar().parser.parse
     for clause in scanner.clauses():
         if clause.broken or not clause.tokens:
@@ -159,11 +180,12 @@ def read_clauses(text: str, source: str, tick: float | None = None) -> Clauses:
             if clause.operators + clause.deepest > MAX_DEPTH and depth_exceeds(term, MAX_DEPTH):
                 raise Refused("TW006", f"nested more than {MAX_DEPTH} deep", clause.tokens[0].span)
             terms.append(term)
+            places.append((clause.start, clause.end))
         except UnexpectedToken as unexpected:
             _recover(clause, unexpected, scanner, terms)
         except Refused as error:
             scanner.diagnostics.append(error.diagnostic)
-    return Clauses(source, text, terms, scanner.diagnostics, scanner.signals)
+    return Clauses(source, text, terms, places, scanner.comments, scanner.diagnostics, scanner.signals)
 
 
 def _recover(clause: RawClause, unexpected: UnexpectedToken, scanner: Scanner, terms: list[Term]) -> None:
@@ -201,8 +223,11 @@ def _begins_clause(tokens: list[Token], at: int, first: Span) -> bool:
     starts_operand = isinstance(tokens[at], Operand) or tokens[at].type in ("FUNCTOR", "PREFIX")
     level = sum(_NESTING.get(token.type, 0) for token in tokens[:at])
     return (
-        ends_operand and starts_operand and level == 0
-        and span.line > before.span.end_line and span.column <= first.column
+        ends_operand
+        and starts_operand
+        and level == 0
+        and span.line > before.span.end_line
+        and span.column <= first.column
     )
 
 
@@ -223,26 +248,36 @@ def _shown(token: Token) -> str:
 
 
 def _explain(tokens: list[Token], at: int, full_stop: Span | None) -> Diagnostic:
+    """What was expected where the grammar met something else."""
     before = tokens[at - 1] if at > 0 else None
-    wants_operand = before is None or (isinstance(before, Mark) and before.type != "CLOSE")
-    if at >= len(tokens):
-        assert before is not None
-        span = full_stop or before.span
-        return Diagnostic("TW007", Severity.ERROR, f"something is missing after {_shown(before)}", span)
-    token = tokens[at]
-    if wants_operand:
-        place = f" after {_shown(before)}" if before is not None else " at the beginning of a clause"
-        message = f"expected a term{place}, found {_shown(token)}"
-        suggestion = "remove one of the two commas" if _shown(token) == "`,`" else None
-        if isinstance(token, Mark) and token.value == "!" or before is None:
-            suggestion = None
-        return Diagnostic("TW007", Severity.ERROR, message, token.span, suggestion=suggestion)
-    assert before is not None
-    message = f"expected `,`, an operator or `.` between {_shown(before)} and {_shown(token)}"
-    return Diagnostic("TW007", Severity.ERROR, message, token.span, suggestion=_missing(before, token))
+    token = tokens[at] if at < len(tokens) else None
+    ends_operand = before is not None and (isinstance(before, Operand) or before.type == "CLOSE")
+    if before is not None and token is not None and ends_operand:
+        message = f"expected `,`, an operator or `.` between {_shown(before)} and {_shown(token)}"
+        return Diagnostic("TW007", Severity.ERROR, message, token.span, suggestion=_missing(before, token))
+    place = f"after {_shown(before)}" if before is not None else "at the beginning of a clause"
+    if token is None:
+        here = full_stop or tokens[-1].span
+        return Diagnostic(
+            "TW007", Severity.ERROR, f"expected a term {place}, found the end of the clause", here
+        )
+    message = f"expected a term {place}, found {_shown(token)}"
+    return Diagnostic("TW007", Severity.ERROR, message, token.span, suggestion=_superfluous(before, token))
 
 
 def _missing(before: Token, token: Token) -> str:
-    if isinstance(before, Operand) and isinstance(before.term, Atom) and token.span.line == before.span.line:
+    if _is_atom(before) and token.span.line == before.span.line:
         return "put a comma between them, or write one quoted atom: `'two words'`"
     return "put a comma between them, or a full stop if a new clause begins"
+
+
+def _is_atom(token: Token) -> bool:
+    return isinstance(token, Operand) and isinstance(token.term, Atom)
+
+
+def _superfluous(before: Token | None, token: Token) -> str | None:
+    if before is not None and before.value == "," and token.value in (",", ":-", ")", "]"):
+        return "remove the comma before it, or write what is missing"
+    if token.type == "CLOSE" and before is not None and before.type == "FUNCTOR":
+        return f"a name without arguments is written without brackets: `{before.value}`"
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thalweg.language.diagnostics import Refused
-from thalweg.language.operators import DECLARE
+from thalweg.language.operators import DECLARE, names_atom
 from thalweg.language.rules import Argument, Declare, Kind, Pair, Query, Role, Statement, Tick
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable
 
@@ -44,7 +44,7 @@ def declaration(term: Compound) -> Statement | None:
     if seconds is not None:
         return Tick(seconds, span=term.span)
     if word == "query":
-        if not isinstance(subject, Atom | Compound):
+        if not names_atom(subject):
             raise _malformed("a query is an atom", subject, "write for instance `query malf(X, T).`")
         return Query(subject, span=term.span)
     if word not in tuple(Role):
@@ -63,9 +63,11 @@ def _entity(role: Role, subject: Term, whole: Compound) -> Declare:
         values = domain.args
     if isinstance(subject, Atom):
         return Declare(role, subject.name, (), values, span=whole.span)
-    if isinstance(subject, Compound) and subject.functor not in ("=", ",", ":", "{}"):
+    if isinstance(subject, Compound) and names_atom(subject):
         return Declare(role, subject.functor, tuple(map(_argument, subject.args)), values, span=whole.span)
-    raise _malformed(f"`{role}` expects a name with its arguments", subject, f"write `{role} name(argument).`")
+    raise _malformed(
+        f"`{role}` expects a name with its arguments", subject, f"write `{role} name(argument).`"
+    )
 
 
 def _argument(term: Term) -> Argument:
@@ -80,7 +82,9 @@ def _argument(term: Term) -> Argument:
 def _argument_name(term: Term) -> str:
     if isinstance(term, Atom | Variable):
         return term.name
-    raise _malformed("an argument is a name, with or without a type", term, "write for instance `speed: float`")
+    raise _malformed(
+        "an argument is a name, with or without a type", term, "write for instance `speed: float`"
+    )
 
 
 def declared_pair(role: Role, pair: Pair, whole: Term) -> Declare:
@@ -90,4 +94,10 @@ def declared_pair(role: Role, pair: Pair, whole: Term) -> Declare:
     if isinstance(fluent, Atom):
         return Declare(role, fluent.name, (), values, span=whole.span)
     assert isinstance(fluent, Compound)
-    return Declare(role, fluent.functor, tuple(Argument(_argument_name(a), "") for a in fluent.args), values, span=whole.span)
+    return Declare(
+        role,
+        fluent.functor,
+        tuple(Argument(_argument_name(a), "") for a in fluent.args),
+        values,
+        span=whole.span,
+    )

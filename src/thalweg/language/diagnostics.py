@@ -153,36 +153,38 @@ register(
     Code(
         "TW001",
         "unexpected character",
-        "The text contains a character that cannot stand there: a control character, a stray full stop, a "
-        "back-quote. Write names with letters, digits and `_`, or put them in single quotes.",
+        "The text contains a character that cannot stand there: a control character, a stray full stop,"
+        " a back-quote. Write names with letters, digits and `_`, or put them in single quotes.",
     ),
     Code(
         "TW002",
         "the text is not UTF-8",
-        "Program files are read as UTF-8. Convert the file; the place of the first byte that is not UTF-8 is given.",
+        "Program files are read as UTF-8. Convert the file; the place of the first byte that is not "
+        "UTF-8 is given.",
     ),
     Code(
         "TW003",
         "missing full stop",
-        "Every clause ends with a full stop followed by white space or the end of the file. Without it two clauses "
-        "run into each other.",
+        "Every clause ends with a full stop followed by white space or the end of the file. Without it "
+        "two clauses run into each other.",
     ),
     Code(
         "TW004",
         "quote or comment never closed",
-        "A quoted atom ends on the line where it began; a `/*` comment needs its `*/`. To write a quote inside "
-        "a quoted atom, double it: `'don''t'`.",
+        "A quoted atom ends on the line where it began; a `/*` comment needs its `*/`. To write a quote"
+        " inside a quoted atom, double it: `'don''t'`.",
     ),
     Code(
         "TW005",
         "unbalanced brackets",
-        "A bracket is opened and never closed in its clause, closed and never opened, or closed by another kind.",
+        "A bracket is opened and never closed in its clause, closed and never opened, or closed by "
+        "another kind.",
     ),
     Code(
         "TW006",
         "nested too deeply",
-        "Terms may be nested 200 deep, brackets and operators counted. Name an intermediate result with a rule of "
-        "its own instead.",
+        "Terms may be nested 200 deep, brackets and operators counted. Name an intermediate result with"
+        " a rule of its own instead.",
     ),
     Code(
         "TW007",
@@ -198,8 +200,8 @@ register(
     Code(
         "TW009",
         "a name in upper case before `(`",
-        "Words that begin with a capital or `_` are variables, and a variable cannot have arguments. Begin the name "
-        "with a small letter, or quote it: `'Velocity'(V, S)`.",
+        "Words that begin with a capital or `_` are variables, and a variable cannot have arguments. "
+        "Begin the name with a small letter, or quote it: `'Velocity'(V, S)`.",
     ),
     Code(
         "TW010",
@@ -209,8 +211,8 @@ register(
     Code(
         "TW011",
         "a duration needs a tick",
-        "`10m` is a number of time-points only when the program says how long one lasts: `tick 1s.` The duration "
-        "must be a whole number of ticks. Units: ms, s, m, h, d, w.",
+        "`10m` is a number of time-points only when the program says how long one lasts: `tick 1s.` The"
+        " duration must be a whole number of ticks. Units: ms, s, m, h, d, w.",
     ),
     Code(
         "TW020",
@@ -220,8 +222,8 @@ register(
     Code(
         "TW021",
         "a fluent-value pair is expected",
-        "`holdsAt`, `holdsFor`, `initiatedAt`, `terminatedAt`, `initially`, `fi`, `ft` and `p` speak about a pair "
-        "`fluent=value`, for instance `gap(Vessel)=nearPorts`.",
+        "`holdsAt`, `holdsFor`, `initiatedAt`, `terminatedAt`, `initially`, `fi`, `ft` and `p` speak "
+        "about a pair `fluent=value`, for instance `gap(Vessel)=nearPorts`.",
     ),
     Code(
         "TW022",
@@ -231,27 +233,29 @@ register(
     Code(
         "TW023",
         "wrong kind of argument",
-        "An argument of a predicate of the language has the wrong form, for instance a list of intervals that is no "
-        "list of variables, or an unknown Allen relation.",
+        "An argument of a predicate of the language has the wrong form, for instance a list of "
+        "intervals that is no list of variables, or an unknown Allen relation.",
     ),
     Code(
         "TW024",
         "procedural Prolog",
-        "Rules here say what is true; they are not run from top to bottom. Assertion and retraction, printing, "
-        "if-then-else and cuts that choose between clauses have no meaning. The message says what to write instead.",
+        "Rules here say what is true; they are not run from top to bottom. Assertion and retraction, "
+        "printing, if-then-else and cuts that choose between clauses have no meaning. The message says "
+        "what to write instead.",
     ),
     Code(
         "TW025",
         "a cut at the end of a rule",
-        "Every rule whose body is true applies, and solutions are sets, so a cut at the end of a rule has nothing to "
-        "cut: it is dropped. Where the rules below it should apply only if this one does not, give them "
-        "the negated condition.",
+        "Every rule whose body is true applies, and solutions are sets, so a cut at the end of a rule "
+        "has nothing to cut: it is dropped. Where the rules below it should apply only if this one does"
+        " not, give them the negated condition.",
     ),
     Code(
         "TW026",
         "a directive or declaration without effect",
-        "`:- dynamic`, `:- discontiguous`, `cachingOrder`, `index` and the old-style declarations are accepted so "
-        "that existing files run, and have no effect: evaluation order and storage follow from the rules.",
+        "`:- dynamic`, `:- discontiguous`, `cachingOrder`, `index` and the old-style declarations are "
+        "accepted so that existing files run, and have no effect: evaluation order and storage follow "
+        "from the rules.",
     ),
     Code(
         "TW027",
@@ -261,8 +265,9 @@ register(
     Code(
         "TW028",
         "a file that cannot be read",
-        "An included or background file does not exist or cannot be read. Names are relative to the file that "
-        "includes them; `.ec`, `.pl`, `.prolog` and the including file's own ending are tried.",
+        "An included or background file does not exist or cannot be read. Names are relative to the "
+        "file that includes them; `.ec`, `.pl`, `.prolog` and the including file's own ending are "
+        "tried.",
     ),
     Code(
         "TW029",
@@ -277,21 +282,23 @@ register(
     Code(
         "TW031",
         "a malformed declaration",
-        "Declarations are written `event velocity(vessel: symbol, speed: float).`, "
-        "`state status(motion) in {null, proposed}.`, `fluent proximity(a, b).`, `tick 1s.`, `query malf(X, T).` "
-        "and `program events.` Types are symbol, int, float and number.",
+        "Declarations are written `event velocity(vessel: symbol, speed: float).`, `state "
+        "status(motion) in {null, proposed}.`, `fluent proximity(a, b).`, `tick 1s.`, `query malf(X, "
+        "T).` and `program events.` Types are symbol, int, float and number.",
     ),
     Code(
         "TW032",
         "two kinds of program in one",
-        "A program is an event description, a Temporal Datalog program or a LARS program. Windows do not stand "
-        "in event descriptions, `holdsAt` does not stand in LARS programs, and `query` belongs to Temporal Datalog.",
+        "A program is an event description, a Temporal Datalog program or a LARS program. Windows do "
+        "not stand in event descriptions, `holdsAt` does not stand in LARS programs, and `query` "
+        "belongs to Temporal Datalog.",
     ),
     Code(
         "TW033",
         "a malformed window",
-        "Windows are `[3m]`, `[+5m]`, `[3m, +5m]`, `[10m hop 5m]`, `[20 #]`, `[20 #, +5 #]` and `[5 # by X]`, followed "
-        "by `sometime`, `always` or `at(T)` and an atom; `N = count(X) over [5m] p(X)` aggregates over one.",
+        "Windows are `[3m]`, `[+5m]`, `[3m, +5m]`, `[10m hop 5m]`, `[20 #]`, `[20 #, +5 #]` and `[5 # "
+        "by X]`, followed by `sometime`, `always` or `at(T)` and an atom; `N = count(X) over [5m] p(X)`"
+        " aggregates over one.",
     ),
     Code(
         "TW034",

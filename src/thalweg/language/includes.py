@@ -62,11 +62,19 @@ def included(term: Term) -> list[str]:
     if not (isinstance(term, Compound) and term.functor == ":-" and len(term.args) == 1):
         return []
     goal = term.args[0]
-    if isinstance(goal, Compound) and goal.functor in ("include", "consult", "ensure_loaded") and len(goal.args) == 1:
+    if (
+        isinstance(goal, Compound)
+        and goal.functor in ("include", "consult", "ensure_loaded")
+        and len(goal.args) == 1
+    ):
         goal = goal.args[0]
         if isinstance(goal, Atom):
             return [goal.name]
-    if isinstance(goal, Sequence) and goal.rest is None and all(isinstance(item, Atom) for item in goal.items):
+    if (
+        isinstance(goal, Sequence)
+        and goal.rest is None
+        and all(isinstance(item, Atom) for item in goal.items)
+    ):
         return [item.name for item in goal.items if isinstance(item, Atom)]
     return []
 

@@ -10,13 +10,17 @@ from collections.abc import Sequence as Run
 from typing import NamedTuple
 
 from thalweg.language.diagnostics import Refused
-from thalweg.language.terms import Compound, Sequence, Span, Term
+from thalweg.language.terms import Atom, Compound, Sequence, Span, Term
 
 MAX_DEPTH = 200
 
 DECLARE = "\ue000"
 """Marks functors that no program can write: declarations and the juxtapositions of LARS."""
 WINDOW_AFTER, WINDOW_BEFORE, AT_ATOM = DECLARE + "a [w]", DECLARE + "[w] a", DECLARE + "at(t) a"
+
+
+DIRECTIVE_WORDS = frozenset(["dynamic", "discontiguous", "multifile", "table", "module_transparent"])
+"""Words that may stand before their argument right after the ``:-`` of a directive."""
 
 
 class Operator(NamedTuple):
@@ -39,7 +43,9 @@ def _xfy(priority: int) -> Operator:
     return Operator(priority, priority - 1, priority)
 
 
-COMPARISONS = frozenset(["=", "\\=", "==", "\\==", "<", ">", "=<", ">=", "=:=", "=\\=", "is", "@<", "@>", "@=<", "@>="])
+COMPARISONS = frozenset(
+    ["=", "\\=", "==", "\\==", "<", ">", "=<", ">=", "=:=", "=\\=", "is", "@<", "@>", "@=<", "@>="]
+)
 
 INFIX: dict[str, Operator] = {
     **{op: _xfx(700) for op in (*COMPARISONS, "=..", "in")},
@@ -58,13 +64,21 @@ INFIX: dict[str, Operator] = {
 
 PREFIX: dict[str, Operator] = {
     ":-": Operator(1200, 0, 1199),
-    **{op: Operator(1150, 0, 1150) for op in ("dynamic", "discontiguous", "multifile", "table", "module_transparent")},
-    **{DECLARE + op: Operator(1150, 0, 999) for op in ("event", "state", "fluent", "query", "tick", "program")},
+    **{op: Operator(1150, 0, 1150) for op in DIRECTIVE_WORDS},
+    **{
+        DECLARE + op: Operator(1150, 0, 999)
+        for op in ("event", "state", "fluent", "points", "query", "tick", "program")
+    },
     "\\+": Operator(900, 0, 900),
     "-": Operator(200, 0, 200),
     "+": Operator(200, 0, 200),
     "\\": Operator(200, 0, 200),
 }
+
+FUNCTIONAL_WORDS = frozenset(["in", "over", "sometime", "always", "at", "hop", "# by"])
+"""Infix words of declarations and windows; as ordinary terms they are written with brackets."""
+RESERVED_WORDS = FUNCTIONAL_WORDS | {"if", "not", "is", "mod", "rem", "div", "rdiv", "xor"}
+"""Names that are quoted when they stand for themselves."""
 
 CONNECTIVES = {":-": 1200, ";": 1100, "->": 1050, ",": 1000}
 """What separates literals and clauses; they build n-ary terms, in this order of looseness."""
@@ -96,7 +110,7 @@ def split(run: Run[Item], separator: str) -> list[Run[Item]]:
     parts: list[Run[Item]] = []
     start = 0
     for position, item in enumerate(run):
-        if item.__class__ is Mark and item.value == separator and item.type == "INFIX":  # type: ignore[union-attr]
+        if item.__class__ is Mark and item.value == separator and item.type == "INFIX":
             parts.append(run[start:position])
             start = position + 1
     parts.append(run[start:])
@@ -105,40 +119,43 @@ def split(run: Run[Item], separator: str) -> list[Run[Item]]:
 
 def connect(run: Run[Item]) -> Term:
     """The term of a whole clause or of what stands in round brackets, connectives included."""
-    for item in run:
-        if item.__class__ is Mark and item.value in CONNECTIVES:  # type: ignore[union-attr]
-            return _connect(run)
-    return resolve(run)
-
-
-def _connect(run: Run[Item]) -> Term:
-    """Split at the loosest connective, and so on down; there are four levels, so this recursion is shallow."""
     first = run[0]
-    if isinstance(first, Mark) and first.type == "PREFIX" and PREFIX[first.value].priority > 1000:
+    if isinstance(first, Mark) and PREFIX[first.value].priority > 1000:
         inner = connect(run[1:])
         return Compound(first.value, (inner,), join(first.span, inner.span))
+    found = {item.value for item in run if item.__class__ is Mark and item.type == "INFIX"}
     for connective in CONNECTIVES:
-        parts = split(run, connective)
-        if len(parts) == 1:
-            continue
-        if connective == ":-" and len(parts) > 2:
-            again = [item for item in run if isinstance(item, Mark) and item.value == ":-"][1]
-            raise Refused(
-                "TW003", "a second `:-` in one clause", again.span, "end the clause before it with a full stop"
-            )
-        terms = tuple(_connect(part) for part in parts)
-        return Compound(connective, terms, join(terms[0].span, terms[-1].span))
+        if connective in found:
+            return _connected(run, connective)
     return resolve(run)
+
+
+def _connected(run: Run[Item], connective: str) -> Term:
+    """Split at the loosest connective; there are four levels, so this recursion is shallow."""
+    parts = split(run, connective)
+    if connective == ":-" and len(parts) > 2:
+        again = [item for item in run if isinstance(item, Mark) and item.value == ":-"][1]
+        raise Refused(
+            "TW003", "a second `:-` in one clause", again.span, "end the clause before it with a full stop"
+        )
+    if connective == ",":
+        terms = tuple([resolve(part) for part in parts])
+    else:
+        terms = tuple([connect(part) for part in parts])
+    return Compound(connective, terms, join(terms[0].span, terms[-1].span))
 
 
 def arguments(run: Run[Item]) -> tuple[Term, ...]:
     """The terms between the commas of an argument list or list."""
     if len(run) == 1:
-        return (run[0],)  # type: ignore[return-value]
+        return (resolve(run),)
     for item in run:
-        if item.__class__ is Mark and item.value in (":-", ";", "->", "|"):  # type: ignore[union-attr]
+        if item.__class__ is Mark and item.value in (":-", ";", "->", "|"):
             raise Refused(
-                "TW007", f"`{item.value}` inside an argument", item.span, "put the argument in brackets of its own"  # type: ignore[union-attr]
+                "TW007",
+                f"`{item.value}` inside an argument",
+                item.span,
+                "put the argument in brackets of its own",
             )
     return tuple(resolve(part) for part in split(run, ","))
 
@@ -152,10 +169,18 @@ def resolve(run: Run[Item]) -> Term:
     '+'
     """
     if len(run) == 1:
-        return run[0]  # type: ignore[return-value]
-    if len(run) == 3 and run[0].__class__ is not Mark and run[1].value in INFIX:  # type: ignore[union-attr]
+        only = run[0]
+        assert not isinstance(only, Mark)
+        return only
+    if len(run) == 3:
         left, mark, right = run
-        return Compound(mark.value, (left, right), join(left.span, right.span))  # type: ignore[arg-type, union-attr]
+        if (
+            not isinstance(left, Mark)
+            and isinstance(mark, Mark)
+            and not isinstance(right, Mark)
+            and mark.value in INFIX
+        ):
+            return Compound(mark.value, (left, right), join(left.span, right.span))
     return _climb(run)
 
 
@@ -178,7 +203,10 @@ def _climb(run: Run[Item]) -> Term:
             operand_expected = True
     while pending:
         _apply(pending.pop(), output)
-    return output[0][0]
+    term, priority = output[0]
+    if priority > 999:
+        raise Refused("TW007", "this cannot stand inside a clause", term.span)
+    return term
 
 
 def _known(table: dict[str, Operator], mark: Mark) -> Operator:
@@ -235,3 +263,21 @@ def depth_exceeds(term: Term, limit: int) -> bool:
             return False
         level = below
     return True
+
+
+_NOT_NAMES = (
+    (frozenset(INFIX) | frozenset(PREFIX) | frozenset(CONNECTIVES) | {"{}", "not"})
+    - FUNCTIONAL_WORDS
+    - DIRECTIVE_WORDS
+)
+
+
+def names_atom(term: Term) -> bool:
+    """True for what can be a predicate or a fluent: a name, with or without arguments, and no operator."""
+    match term:
+        case Atom(name):
+            return name != "!"
+        case Compound(functor, _):
+            return functor not in _NOT_NAMES and not functor.startswith(DECLARE)
+        case _:
+            return False

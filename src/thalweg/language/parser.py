@@ -6,7 +6,9 @@ understood. `parse` and `load` raise `ProgramError` when there are errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -18,17 +20,33 @@ from thalweg.language.includes import Library, decode
 from thalweg.language.kinds import kind_of, mixed
 from thalweg.language.program import Program
 from thalweg.language.reader import Reader
+from thalweg.language.rules import Kind
 from thalweg.language.terms import Span, Term
 
 _Found = TypeVar("_Found")
 
 
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Terms never form cycles, so looking for cycles while millions of them are made is wasted work."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_without_collection()
 def read(text: str | bytes, source: str = "<text>") -> tuple[Program, list[Diagnostic]]:
     """The program of a text, and everything that is wrong with it. Never raises."""
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-    decoded, diagnostics = decode(data, source) if isinstance(text, bytes) or not _encodes(text) else (text, [])
+    decoded, diagnostics = (
+        decode(data, source) if isinstance(text, bytes) or not _encodes(text) else (text, [])
+    )
     clauses = read_clauses(decoded, source)
-    tick = _first(tick_seconds, clauses.terms)
+    tick = first_answer(tick_seconds, clauses.terms)
     if tick is not None:
         clauses = read_clauses(decoded, source, tick)
     return _assemble(clauses.terms, [clauses], diagnostics)
@@ -43,12 +61,13 @@ def _encodes(text: str) -> bool:
     return True
 
 
+@_without_collection()
 def read_files(path: str | Path, *background: str | Path) -> tuple[Program, list[Diagnostic]]:
     """The program of a rule file, its includes and its background files, and everything that is wrong."""
     paths = [Path(path), *map(Path, background)]
     library = Library()
     terms = [term for p in paths for term in library.read(p)]
-    tick = _first(tick_seconds, terms)
+    tick = first_answer(tick_seconds, terms)
     if tick is not None:
         library = Library(tick)
         terms = [term for p in paths for term in library.read(p)]
@@ -75,7 +94,7 @@ def _checked(program: Program, diagnostics: list[Diagnostic]) -> Program:
     return program
 
 
-def _first(question: Callable[[Term], _Found | None], terms: list[Term]) -> _Found | None:
+def first_answer(question: Callable[[Term], _Found | None], terms: list[Term]) -> _Found | None:
     """The first answer to the question; malformed declarations are reported when they are read."""
     for term in terms:
         try:
@@ -91,17 +110,26 @@ def _assemble(
     terms: list[Term], texts: list[Clauses], diagnostics: list[Diagnostic]
 ) -> tuple[Program, list[Diagnostic]]:
     diagnostics = [*diagnostics, *(d for clauses in texts for d in clauses.diagnostics)]
-    signals: dict[str, Span] = {}
-    for clauses in texts:
-        for kind_name, span in clauses.signals.items():
-            signals.setdefault(kind_name, span)
-    kind = kind_of(terms, signals, _first(header, terms))
+    kind = kind_of_clauses(terms, texts)
     if not has_errors(diagnostics):
-        diagnostics += mixed(kind, signals)
+        diagnostics += mixed(kind, _signals(texts))
     reader = Reader(kind)
     statements = tuple([s for s in map(reader.read, terms) if s is not None])
     sources = MappingProxyType({clauses.source: clauses.text for clauses in texts})
     return Program(kind, statements, sources), _in_order([*diagnostics, *reader.diagnostics], texts)
+
+
+def kind_of_clauses(terms: list[Term], texts: list[Clauses]) -> Kind:
+    """The kind of the program of these clauses."""
+    return kind_of(terms, _signals(texts), first_answer(header, terms))
+
+
+def _signals(texts: list[Clauses]) -> dict[str, Span]:
+    signals: dict[str, Span] = {}
+    for clauses in texts:
+        for kind, span in clauses.signals.items():
+            signals.setdefault(kind, span)
+    return signals
 
 
 def _in_order(diagnostics: list[Diagnostic], texts: list[Clauses]) -> list[Diagnostic]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from thalweg.language.bodies import BodyReader
 from thalweg.language.declarations import declaration, declared_pair
 from thalweg.language.diagnostics import Diagnostic, Refused, Severity
-from thalweg.language.operators import AT_ATOM, CONNECTIVES, DECLARE, INFIX, PREFIX
+from thalweg.language.operators import AT_ATOM, DECLARE, DIRECTIVE_WORDS, names_atom
 from thalweg.language.rules import (
     Body,
     Clause,
@@ -43,11 +43,13 @@ IGNORED = {
 """Declarations of older systems that carry no meaning here."""
 
 _DIRECTIVES = {
-    "dynamic", "discontiguous", "multifile", "table", "module_transparent", "use_module", "set_prolog_flag", "style_check",
-    "ensure_loaded", "module", "license", "op",
+    *DIRECTIVE_WORDS, "use_module", "set_prolog_flag", "style_check", "ensure_loaded", "module", "license",
 }  # fmt: skip
 
-_OLD_DEADLINES = {"maxDuration": "write `fi(F=V, F=V2, R).` and `p(F=V).`", "maxDurationUE": "write `fi(F=V, F=V2, R).`"}
+_OLD_DEADLINES = {
+    "maxDuration": "write `fi(F=V, F=V2, R).` and `p(F=V).`",
+    "maxDurationUE": "write `fi(F=V, F=V2, R).`",
+}
 
 
 class Reader:
@@ -79,7 +81,9 @@ class Reader:
             "maxDurationUE": self._old_deadline,
         }
 
-    def _note(self, code: str, severity: Severity, message: str, term: Term, suggestion: str | None = None) -> None:
+    def _note(
+        self, code: str, severity: Severity, message: str, term: Term, suggestion: str | None = None
+    ) -> None:
         self.diagnostics.append(Diagnostic(code, severity, message, term.span, suggestion=suggestion))
 
     def _note_once(self, code: str, name: str, message: str, term: Term) -> None:
@@ -125,10 +129,14 @@ class Reader:
                 at, head = head.args
             elif head.functor == "at" and len(head.args) == 2:
                 head, at = head.args
-        if not isinstance(head, Atom | Compound) or not _is_name(head):
-            raise Refused("TW020", "this cannot be the head of a rule", head.span, "a head is a name, with or without arguments")
-        if self.kind is Kind.EVENTS:
-            self._bodies.refuse_procedural(head)
+        if not names_atom(head):
+            raise Refused(
+                "TW020",
+                "this cannot be the head of a rule",
+                head.span,
+                "a head is a name, with or without arguments",
+            )
+        self._bodies.refuse_procedural(head)
         return Clause(head, body, at, span=clause.span)
 
     def _directive(self, clause: Compound) -> Statement:
@@ -139,7 +147,10 @@ class Reader:
             raise Refused("TW030", message, goal.span, "use `load` with the path of the file")
         if name not in _DIRECTIVES:
             raise Refused(
-                "TW027", f"the directive `{name}` has no meaning here", goal.span, "remove it; programs are not run as scripts"
+                "TW027",
+                f"the directive `{name}` has no meaning here",
+                goal.span,
+                "remove it; programs are not run as scripts",
             )
         self._note_once("TW026", ":- " + name, f"the directive `{name}` has no effect here", clause)
         return Ignored(goal, True, span=clause.span)
@@ -168,7 +179,11 @@ class Reader:
         event, time = head.args
         literal = self._bodies.event_literal(event, time, event)
         if not isinstance(literal, Happens):
-            raise Refused("TW023", "the start and the end of a fluent follow from its rules; they cannot be defined", event.span)
+            raise Refused(
+                "TW023",
+                "the start and the end of a fluent follow from its rules; they cannot be defined",
+                event.span,
+            )
         return EventRule(event, time, body, span=clause.span)
 
     def _interval_rule(self, head: Compound, body: Body, clause: Term) -> Statement:
@@ -200,7 +215,7 @@ class Reader:
         entity = head.args[0]
         if _is_pair(entity):
             self._bodies.pair(entity)
-        elif not isinstance(entity, Atom | Compound):
+        elif not names_atom(entity):
             raise Refused("TW023", "`grounding` expects an event or a pair `fluent=value`", entity.span)
         return Grounding(entity, body, span=clause.span)
 
@@ -223,8 +238,11 @@ class Reader:
 
     def _holds_at(self, head: Compound, body: Body, clause: Term) -> Statement:
         raise Refused(
-            "TW023", "`holdsAt` cannot be defined by a rule", head.span,
-            "write `initiatedAt` and `terminatedAt` rules, or a `holdsFor` rule over intervals")
+            "TW023",
+            "`holdsAt` cannot be defined by a rule",
+            head.span,
+            "write `initiatedAt` and `terminatedAt` rules, or a `holdsFor` rule over intervals",
+        )
 
     def _old_deadline(self, head: Compound, body: Body, clause: Term) -> Statement:
         raise Refused("TW024", f"`{head.functor}` is not known here", head.span, _OLD_DEADLINES[head.functor])
@@ -232,15 +250,6 @@ class Reader:
 
 def _is_pair(term: Term) -> bool:
     return isinstance(term, Compound) and term.functor == "=" and len(term.args) == 2
-
-
-def _is_name(head: Atom | Compound) -> bool:
-    """False for operators and the like, which cannot be defined."""
-    name = signature(head)[0]
-    return name != "!" and not name.startswith(DECLARE) and (isinstance(head, Atom) or name not in _RESERVED)
-
-
-_RESERVED = frozenset(INFIX) | frozenset(PREFIX) | frozenset(CONNECTIVES) | {"{}", "not"}
 
 
 def _without_bounds(body: Body, *bounds: Term) -> Body:

@@ -13,7 +13,7 @@ from thalweg.language.terms import NOWHERE, Span, Term
 
 
 def _span() -> Span:
-    return field(default=NOWHERE, compare=False, repr=False, kw_only=True)  # type: ignore[no-any-return]
+    return field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +322,8 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of a declaration, ``vessel: symbol``. Type is symbol, int, float or number."""
+    """One argument of a declaration, ``vessel: symbol``. Type is symbol, int, float or number; empty where it is
+    left to inference."""
 
     name: str
     type: str

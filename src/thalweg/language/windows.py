@@ -7,9 +7,9 @@ Ours: ``[3m] sometime a``, ``[3m] always a``, ``[3m] at(T) a``, ``at(T) a``. Tic
 from __future__ import annotations
 
 from thalweg.language.diagnostics import Refused
-from thalweg.language.operators import AT_ATOM, WINDOW_AFTER, WINDOW_BEFORE
+from thalweg.language.operators import AT_ATOM, FUNCTIONAL_WORDS, WINDOW_AFTER, WINDOW_BEFORE, names_atom
 from thalweg.language.rules import Aggregate, Window, Windowed
-from thalweg.language.terms import Atom, Compound, Number, Sequence, Term, Variable
+from thalweg.language.terms import Compound, Number, Sequence, Term, Variable
 
 FUNCTIONS = ("count", "sum", "min", "max")
 
@@ -41,7 +41,9 @@ def windowed(term: Compound) -> Windowed:
             if isinstance(right, Compound) and right.functor == AT_ATOM:
                 return Windowed(_atom(right.args[1]), "at", window(left), right.args[0], span=term.span)
             raise _malformed(
-                "a window without `sometime`, `always` or `at(T)`", term, "write for instance `[3m] sometime atom`"
+                "a window without `sometime`, `always` or `at(T)`",
+                term,
+                "write for instance `[3m] sometime atom`",
             )
 
 
@@ -49,7 +51,9 @@ def aggregate(whole: Compound, result: Term, over: Compound) -> Aggregate:
     """The literal of ``N = count(X) over [5m] p(X)``."""
     function, scope = over.args
     if whole.functor not in ("=", "is"):
-        raise _malformed("the result of an aggregate is named with `=`", whole, "write `N = count(X) over [5m] p(X)`")
+        raise _malformed(
+            "the result of an aggregate is named with `=`", whole, "write `N = count(X) over [5m] p(X)`"
+        )
     if not (isinstance(function, Compound) and function.functor in FUNCTIONS and len(function.args) == 1):
         raise _malformed(f"an aggregate is one of {', '.join(FUNCTIONS)} of one term", function)
     if not (isinstance(scope, Compound) and scope.functor == WINDOW_BEFORE):
@@ -60,12 +64,9 @@ def aggregate(whole: Compound, result: Term, over: Compound) -> Aggregate:
 
 
 def _atom(term: Term) -> Term:
-    if isinstance(term, Atom) or (isinstance(term, Compound) and term.functor not in _NO_ATOMS):
+    if names_atom(term) and not (isinstance(term, Compound) and term.functor in FUNCTIONAL_WORDS):
         return term
     raise _malformed("a window is followed by an atom", term)
-
-
-_NO_ATOMS = frozenset([AT_ATOM, WINDOW_AFTER, WINDOW_BEFORE, "sometime", "always", "at", "over", "\\+", ",", ";"])
 
 
 def _split_time(term: Term) -> tuple[Term, Sequence | None]:

@@ -1,0 +1,46 @@
+"""Print programs in canonical form, or rewrite their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def fmt(
+    files: Annotated[list[Path], typer.Argument(help="Program files.")],
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail where a file would change.")
+    ] = False,
+    write: Annotated[bool, typer.Option("--write", help="Rewrite the files in place.")] = False,
+) -> None:
+    """Print programs in canonical form, comments kept; --write rewrites the files."""
+    from thalweg.language.diagnostics import ProgramError
+    from thalweg.language.layout import format_text
+
+    changed = failed = False
+    for path in files:
+        try:
+            before = path.read_text(encoding="utf-8")
+            after = format_text(before, str(path))
+        except (OSError, UnicodeDecodeError) as error:
+            typer.echo(f"{path}: {error}", err=True)
+            failed = True
+            continue
+        except ProgramError as error:
+            typer.echo(str(error), err=True)
+            failed = True
+            continue
+        if check:
+            if before != after:
+                typer.echo(f"would change {path}")
+                changed = True
+        elif write:
+            if before != after:
+                path.write_text(after, encoding="utf-8")
+                typer.echo(f"changed {path}")
+        else:
+            typer.echo(after, nl=False)
+    if failed or changed:
+        raise typer.Exit(1)
