@@ -1,0 +1,170 @@
+"""Rigid predicates: background facts and rules without time, evaluated once, before the stream begins.
+
+Also the arithmetic of tests on constants, shared by everything that decides a test before the stream does.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from thalweg.analysis.order import strong_components
+from thalweg.answers.datalog import Datalog, Rule, Signature, Test, TimedAtom
+from thalweg.answers.templates import Substitution
+from thalweg.language.terms import Atom, Compound, Number, Term, Variable, is_ground
+
+Row = tuple[Term, ...]
+Background = Mapping[Signature, frozenset[Row]]
+
+ARITHMETIC: dict[str, Callable[[float, float], float]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "div": operator.floordiv, "mod": operator.mod, "rem": math.fmod, "min": min, "max": max, "**": operator.pow,
+    "^": operator.pow,
+}  # fmt: skip
+FUNCTIONS: dict[str, Callable[[float], float]] = {
+    "abs": abs, "floor": math.floor, "ceiling": math.ceil, "round": round, "sqrt": math.sqrt, "-": operator.neg,
+}  # fmt: skip
+ORDERS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt, ">": operator.gt, "=<": operator.le, ">=": operator.ge, "=:=": operator.eq, "=\\=": operator.ne,
+}  # fmt: skip
+EQUAL = frozenset(["=", "==", "is"])
+UNEQUAL = frozenset(["\\=", "\\=="])
+
+
+def number_of(term: Term) -> float | None:
+    """The value of a ground arithmetic term; None when it has none."""
+    match term:
+        case Number(value):
+            return value
+        case Compound(functor, (inner,)) if functor in FUNCTIONS:
+            value_or_none = number_of(inner)
+            return None if value_or_none is None else FUNCTIONS[functor](value_or_none)
+        case Compound(functor, (left, right)) if functor in ARITHMETIC:
+            a, b = number_of(left), number_of(right)
+            if a is None or b is None or (b == 0 and functor in {"/", "//", "div", "mod", "rem"}):
+                return None
+            return ARITHMETIC[functor](a, b)
+        case _:
+            return None
+
+
+def constant_of(term: Term) -> Term | None:
+    """The constant that a ground term stands for."""
+    if isinstance(term, (Atom, Number)):
+        return term
+    value = number_of(term)
+    if value is None:
+        return None
+    return Number(int(value)) if float(value).is_integer() else Number(value)
+
+
+def decide(test: Test) -> bool:
+    """The truth of a ground test; an order between things that are not numbers is false."""
+    if test.op in ORDERS:
+        a, b = number_of(test.left), number_of(test.right)
+        holds = a is not None and b is not None and ORDERS[test.op](a, b)
+    else:
+        same = constant_of(test.left) == constant_of(test.right)
+        holds = same if test.op in EQUAL else not same
+    return holds != test.negated
+
+
+def known_operator(test: Test) -> bool:
+    """True when the comparison is one that Temporal Datalog has."""
+    return test.op in ORDERS or test.op in EQUAL or test.op in UNEQUAL
+
+
+def background(datalog: Datalog) -> dict[Signature, frozenset[Row]]:
+    """The extension of every rigid predicate that does not depend on the stream, bottom up by components."""
+    rigid = {p for p in datalog.rules if p not in datalog.temporal} - stream_dependent(datalog)
+    uses = {p: [a.predicate for r in datalog.rules[p] for a in atoms(r.body) if a.predicate in rigid] for p in rigid}
+    known: dict[Signature, frozenset[Row]] = {}
+    for component in strong_components(sorted(rigid), uses):
+        known.update({p: frozenset[Row]() for p in component})
+        growing = True
+        while growing:
+            growing = False
+            for predicate in component:
+                rows = {row for rule in datalog.rules[predicate] for row in _solve(rule, known)}
+                if rows - known[predicate]:
+                    known[predicate] |= rows
+                    growing = any(p in component for p in uses[predicate]) or len(component) > 1
+    return known
+
+
+def stream_dependent(datalog: Datalog) -> set[Signature]:
+    """Rigid predicates that some temporal atom can reach: they are resolved like temporal ones."""
+    dependent: set[Signature] = set()
+    while True:
+        more = {
+            p
+            for p, rules in datalog.rules.items()
+            if p not in datalog.temporal
+            and any(a.time is not None or a.predicate in dependent for r in rules for a in atoms(r.body))
+        }
+        if more <= dependent:
+            return dependent
+        dependent |= more
+
+
+def atoms(body: Iterable[TimedAtom | Test]) -> Iterator[TimedAtom]:
+    """The atoms of a body."""
+    return (c for c in body if isinstance(c, TimedAtom))
+
+
+def _solve(rule: Rule, known: Background) -> Iterator[Row]:
+    for found in _bindings(list(rule.body), known, Substitution.empty()):
+        row = tuple(found.term(a) for a in rule.head.args)
+        if all(is_ground(a) for a in row):
+            yield row
+
+
+def _bindings(body: list[TimedAtom | Test], known: Background, by: Substitution) -> Iterator[Substitution]:
+    """Solutions of a rigid body; negated atoms and tests wait until they are ground."""
+    ready = next((c for c in body if _is_ready(c, by)), None)
+    if ready is None:
+        if not body:
+            yield by
+        return
+    rest = [c for c in body if c is not ready]
+    match ready:
+        case Test(op, Variable(), right) if op in EQUAL and not ready.negated:
+            value = constant_of(by.expression(right))
+            extended = by.copy()
+            if value is not None and extended.unify(ready.left, value):
+                yield from _bindings(rest, known, extended)
+        case Test():
+            if decide(by.test(ready)):
+                yield from _bindings(rest, known, by)
+        case TimedAtom(negated=True):
+            if by.atom(ready).args not in known.get(ready.predicate, ()):
+                yield from _bindings(rest, known, by)
+        case TimedAtom():
+            for extended in matches(ready, known.get(ready.predicate, frozenset()), by):
+                yield from _bindings(rest, known, extended)
+
+
+def _is_ready(condition: TimedAtom | Test, by: Substitution) -> bool:
+    match condition:
+        case Test(op, left, right):
+            bound = is_ground(by.expression(right))
+            return bound and (is_ground(by.expression(left)) or (op in EQUAL and isinstance(left, Variable)))
+        case TimedAtom(negated=True):
+            return all(is_ground(by.term(a)) for a in condition.args)
+        case _:
+            return True
+
+
+def matches(atom: TimedAtom, rows: Iterable[Row], by: Substitution) -> Iterator[Substitution]:
+    """The substitutions that make the atom one of the rows."""
+    wanted = replace(atom, args=tuple(by.term(a) for a in atom.args))
+    if all(is_ground(a) for a in wanted.args):
+        if wanted.args in (rows if isinstance(rows, frozenset) else set(rows)):
+            yield by
+        return
+    for row in rows:
+        extended = by.copy()
+        if all(extended.unify(a, b) for a, b in zip(wanted.args, row, strict=True)):
+            yield extended

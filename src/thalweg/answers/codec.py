@@ -1,0 +1,110 @@
+"""Constants as int64 codes of one space: numbers are the bits of their float64, symbols are boxed in its NaNs.
+
+So columns of any mixture join and hash on plain integers, a number given as text equals the number, and arithmetic
+sees a NaN where a symbol stands.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.answers.datalog import text
+from thalweg.columns.symbols import EXACT, SymbolTable, as_floats, constant_text, number, number_text, numbers
+from thalweg.language.terms import Number, Term
+from thalweg.protocol import Ints
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+SYMBOL = 0x7FF8_0000_0000_0001
+"""The code of symbol 0: the first quiet NaN that arithmetic does not produce."""
+STAR = -1
+"""Stands for any constant that is not mentioned otherwise. No constant has this code."""
+
+
+class Codec:
+    """Constants to codes and back."""
+
+    def __init__(self, texts: list[str] | None = None) -> None:
+        self.symbols = SymbolTable(texts or ())
+        self._raw: dict[str, int] = {}
+        self._seen: tuple[pa.Array, Ints] | None = None
+
+    def term(self, term: Term) -> int:
+        """The code of a constant of the program."""
+        if isinstance(term, Number):
+            return number(float(term.value))
+        return SYMBOL + self.symbols.add(text(term))
+
+    def raw(self, value: str) -> int:
+        """The code of a constant given as text."""
+        found = self._raw.get(value)
+        if found is None:
+            canonical = constant_text(value)
+            try:
+                found = number(float(canonical))
+            except ValueError:
+                found = SYMBOL + self.symbols.add(canonical)
+            self._raw[value] = found
+        return found
+
+    def encode(self, column: pa.Array | pa.ChunkedArray) -> Ints:
+        """Codes of an Arrow column without nulls."""
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        kind = column.type
+        if pa.types.is_boolean(kind):
+            column = pc.cast(column, pa.string())
+            kind = column.type
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            return numbers(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+        if not pa.types.is_dictionary(kind):
+            column = column.dictionary_encode()
+        codes = self._dictionary(column.dictionary)
+        indices = column.indices.to_numpy(zero_copy_only=False)
+        return codes[indices] if len(codes) else np.empty(0, np.int64)
+
+    def _dictionary(self, names: pa.Array) -> Ints:
+        if self._seen is not None and len(self._seen[0]) == len(names) and self._seen[0].equals(names):
+            return self._seen[1]
+        if not (pa.types.is_string(names.type) or pa.types.is_large_string(names.type)):
+            codes = self.encode(names)
+        else:
+            codes = np.fromiter(map(self.raw, names.to_pylist()), np.int64, len(names))
+        self._seen = (names, codes)
+        return codes
+
+    def inexact(self, column: pa.Array) -> Bools:
+        """Where a whole number is too large to be told from its neighbours."""
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        if not pa.types.is_int64(column.type) and not pa.types.is_uint64(column.type):
+            return np.zeros(len(column), np.bool_)
+        values = column.to_numpy(zero_copy_only=False)
+        return np.asarray((values > EXACT) | (values < -EXACT))
+
+    def texts(self, codes: Ints) -> pa.Array:
+        """The constants as canonical text."""
+        distinct, places = np.unique(codes, return_inverse=True)
+        return pa.array([self.one(int(c)) for c in distinct], pa.string()).take(pa.array(places))
+
+    def one(self, code: int) -> str:
+        """One constant as text; the star is written ``_``."""
+        if code == STAR:
+            return "_"
+        if code >= SYMBOL:
+            return self.symbols.texts[code - SYMBOL]
+        return number_text(float(as_floats(np.array([code], np.int64))[0]))
+
+
+def is_symbol(codes: Ints) -> Bools:
+    """Where a code stands for a symbol."""
+    return np.asarray(codes >= SYMBOL)
+
+
+def values(codes: Ints) -> Floats:
+    """The numbers behind codes, NaN for symbols."""
+    return np.asarray(as_floats(codes))

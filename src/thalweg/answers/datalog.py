@@ -1,0 +1,451 @@
+"""Temporal Datalog as data: rules over atoms whose last argument is a time, read from a `Program`.
+
+Predicates are *temporal* (their last argument is a time term: a number, ``T`` or ``T+k``) or *rigid* (no time).
+Which is which is inferred: input predicates are temporal, ``T+k`` stands only in time positions, and a variable
+has one sort in a clause. A temporal predicate without rules is an input predicate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from thalweg.language.diagnostics import Code, Diagnostic, Severity, register
+from thalweg.language.program import Program
+from thalweg.language.rules import Absent, Call, Clause, Compare, Declare, Either, Ignored, Literal, Query, Role, Tick
+from thalweg.language.terms import (
+    NOWHERE,
+    Atom,
+    Compound,
+    Number,
+    Span,
+    Term,
+    Variable,
+    arguments,
+    is_ground,
+    signature,
+    variables,
+)
+
+Signature = tuple[str, int]
+"""Name and number of arguments, the time included."""
+
+register(
+    Code(
+        "TW301",
+        "a time where none can be, or no time where one must be",
+        "The last argument of a temporal predicate is a number, `T` or `T+k`; a variable that is a time in one place "
+        "cannot be an ordinary argument in another. Input predicates carry their time stamp as last argument.",
+    ),
+    Code(
+        "TW302",
+        "a literal that Temporal Datalog does not have",
+        "Bodies are made of atoms, negated atoms, comparisons and arithmetic. A negated conjunction is written as a "
+        "rule of its own whose head is negated.",
+    ),
+    Code(
+        "TW303",
+        "an argument that is not a constant or a variable",
+        "Temporal Datalog has no function symbols: arguments of atoms are constants and variables, and only times may "
+        "be computed (`T+2`). Compute a value with `is` and use the variable.",
+    ),
+    Code(
+        "TW304",
+        "no query, or a query about an unknown predicate",
+        "A program needs `query malf(X, T).` for at least one predicate that its rules define.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A time term: ``variable + offset``, or the number `offset` when there is no variable."""
+
+    variable: str | None
+    offset: int = 0
+
+    def __str__(self) -> str:
+        if self.variable is None:
+            return str(self.offset)
+        return self.variable if not self.offset else f"{self.variable}{self.offset:+d}"
+
+    def shifted(self, by: int) -> Time:
+        return Time(self.variable, self.offset + by)
+
+
+@dataclass(frozen=True, slots=True)
+class TimedAtom:
+    """An atom; `time` is None for rigid predicates. Arguments are constants and variables."""
+
+    predicate: Signature
+    args: tuple[Term, ...]
+    time: Time | None
+    negated: bool = False
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        inside = [text(a) for a in self.args] + ([str(self.time)] if self.time is not None else [])
+        return ("not " if self.negated else "") + self.predicate[0] + (f"({', '.join(inside)})" if inside else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A comparison or a computation ``left op right``; variables of sort time stand for their number."""
+
+    op: str
+    left: Term
+    right: Term
+    negated: bool = False
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return ("not " if self.negated else "") + f"{text(self.left)} {self.op} {text(self.right)}"
+
+
+Condition = TimedAtom | Test
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``head :- body``; a fact has no body. `times` are the variables of sort time."""
+
+    head: TimedAtom
+    body: tuple[Condition, ...]
+    times: frozenset[str]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.head} :- {', '.join(map(str, self.body))}." if self.body else f"{self.head}."
+
+
+@dataclass(frozen=True, slots=True)
+class Datalog:
+    """A program's rules by the predicate they define, its queries, and who is who."""
+
+    rules: Mapping[Signature, tuple[Rule, ...]]
+    queries: tuple[TimedAtom, ...]
+    temporal: frozenset[Signature]
+    inputs: frozenset[Signature]
+    declared: Mapping[Signature, Declare]
+
+    def is_derived(self, predicate: Signature) -> bool:
+        """True when some rule with a body defines the predicate."""
+        return any(rule.body for rule in self.rules.get(predicate, ()))
+
+
+def text(term: Term) -> str:
+    """A term as it would be written."""
+    match term:
+        case Atom(name):
+            plain = name[:1].islower() and name.replace("_", "a").isalnum() and name.isascii()
+            return name if plain else "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        case Number(value):
+            return str(int(value)) if value == int(value) else repr(value)
+        case Variable(name):
+            return name
+        case Compound(functor, (left, right)) if not functor.isalnum() or functor in {"mod", "div", "rem"}:
+            return f"{_operand(left)} {functor} {_operand(right)}" if functor.isalnum() else _infix(functor, left, right)
+        case Compound(functor, args):
+            return f"{functor}({', '.join(map(text, args))})"
+        case _:
+            return "[...]"
+
+
+def _infix(functor: str, left: Term, right: Term) -> str:
+    if functor == "+" and isinstance(right, Number) and right.value < 0:
+        return f"{_operand(left)}{text(right)}"
+    return f"{_operand(left)}{functor}{_operand(right)}"
+
+
+def _operand(term: Term) -> str:
+    return f"({text(term)})" if isinstance(term, Compound) and len(term.args) == 2 else text(term)
+
+
+# --------------------------------------------------------------------------- reading a program
+
+
+def read(program: Program) -> tuple[Datalog, list[Diagnostic]]:
+    """The program's rules with their times told from their other arguments, and what is wrong with it."""
+    return _Reading(program).datalog()
+
+
+class _Reading:
+    """One pass to normal clauses, one to sorts, one to rules."""
+
+    def __init__(self, program: Program) -> None:
+        self.found: list[Diagnostic] = []
+        self.clauses: list[Clause] = []
+        self.queries: list[Query] = []
+        self.declared: dict[Signature, Declare] = {}
+        self.projections: set[str] = set()
+        for statement in program.statements:
+            match statement:
+                case Clause():
+                    self.clauses += self._flat(statement)
+                case Query():
+                    self.queries.append(statement)
+                case Declare(role=Role.EVENT):
+                    self.declared[statement.name, len(statement.arguments) + 1] = statement
+                case Declare() | Tick() | Ignored():
+                    pass
+                case _:
+                    self._refuse("TW302", "this statement has no meaning in Temporal Datalog", statement.span)
+        self.defined = {signature(c.head) for c in self.clauses}
+        self.ruled = {signature(c.head) for c in self.clauses if c.body}
+
+    def _refuse(self, code: str, message: str, span: Span, suggestion: str | None = None) -> None:
+        self.found.append(Diagnostic(code, Severity.ERROR, message, span, suggestion=suggestion))
+
+    # -- clauses without disjunction
+
+    def _flat(self, clause: Clause) -> Iterator[Clause]:
+        """The clause, or one per alternative of its disjunctions, with every anonymous variable named apart."""
+        for body in self._bodies(clause.body):
+            counter = iter(range(1, 1 << 30))
+            head = _name_apart(clause.head, counter)
+            literals = tuple(
+                replace(one, goal=_name_apart(one.goal, counter)) if isinstance(one, Call) else one for one in body
+            )
+            yield from self._projected(replace(clause, head=head, body=literals))
+
+    def _projected(self, clause: Clause) -> Iterator[Clause]:
+        """``not r(X, _)`` means that there is no such r: variables of one negated atom only are projected away."""
+        body: list[Literal] = []
+        for literal in clause.body:
+            others = [clause.head, *(t for o in clause.body if o is not literal for t in _terms(o))]
+            elsewhere = {v.name for term in others for v in variables(term)}
+            if isinstance(literal, Call) and literal.negated:
+                args = arguments(literal.goal)
+                lost = [i for i, a in enumerate(args) if any(v.name not in elsewhere for v in variables(a))]
+                if lost:
+                    name = "_".join(["some", signature(literal.goal)[0], *map(str, lost)])
+                    yield from self._projection(name, signature(literal.goal), lost, literal.span)
+                    literal = replace(literal, goal=_term(name, [a for i, a in enumerate(args) if i not in lost]))
+            body.append(literal)
+        yield replace(clause, body=tuple(body))
+
+    def _projection(self, name: str, onto: Signature, lost: list[int], span: Span) -> Iterator[Clause]:
+        if name not in self.projections:
+            self.projections.add(name)
+            args = [Variable(f"B{i}") for i in range(onto[1])]
+            head = _term(name, [a for i, a in enumerate(args) if i not in lost])
+            yield Clause(head, (Call(_term(onto[0], args), span=span),), span=span)
+
+    def _bodies(self, body: tuple[Literal, ...]) -> Iterator[tuple[Call | Compare, ...]]:
+        if not body:
+            yield ()
+            return
+        first, rest = body[0], body[1:]
+        match first:
+            case Call() | Compare():
+                starts: Iterable[tuple[Call | Compare, ...]] = [(first,)]
+            case Either(alternatives):
+                starts = [start for one in alternatives for start in self._bodies(one)]
+            case Absent():
+                self._refuse(
+                    "TW302", "a negated conjunction", first.span, "give the conjunction a rule of its own and negate it"
+                )
+                return
+            case _:
+                self._refuse("TW302", "this literal has no meaning in Temporal Datalog", first.span)
+                return
+        for start in starts:
+            for end in self._bodies(rest):
+                yield start + end
+
+    # -- sorts
+
+    def datalog(self) -> tuple[Datalog, list[Diagnostic]]:
+        sorts = _Sorts(self.clauses, self.defined, self.ruled, self.declared)
+        for message, span in sorts.conflicts:
+            self._refuse("TW301", message, span)
+        rules: dict[Signature, list[Rule]] = {}
+        for number, clause in enumerate(self.clauses):
+            rule = self._rule(number, clause, sorts)
+            if rule is not None:
+                rules.setdefault(rule.head.predicate, []).append(rule)
+        queries = [atom for query in self.queries if (atom := self._query(query, sorts)) is not None]
+        if not self.queries:
+            self._refuse("TW304", "the program asks nothing", NOWHERE, "add `query p(X, T).` for a predicate p")
+        temporal = frozenset(sorts.temporal)
+        inputs = frozenset(p for p in temporal if p not in self.ruled)
+        known = {name: tuple(found) for name, found in rules.items()}
+        return Datalog(known, tuple(queries), temporal, inputs, self.declared), self.found
+
+    def _rule(self, number: int, clause: Clause, sorts: _Sorts) -> Rule | None:
+        times = sorts.times_of(number)
+        head = self._atom(clause.head, sorts, False, clause.span)
+        body: list[Condition | None] = []
+        for literal in clause.body:
+            match literal:
+                case Call(goal, negated):
+                    body.append(self._atom(goal, sorts, negated, literal.span))
+                case Compare(op, left, right, negated):
+                    body.append(Test(op, left, right, negated, literal.span))
+        if head is None or any(condition is None for condition in body):
+            return None
+        return Rule(head, tuple(c for c in body if c is not None), times, clause.span)
+
+    def _query(self, query: Query, sorts: _Sorts) -> TimedAtom | None:
+        goal = _name_apart(query.goal, iter(range(1, 1 << 30)))
+        if not isinstance(goal, (Atom, Compound)) or signature(goal) not in self.defined:
+            named = f"{signature(goal)[0]}/{signature(goal)[1]}" if isinstance(goal, (Atom, Compound)) else "this"
+            self._refuse("TW304", f"no rule defines {named}", query.span)
+            return None
+        return self._atom(goal, sorts, False, query.span)
+
+    def _atom(self, term: Term, sorts: _Sorts, negated: bool, span: Span) -> TimedAtom | None:
+        if not isinstance(term, (Atom, Compound)):
+            self._refuse("TW302", f"`{text(term)}` is not an atom", span)
+            return None
+        predicate = signature(term)
+        args = arguments(term)
+        time: Time | None = None
+        if predicate in sorts.temporal:
+            time = time_of(args[-1])
+            args = args[:-1]
+            if time is None:
+                self._refuse("TW301", f"the last argument of {predicate[0]}/{predicate[1]} is a time", span)
+                return None
+        for arg in args:
+            if not isinstance(arg, (Atom, Number, Variable)):
+                self._refuse(
+                    "TW303",
+                    f"`{text(arg)}` is neither a constant nor a variable",
+                    arg.span if arg.span != NOWHERE else span,
+                    "compute it with `is` in the body and use the variable here",
+                )
+                return None
+        return TimedAtom(predicate, args, time, negated, span)
+
+
+def time_of(term: Term) -> Time | None:
+    """A time term read from ``T``, ``T+k``, ``T-k``, ``k+T`` or a number; None for anything else."""
+    match term:
+        case Variable(name):
+            return Time(name)
+        case Number(value) if isinstance(value, int):
+            return Time(None, value)
+        case Compound("+", (Variable(name), Number(value))) if isinstance(value, int):
+            return Time(name, value)
+        case Compound("+", (Number(value), Variable(name))) if isinstance(value, int):
+            return Time(name, value)
+        case Compound("-", (Variable(name), Number(value))) if isinstance(value, int):
+            return Time(name, -value)
+        case _:
+            return None
+
+
+def _term(name: str, args: Sequence[Term]) -> Term:
+    return Compound(name, tuple(args)) if args else Atom(name)
+
+
+def _terms(literal: Literal) -> tuple[Term, ...]:
+    match literal:
+        case Call(goal):
+            return (goal,)
+        case Compare(_, left, right):
+            return (left, right)
+        case _:
+            return ()
+
+
+def _name_apart(term: Term, counter: Iterator[int]) -> Term:
+    match term:
+        case Variable(name) if name == "_":
+            return Variable(f"_{next(counter)}", term.span)
+        case Compound(functor, args):
+            return Compound(functor, tuple(_name_apart(a, counter) for a in args), term.span)
+        case _:
+            return term
+
+
+class _Sorts:
+    """Which last arguments are times: a union-find over last-argument places and variables."""
+
+    def __init__(
+        self,
+        clauses: list[Clause],
+        defined: set[Signature],
+        ruled: set[Signature],
+        declared: Mapping[Signature, Declare],
+    ) -> None:
+        self.parent: dict[object, object] = {}
+        self.time: dict[object, Span] = {}
+        self.plain: dict[object, Span] = {}
+        self.conflicts: list[tuple[str, Span]] = []
+        self.clauses = clauses
+        mentioned: set[Signature] = set()
+        whole_numbers: set[Signature] = set()
+        for number, clause in enumerate(clauses):
+            goals = [clause.head, *(c.goal for c in clause.body if isinstance(c, Call))]
+            for goal in goals:
+                if isinstance(goal, (Atom, Compound)):
+                    mentioned.add(signature(goal))
+                    if self._place(number, goal) and goal is clause.head:
+                        whole_numbers.add(signature(goal))
+        for predicate in mentioned:
+            if predicate[1] and (predicate not in defined or predicate in declared):
+                self._mark(self.time, ("last", predicate), NOWHERE)
+            elif predicate in ruled and predicate in whole_numbers and not self._known(("last", predicate)):
+                self._mark(self.time, ("last", predicate), NOWHERE)
+        self.temporal = {p for p in mentioned if self._find(("last", p)) in self.time}
+        self._report()
+
+    def _find(self, node: object) -> object:
+        while (above := self.parent.get(node, node)) != node:
+            node = above
+        return node
+
+    def _mark(self, sort: dict[object, Span], node: object, span: Span) -> None:
+        sort.setdefault(self._find(node), span)
+
+    def _known(self, node: object) -> bool:
+        root = self._find(node)
+        return root in self.time or root in self.plain
+
+    def _union(self, left: object, right: object) -> None:
+        a, b = self._find(left), self._find(right)
+        if a == b:
+            return
+        self.parent[a] = b
+        for sort in (self.time, self.plain):
+            if a in sort:
+                sort.setdefault(b, sort.pop(a))
+
+    def _place(self, number: int, goal: Atom | Compound) -> bool:
+        """Note what the arguments of one atom say; True when the last one is a whole number."""
+        args = arguments(goal)
+        for arg in args[:-1]:
+            if isinstance(arg, Variable):
+                self._mark(self.plain, (number, arg.name), arg.span)
+        if not args:
+            return False
+        last, place = args[-1], ("last", signature(goal))
+        match last:
+            case Variable(name):
+                self._union(place, (number, name))
+            case Compound() if time_of(last) is not None:
+                self._mark(self.time, place, last.span)
+                for variable in variables(last):
+                    self._mark(self.time, (number, variable.name), variable.span)
+            case Number(value) if isinstance(value, int):
+                return True
+            case _ if is_ground(last):
+                self._mark(self.plain, place, last.span)
+        return False
+
+    def times_of(self, number: int) -> frozenset[str]:
+        clause = self.clauses[number]
+        terms = [clause.head, *(c.goal for c in clause.body if isinstance(c, Call))]
+        names = {v.name for term in terms for v in variables(term)}
+        return frozenset(name for name in names if self._find((number, name)) in self.time)
+
+    def _report(self) -> None:
+        for root in self.time.keys() & self.plain.keys():
+            spans = [s for s in (self.plain[root], self.time[root]) if s != NOWHERE]
+            members = [n for n in self.parent if self._find(n) == root] + [root]
+            places = sorted({f"{n[1][0]}/{n[1][1]}" for n in members if isinstance(n, tuple) and n[0] == "last"})
+            names = sorted({str(n[1]) for n in members if isinstance(n, tuple) and n[0] != "last"})
+            what = f"the last argument of {', '.join(places)}" if places else f"`{', '.join(names)}`"
+            self.conflicts.append((f"{what} is a time in one place and not in another", spans[0] if spans else NOWHERE))

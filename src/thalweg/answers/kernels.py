@@ -1,0 +1,156 @@
+"""Joins on rows of int64: chained hash indexes, membership, pairs, best status, distinct rows.
+
+All are linear in their inputs and outputs. Rows are C-ordered matrices, one row per tuple.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from thalweg.protocol import Ints
+
+Bools = npt.NDArray[np.bool_]
+Statuses = npt.NDArray[np.int8]
+Links = npt.NDArray[np.int32]
+
+
+@njit(cache=True)
+def _hash(rows: Ints, i: int, mask: np.uint64) -> int:
+    h = np.uint64(0x9E3779B97F4A7C15)
+    for c in range(rows.shape[1]):
+        h ^= np.uint64(rows[i, c])
+        h *= np.uint64(0xFF51AFD7ED558CCD)
+        h ^= h >> np.uint64(32)
+    return np.int64(h & mask)
+
+
+@njit(cache=True)
+def _equal(left: Ints, i: int, right: Ints, j: int) -> bool:
+    for c in range(left.shape[1]):  # noqa: SIM110
+        if left[i, c] != right[j, c]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _build(rows: Ints, heads: Links, following: Links) -> None:
+    """Chain the rows by hash; backwards, so that every chain is in order of position."""
+    mask = np.uint64(len(heads) - 1)
+    for i in range(len(rows) - 1, -1, -1):
+        slot = _hash(rows, i, mask)
+        following[i] = heads[slot]
+        heads[slot] = i
+
+
+@njit(cache=True)
+def _first(rows: Ints, heads: Links, following: Links, probe: Ints, out: Ints) -> None:
+    mask = np.uint64(len(heads) - 1)
+    for i in range(len(probe)):
+        j = heads[_hash(probe, i, mask)]
+        while j >= 0 and not _equal(rows, j, probe, i):
+            j = following[j]
+        out[i] = j
+
+
+@njit(cache=True)
+def _count(rows: Ints, heads: Links, following: Links, probe: Ints) -> int:
+    mask = np.uint64(len(heads) - 1)
+    total = 0
+    for i in range(len(probe)):
+        j = heads[_hash(probe, i, mask)]
+        while j >= 0:
+            if _equal(rows, j, probe, i):
+                total += 1
+            j = following[j]
+    return total
+
+
+@njit(cache=True)
+def _pairs(rows: Ints, heads: Links, following: Links, probe: Ints, left: Ints, right: Ints) -> None:
+    mask = np.uint64(len(heads) - 1)
+    n = 0
+    for i in range(len(probe)):
+        j = heads[_hash(probe, i, mask)]
+        while j >= 0:
+            if _equal(rows, j, probe, i):
+                left[n] = i
+                right[n] = j
+                n += 1
+            j = following[j]
+
+
+@njit(cache=True)
+def _best(rows: Ints, heads: Links, following: Links, status: Statuses, probe: Ints, out: Statuses) -> None:
+    mask = np.uint64(len(heads) - 1)
+    for i in range(len(probe)):
+        j = heads[_hash(probe, i, mask)]
+        while j >= 0:
+            if status[j] > out[i] and _equal(rows, j, probe, i):
+                out[i] = status[j]
+            j = following[j]
+
+
+@njit(cache=True)
+def _distinct(rows: Ints, heads: Links, following: Links, keep: Bools) -> None:
+    mask = np.uint64(len(heads) - 1)
+    for i in range(len(rows)):
+        slot = _hash(rows, i, mask)
+        j = heads[slot]
+        while j >= 0 and not _equal(rows, j, rows, i):
+            j = following[j]
+        if j < 0:
+            keep[i] = True
+            following[i] = heads[slot]
+            heads[slot] = i
+
+
+class Index(NamedTuple):
+    """Rows and their hash chains."""
+
+    rows: Ints
+    heads: Links
+    following: Links
+
+
+def _room(length: int) -> Links:
+    return np.full(1 << max(4, (2 * length - 1).bit_length()), -1, np.int32)
+
+
+def index(rows: Ints) -> Index:
+    """A hash index of the rows."""
+    built = Index(rows, _room(len(rows)), np.empty(len(rows), np.int32))
+    _build(*built)
+    return built
+
+
+def first(known: Index, probe: Ints) -> Ints:
+    """Position of the first indexed row equal to each probe, -1 where there is none."""
+    out = np.empty(len(probe), np.int64)
+    _first(*known, probe, out)
+    return out
+
+
+def pairs(known: Index, probe: Ints) -> tuple[Ints, Ints]:
+    """All pairs (probe position, indexed position) of equal rows, by probe, then by position."""
+    total = _count(*known, probe)
+    left, right = np.empty(total, np.int64), np.empty(total, np.int64)
+    _pairs(*known, probe, left, right)
+    return left, right
+
+
+def best(known: Index, status: Statuses, probe: Ints) -> Statuses:
+    """The highest status among the indexed rows equal to each probe, 0 where there is none."""
+    out = np.zeros(len(probe), np.int8)
+    _best(*known, status, probe, out)
+    return out
+
+
+def distinct(rows: Ints) -> Bools:
+    """True at the first occurrence of every row."""
+    keep = np.zeros(len(rows), np.bool_)
+    _distinct(rows, _room(len(rows)), np.empty(len(rows), np.int32), keep)
+    return keep

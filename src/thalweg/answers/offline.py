@@ -1,0 +1,472 @@
+"""From a program to a plan: P_Q of every query, auxiliary queries for negated atoms, bounds, refusals.
+
+The *delay* of a query says how long after its time an answer is decided at the latest; `keep` says how long after its
+time an answer is still consulted by others; the *horizon* of a query says how long a fact of the input must be kept
+for it. All three come from the templates alone. What has no bound is refused here, with the rule that makes it so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from thalweg.answers.background import EQUAL, Background, known_operator
+from thalweg.answers.datalog import Datalog, Signature, Test, Time, TimedAtom, read
+from thalweg.answers.resolve import Resolver, Step, Unbounded, pattern_at, total_shift
+from thalweg.answers.stratify import dependencies, negative_walk
+from thalweg.answers.templates import (
+    Substitution,
+    Template,
+    general_pattern,
+    instantiate,
+    minimal,
+    pattern_of,
+    readable,
+    rename_template,
+    subsumes,
+)
+from thalweg.language.diagnostics import Code, Diagnostic, ProgramError, Severity, has_errors, register
+from thalweg.language.program import Program
+from thalweg.language.terms import NOWHERE, Span, Term, Variable, variables
+
+register(
+    Code(
+        "TW305",
+        "not T-stratified",
+        "An atom would depend on its own negation, directly or through others, without going back in time. Such a "
+        "program may have no meaning. The message shows the circle; moving one of its conditions to an earlier time "
+        "(`T-1`) breaks it.",
+    ),
+    Code(
+        "TW306",
+        "a variable that nothing binds",
+        "Every variable of a head, of a comparison and of a negated atom must occur in a positive atom of the rule. A "
+        "variable of the head may also stand in negated atoms only: it then ranges over everything that is not "
+        "excluded, but only if each negated atom has all such variables or none, and no other variable is involved.",
+    ),
+    Code(
+        "TW307",
+        "a negation that is never decided",
+        "A negated atom whose premises have times of their own can always still become true, so its negation is never "
+        "known. Tie the times together.",
+    ),
+    Code(
+        "TW308",
+        "answers without a deadline",
+        "The rule relates times that are not tied to each other, so a half-met answer may wait forever. It runs only "
+        "with an explicit horizon, after which what waits is dropped.",
+    ),
+    Code(
+        "TW309",
+        "a recursion without end",
+        "The query needs input over an unlimited stretch of time (for instance `s(X, T+1) :- s(X, T).`), or through an "
+        "unlimited number of steps. No finite set of premises stands for it. Bound the recursion: name the steps, or "
+        "start it anew from the input.",
+    ),
+    Code(
+        "TW310",
+        "too many alternatives",
+        "The query resolves to thousands of alternative sets of premises, or to sets of more than 62. Split the query.",
+    ),
+    Code(
+        "TW311",
+        "an unknown comparison",
+        "Comparisons are `<`, `=<`, `>`, `>=`, `=:=`, `=\\=`, `=`, `\\=`, `==`, `\\==` and `is`.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """One query with its P_Q. `main` queries are the user's; the others decide negated atoms.
+
+    `at` is set when the query asks for one time only. `delay` is None when no answer has a deadline.
+    """
+
+    goal: TimedAtom
+    templates: tuple[Template, ...]
+    main: bool
+    at: int | None = None
+    delay: int | None = 0
+    keep: int = 0
+    horizon: int | None = 0
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The goal as text; it names the query in all tables."""
+        at = Time(None, self.at) if self.at is not None else self.goal.time
+        return str(replace(self.goal, time=at))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the online part needs to know about a program."""
+
+    datalog: Datalog
+    background: Background
+    queries: tuple[QueryPlan, ...]
+    decided_by: Mapping[TimedAtom, int]
+    fact_keep: Mapping[Signature, int]
+
+    def query_of(self, negated: TimedAtom) -> int:
+        """Which query decides a negated atom."""
+        pattern = pattern_of(negated)
+        if pattern in self.decided_by:
+            return self.decided_by[pattern]
+        return self.decided_by[general_pattern(negated.predicate, negated.time is not None)]
+
+
+def check(program: Program) -> list[Diagnostic]:
+    """Everything that is wrong with a program, and what it should know about its bounds."""
+    return _Planning(program).run()[1]
+
+
+def plan(program: Program) -> Plan:
+    """The plan of a program; raises `ProgramError` with all findings when there is none."""
+    made, found = _Planning(program).run()
+    if made is None or has_errors(found):
+        raise ProgramError([d for d in found if d.severity is Severity.ERROR], program.sources)
+    return made
+
+
+def is_connected(template: Template) -> bool:
+    """True when all its times hang on the time of the head."""
+    if template.time is None or template.time.variable is None:
+        return not any(p.time is not None for p in template.premises) and template.time is not None
+    return all(p.time is None or p.time.variable == template.time.variable for p in template.premises)
+
+
+def bound_variables(template: Template) -> set[str]:
+    """Variables that positive premises or computations bind."""
+    bound = {v.name for p in template.premises if not p.negated for a in p.args for v in variables(a)}
+    bound |= set(template.time_variables())
+    growing = True
+    while growing:
+        growing = False
+        for test in template.tests:
+            target = computed(test, bound)
+            if target is not None and target not in bound:
+                bound.add(target)
+                growing = True
+    return bound
+
+
+def computed(test: Test, bound: set[str]) -> str | None:
+    """The variable that the test gives a value to, once everything else in it is bound."""
+    if test.negated or test.op not in EQUAL or not isinstance(test.left, Variable):
+        return None
+    return test.left.name if all(v.name in bound for v in variables(test.right)) else None
+
+
+def open_variables(template: Template) -> list[str]:
+    """Head variables that only negated atoms restrict, or nothing at all."""
+    bound = bound_variables(template)
+    return list(dict.fromkeys(v.name for t in template.head for v in variables(t) if v.name not in bound))
+
+
+class _Planning:
+    """Collects findings; later steps run only where earlier ones left something to work on."""
+
+    def __init__(self, program: Program) -> None:
+        self.datalog, self.found = read(program)
+        self.tables: dict[TimedAtom, list[Template]] = {}
+        self.abstracted: set[Signature] = set()
+
+    def run(self) -> tuple[Plan | None, list[Diagnostic]]:
+        self._tests()
+        walk = negative_walk(dependencies(self.datalog))
+        if walk is not None:
+            self._error(
+                "TW305",
+                f"{walk[0].source[0]} depends on its own negation",
+                next(e.rule.span for e in walk if e.negative),
+                [str(e) for e in walk],
+                "let one of these conditions speak about an earlier time",
+            )
+        if has_errors(self.found):
+            return None, self.found
+        try:
+            self.resolver = Resolver(self.datalog)
+            self._settle_patterns()
+            for goal in self.datalog.queries:
+                self._table(pattern_of(goal))
+        except Unbounded as problem:
+            self._unbounded(problem)
+            return None, self.found
+        made = self._plan()
+        return (None if has_errors(self.found) else made), self.found
+
+    def _error(
+        self, code: str, message: str, span: Span, notes: Iterable[str] = (), suggestion: str | None = None
+    ) -> None:
+        self.found.append(Diagnostic(code, Severity.ERROR, message, span, tuple(notes), suggestion))
+
+    def _tests(self) -> None:
+        for rules in self.datalog.rules.values():
+            for rule in rules:
+                for test in rule.body:
+                    if isinstance(test, Test) and not known_operator(test):
+                        self._error("TW311", f"`{test.op}` is not a comparison of Temporal Datalog", test.span)
+
+    def _unbounded(self, problem: Unbounded) -> None:
+        span = problem.rule.span if problem.rule is not None else NOWHERE
+        if not problem.cycle:
+            self._error("TW310", problem.message, span)
+            return
+        self._error(
+            "TW309",
+            f"{problem.cycle[0].source.predicate[0]} needs itself without end",
+            span,
+            [recursion_shape(problem.cycle)],
+            "bound the recursion, or let a rule start it anew from the input",
+        )
+
+    # -- auxiliary queries
+
+    def _table(self, pattern: TimedAtom) -> list[Template]:
+        """P_Q of a pattern with negated atoms that are decided offline taken out."""
+        if pattern not in self.tables:
+            self.tables[pattern] = []
+            self.tables[pattern] = minimal(self._decided(t) for t in self._possible(self.resolver.table(pattern)))
+        return self.tables[pattern]
+
+    def _possible(self, templates: Iterable[Template]) -> Iterator[Template]:
+        for template in templates:
+            if not any(p.negated and p.time is not None and self._always(p) for p in template.premises):
+                yield template
+
+    def _always(self, atom: TimedAtom) -> bool:
+        """True when the atom needs nothing at all: its negation is hopeless (Example 18)."""
+        wanted = Template(atom.args, atom.time, (), (), ((atom.time.variable, atom.time.offset),) if atom.time else ())
+        return any(
+            not known.premises and not known.tests and subsumes(known, wanted)
+            for known in self.resolver.table(self._auxiliary(atom))
+        )
+
+    def _decided(self, template: Template) -> Template:
+        """The template without negated atoms that nothing can make true."""
+        kept = tuple(
+            p
+            for p in template.premises
+            if not (p.negated and p.time is not None and not self.resolver.table(self._auxiliary(p)))
+        )
+        return replace(template, premises=kept)
+
+    def _auxiliary(self, atom: TimedAtom) -> TimedAtom:
+        positive = replace(atom, negated=False)
+        if atom.predicate in self.abstracted:
+            return general_pattern(atom.predicate, atom.time is not None)
+        return pattern_of(positive)
+
+    def _settle_patterns(self) -> None:
+        """Keep the constants of negated atoms, or open them where that gives fewer tables (Examples 17 and 18)."""
+        while True:
+            self.tables.clear()
+            patterns: dict[Signature, set[TimedAtom]] = {}
+            for pattern in self._reachable():
+                patterns.setdefault(pattern.predicate, set()).add(pattern)
+            worse = [p for p, found in patterns.items() if p not in self.abstracted and self._opening_pays(p, found)]
+            if not worse:
+                return
+            self.abstracted.update(worse)
+
+    def _opening_pays(self, predicate: Signature, patterns: set[TimedAtom]) -> bool:
+        if len(patterns) < 2:
+            return False
+        try:
+            opened = self.resolver.table(general_pattern(predicate, predicate in self.datalog.temporal))
+        except Unbounded:
+            return False
+        return sum(len(self.resolver.table(p)) for p in patterns) > len(opened)
+
+    def _reachable(self) -> list[TimedAtom]:
+        """The patterns of all auxiliary queries that the main ones need."""
+        found: dict[TimedAtom, None] = {}
+        waiting = [t for goal in self.datalog.queries for t in self._table(pattern_of(goal))]
+        while waiting:
+            template = waiting.pop()
+            for premise in template.negative:
+                pattern = self._auxiliary(premise)
+                if pattern not in found:
+                    found[pattern] = None
+                    waiting += self._table(pattern)
+        return list(found)
+
+    # -- the plan
+
+    def _plan(self) -> Plan:
+        queries: list[QueryPlan] = []
+        for goal in self.datalog.queries:
+            queries.append(_named(goal, self._table(pattern_of(goal)), main=True))
+        decided_by: dict[TimedAtom, int] = {}
+        for pattern in self._reachable():
+            decided_by[pattern] = len(queries)
+            queries.append(_named(_letters(pattern), self._table(pattern), main=False))
+        made = Plan(self.datalog, self.resolver.background, tuple(queries), decided_by, {})
+        for query in queries:
+            self._safe(query)
+        if not has_errors(self.found):
+            made = self._bounded(made)
+        return made
+
+    def _safe(self, query: QueryPlan) -> None:
+        for template in query.templates:
+            span = template.rules[0].span if template.rules else query.span
+            for message in _unsafe(template):
+                self._error("TW306", message, span, [f"in {query.name} if {template}"])
+            if not is_connected(template):
+                self._unconnected(query, template, span)
+
+    def _unconnected(self, query: QueryPlan, template: Template, span: Span) -> None:
+        if not query.main:
+            self._error("TW307", f"`not {query.name}` is never decided", span, [f"{query.name} if {template}"])
+            return
+        head = template.time.variable if template.time is not None else None
+        loose = {p.time.variable for p in template.premises if p.time is not None} - {head, None}
+        for variable in sorted(v for v in loose if v is not None):
+            group = [p for p in template.premises if p.time is not None and p.time.variable == variable]
+            if all(p.negated for p in group):
+                self._error("TW306", f"the time {variable} is bound by no positive atom", span)
+        if head is not None and not any(p.time is not None and p.time.variable == head for p in template.positive):
+            self._error("TW306", f"the time {head} of the answer is bound by no positive atom", span)
+        if loose:
+            self.found.append(
+                Diagnostic(
+                    "TW308",
+                    Severity.WARNING,
+                    f"answers to {query.name} have no deadline: {', '.join(sorted(str(v) for v in loose))} "
+                    "can be as far apart as the stream is long",
+                    span,
+                    suggestion="run it with a horizon",
+                )
+            )
+
+    def _bounded(self, made: Plan) -> Plan:
+        delays = _delays(made)
+        keep = [d or 0 for d in delays]
+        facts: dict[Signature, int] = {}
+        for number, query in enumerate(made.queries):
+            for premise in (p for t in query.templates for p in t.premises if p.time is not None):
+                needed = (delays[number] or 0) - premise.time.offset if premise.time is not None else 0
+                if premise.negated:
+                    target = made.query_of(replace(premise, negated=False))
+                    keep[target] = max(keep[target], needed)
+                else:
+                    facts[premise.predicate] = max(facts.get(premise.predicate, 0), needed)
+        queries = tuple(
+            replace(q, delay=delays[i], keep=keep[i], horizon=_horizon(made, i, delays))
+            for i, q in enumerate(made.queries)
+        )
+        return replace(made, queries=queries, fact_keep=facts)
+
+
+def _delays(made: Plan) -> list[int | None]:
+    """The least solution of: an answer is decided when its last premise is."""
+    delays: list[int | None] = [0 if all(is_connected(t) for t in q.templates) else None for q in made.queries]
+    for _ in range(len(delays) + 2):
+        after = [
+            None if d is None else max((_template_delay(made, t, delays) for t in q.templates), default=0)
+            for d, q in zip(delays, made.queries, strict=True)
+        ]
+        if after == delays:
+            break
+        delays = after
+    return delays
+
+
+def _template_delay(made: Plan, template: Template, delays: list[int | None]) -> int:
+    latest = [p.time.offset for p in template.positive if p.time is not None]
+    if not latest:
+        latest = [0]
+    for premise in template.negative:
+        later = delays[made.query_of(replace(premise, negated=False))]
+        latest.append((premise.time.offset if premise.time is not None else 0) + (later or 0))
+    return max(latest)
+
+
+def _horizon(made: Plan, start: int, delays: list[int | None]) -> int | None:
+    """How long a fact must be kept for the query and those that decide its negated atoms."""
+    seen, waiting, longest = {start}, [start], 0
+    while waiting:
+        number = waiting.pop()
+        if delays[number] is None:
+            return None
+        for template in made.queries[number].templates:
+            for premise in template.premises:
+                if premise.time is None:
+                    continue
+                if premise.negated:
+                    target = made.query_of(replace(premise, negated=False))
+                    if target not in seen:
+                        seen.add(target)
+                        waiting.append(target)
+                longest = max(longest, (delays[number] or 0) - premise.time.offset)
+    return longest
+
+
+def _unsafe(template: Template) -> Iterator[str]:
+    bound = bound_variables(template)
+    free = set(open_variables(template))
+    for test in template.tests:
+        for variable in (v for side in (test.left, test.right) for v in variables(side)):
+            if variable.name not in bound:
+                yield f"{variable.name} is compared in `{test}` and bound by no positive atom"
+    for premise in (p for p in template.premises if p.negated):
+        names = {v.name for a in premise.args for v in variables(a)}
+        for name in sorted(names - bound - free):
+            yield f"{name} stands in `{premise}` only, and is bound by no positive atom"
+        if free and names & free and not free <= names:
+            yield f"`{premise}` restricts only some of the open variables {', '.join(sorted(free))}"
+        if premise.time is None and names & free:
+            yield f"{', '.join(sorted(names & free))} is restricted by background facts only under a negation"
+    heads = {v.name for t in template.head for v in variables(t)}
+    others = {v.name for p in template.premises if not p.negated for a in p.args for v in variables(a)} - heads
+    if free and others:
+        yield f"{', '.join(sorted(free))} is bound by no positive atom, next to {', '.join(sorted(others))}"
+
+
+def _named(goal: TimedAtom, table: list[Template], main: bool) -> QueryPlan:
+    """The table of the goal's pattern with the goal's own variable names."""
+    at = goal.time.offset if goal.time is not None and goal.time.variable is None else None
+    time = goal.time
+    if time is not None:
+        if at is not None or time.variable is None:
+            time = Time("T")
+        elif time.offset:
+            time = Time(time.variable)
+    shown = replace(goal, time=time)
+    templates = []
+    for known in table:
+        apart = rename_template(known)
+        by = Substitution.empty()
+        if by.unify_times(apart.time, shown.time) and all(
+            by.unify(a, b) for a, b in zip(apart.head, shown.args, strict=True)
+        ):
+            names = [v.name for a in shown.args for v in variables(a)]
+            templates.append(readable(instantiate(apart, by), [*names, *([time.variable] if time and time.variable else [])]))
+    return QueryPlan(shown, tuple(templates), main, at, span=goal.span)
+
+
+def _letters(pattern: TimedAtom) -> TimedAtom:
+    """A pattern with the usual names: X, Y, Z, then X3 and so on."""
+    letters: dict[str, Term] = {}
+
+    def letter(term: Term) -> Term:
+        if not isinstance(term, Variable):
+            return term
+        number = len(letters)
+        return letters.setdefault(term.name, Variable("XYZ"[number] if number < 3 else f"X{number}"))
+
+    return replace(pattern, args=tuple(letter(a) for a in pattern.args))
+
+
+def recursion_shape(cycle: tuple[Step, ...]) -> str:
+    """``s(X, T) needs s(X, T-1), which needs s(X, T-2), and so on``."""
+    first = _letters(cycle[0].source)
+    shift = total_shift(cycle)
+    if shift is None:
+        return f"{first} needs itself at times that are not tied to its own"
+    if not shift:
+        return f"{first} needs {_letters(cycle[-1].target)} for ever more arguments, at the same time"
+    return f"{first} needs {pattern_at(first, shift)}, which needs {pattern_at(first, 2 * shift)}, and so on"
