@@ -25,8 +25,8 @@ RETRACTIONS = ("-", "retract", "delete", "update_preimage")
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Rows of one shape as they were read. `row` is each row's place in its source; `text` gives the rows at the
-    given indexes as they stood there. No arrival: a row arrives when it happens. No value: ``true``."""
+    """Rows of one shape as they were read. `row` is each row's place in its source; `text` gives the rows at
+    the given indexes as they stood there. No arrival: a row arrives when it happens. No value: ``true``."""
 
     shape: Shape
     row: Ints

@@ -1,8 +1,8 @@
 """Delimited text: blocks of whole lines, and the fields of all lines of a block as one flat column.
 
-A line break always ends a row. A field in double quotes may contain the separator, and a doubled quote means one; a
-line with an odd number of quotes is taken literally. Spaces around a field do not belong to it. Work is done on whole
-blocks: no Python code runs per line.
+A line break always ends a row. A field in double quotes may contain the separator, and a doubled quote means
+one; a line with an odd number of quotes is taken literally. Spaces around a field do not belong to it. Work
+is done on whole blocks: no Python code runs per line.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def blocks(path: Path, size: int = BLOCK) -> Iterator[bytes]:
     with pa.input_stream(str(path), compression="detect") as stream:
         rest = stream.read(3)
         rest = b"" if rest == b"\xef\xbb\xbf" else rest
-        while piece := stream.read(size):
-            cut = piece.rfind(b"\n") + 1
-            if cut == 0:
-                rest += piece
-                continue
-            yield _clean(rest + piece[:cut])
+        last = False
+        while not last:
+            piece = stream.read(size)
+            last = len(piece) < size
+            piece = rest + piece
+            cut = len(piece) if last else piece.rfind(b"\n") + 1
             rest = piece[cut:]
-    if rest:
-        yield _clean(rest if rest.endswith(b"\n") else rest + b"\n")
+            if cut:
+                yield _clean(piece[:cut] if piece[cut - 1 : cut] == b"\n" else piece[:cut] + b"\n")
 
 
 def _clean(block: bytes) -> bytes:
@@ -54,7 +54,8 @@ def _clean(block: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The fields of the lines of a block: line `i` has `count[i]` fields, `values[first[i]]` and those after it."""
+    """The fields of the lines of a block: line `i` has `count[i]` fields, `values[first[i]]` and those after
+    it."""
 
     block: bytes
     ends: Ints
@@ -88,7 +89,8 @@ class Lines:
 
 
 def whole_lines(block: bytes, ends: Ints) -> pa.Array:
-    """The lines of a block as a column, without copying; each still has its last character, the line break."""
+    """The lines of a block as a column, without copying; each still has its last character, the line
+    break."""
     offsets = np.zeros(len(ends) + 1, np.int32)
     offsets[1:] = ends
     return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(block))

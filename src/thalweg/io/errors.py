@@ -1,7 +1,8 @@
 """What can be wrong with a request to read or write, as opposed to a single bad row.
 
-A bad row is rejected and the run goes on. An `InputError` means that the request itself cannot be carried out: a
-missing file, an unreadable format, an option that makes no sense. Commands render it as one message, exit code 2.
+A bad row is rejected and the run goes on. An `InputError` means that the request itself cannot be carried
+out: a missing file, an unreadable format, an option that makes no sense. Commands render it as one message,
+exit code 2.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from difflib import get_close_matches
 
 
 class InputError(ValueError):
-    """A request that cannot be carried out. `code` names the kind of mistake, `hint` says what to do about it."""
+    """A request that cannot be carried out. `code` names the kind of mistake, `hint` says what to do about
+    it."""
 
     def __init__(self, code: str, message: str, hint: str | None = None) -> None:
         super().__init__(message if hint is None else f"{message}\n{hint}")

@@ -1,7 +1,7 @@
 """JSON lines: one object per line, keys as columns.
 
-Arrow reads whole blocks. A block that it refuses (a malformed line, a key whose values are of different types) is read
-line by line instead, and the malformed lines are rejected.
+Arrow reads whole blocks. A block that it refuses (a malformed line, a key whose values are of different
+types) is read line by line instead, and the malformed lines are rejected.
 """
 
 from __future__ import annotations

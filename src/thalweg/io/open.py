@@ -57,8 +57,8 @@ _SNIFFED = 64 * 1024
 
 
 def open_sources(events: Any, reading: Reading) -> list[Source]:
-    """The sources behind what was given: a path, directory or glob, a table, a mapping from names to tables, or a
-    sequence of these."""
+    """The sources behind what was given: a path, directory or glob, a table, a mapping from names to tables,
+    or a sequence of these."""
     if isinstance(events, str | Path):
         return [_open_file(path, label, reading) for path, label in expand(events)]
     if isinstance(events, Mapping):
@@ -76,7 +76,8 @@ def _is_rows(events: Sequence[Any]) -> bool:
 
 
 def expand(named: str | Path) -> list[tuple[Path, str]]:
-    """The files that a path, directory or glob stands for, each with its label; an error where there are none."""
+    """The files that a path, directory or glob stands for, each with its label; an error where there are
+    none."""
     if str(named) == "-":
         return [(_spool_standard_input(), "standard input")]
     path = Path(named)
@@ -117,7 +118,8 @@ def _format_of(path: Path) -> str | None:
 
 
 def _candidates(path: Path) -> list[str]:
-    """Names that a file without a `name` column may hold: its own, that of its partition, that of its directory."""
+    """Names that a file without a `name` column may hold: its own, that of its partition, that of its
+    directory."""
     parts = [part.split("=", 1)[1] for part in path.parts[:-1] if part.startswith("name=")]
     return [path.name.split(".")[0], *reversed(parts), path.parent.name.split(".")[0]]
 
@@ -186,7 +188,7 @@ def _open_text(path: Path, label: str, reading: Reading) -> Source:
     if rows and not any(_is_rtec(row, reading) for row in rows):
         raise InputError(
             "format",
-            f"{path} cannot be read: it has neither a header with a `time` column nor rows name|arrival|time|...",
+            f"{path} cannot be read: neither a header with a `time` column nor rows name|arrival|time|...",
             f"its first line is: {lines[0][:100]}",
         )
     return RtecFile(path, label, separator, reading)
@@ -214,8 +216,8 @@ def _open_table(table: pa.Table, label: str, candidates: list[str], reading: Rea
 
 
 def as_arrow(table: Any) -> pa.Table:
-    """An Arrow table of a table of any kind. Streams that can be read only once go through a file that is mapped into
-    memory, so that they may be larger than it."""
+    """An Arrow table of a table of any kind. Streams that can be read only once go through a file that is
+    mapped into memory, so that they may be larger than it."""
     if isinstance(table, pa.Table):
         return table
     if isinstance(table, pa.RecordBatch):
@@ -234,7 +236,7 @@ def as_arrow(table: Any) -> pa.Table:
     raise InputError(
         "input",
         f"cannot read events from {type(table).__name__}",
-        "give a path, a pandas, Polars or Arrow table, a DuckDB relation, or a mapping from event names to tables",
+        "give a path, a pandas, Polars or Arrow table, a DuckDB relation, or a mapping from names to tables",
     )
 
 

@@ -56,7 +56,8 @@ class Rejects:
         self._parts: list[pa.Table] = []
 
     def add(self, rows: Ints, reason: str, detail: str | pa.Array, text: pa.Array) -> None:
-        """Reject rows (their places in the source), all for one reason; the detail is one for all or one for each."""
+        """Reject rows (their places in the source), all for one reason; the detail is one for all or one for
+        each."""
         if not len(rows):
             return
         details = repeat(detail, len(rows)) if isinstance(detail, str) else detail

@@ -93,8 +93,8 @@ def _reject_unknown(group: Group, lines: Lines, shapes: Shapes, line: int, rejec
 def _arity(lines: Lines, where: Ints, name: str, shapes: Shapes) -> pa.Array:
     """What the lines have, and what they should have."""
     wanted = [
-        f"{_ARGUMENTS_AT[shape.layout] + arity} ({name}|arrival|{_TIMES[shape.layout]}{'|...' if arity else ''})"
-        for arity, shape in sorted(shapes.by_name[name].items())
+        f"{_ARGUMENTS_AT[s.layout] + arity} ({name}|arrival|{_TIMES[s.layout]}{'|...' if arity else ''})"
+        for arity, s in sorted(shapes.by_name[name].items())
     ]
     counts = pa.array(lines.count[where]).cast(pa.string())
     return pc.binary_join_element_wise(counts, f" fields where {name} takes {' or '.join(wanted)}", "")
@@ -104,7 +104,8 @@ _TIMES = {Layout.EVENT: "time", Layout.POINT: "time|value", Layout.INTERVAL: "st
 
 
 def earliest(block: bytes, separator: str, clock: Clock) -> tuple[int | None, int]:
-    """The smallest arrival in a block, as far as it can be read, and the number of lines: a cheap first pass."""
+    """The smallest arrival in a block, as far as it can be read, and the number of lines: a cheap first
+    pass."""
     lines, _ = without_signs(split(block, separator, limit=4))
     where = np.flatnonzero(lines.count >= 2)
     if not len(where):

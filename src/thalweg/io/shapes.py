@@ -4,8 +4,8 @@
     fluent   start, end, value, arguments
     points   time, value, arguments
 
-In Temporal Datalog the last argument of an atom is its time, which a row carries as its time; in LARS, atoms that rules
-derive may arrive as input too.
+In Temporal Datalog the last argument of an atom is its time, which a row carries as its time; in LARS, atoms
+that rules derive may arrive as input too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Sources: files and tables, read chunk by chunk, each surveyed first.
 
-The survey is one cheap pass over the arrival times alone. It says, for each chunk, the earliest arrival in it; so a run
-knows at any moment which query times can still get rows, and rows need not be sorted by arrival. Memory follows the
-disorder: of a sorted source one chunk at a time is held.
+The survey is one cheap pass over the arrival times alone. It says, for each chunk, the earliest arrival in
+it; so a run knows at any moment which query times can still get rows, and rows need not be sorted by arrival.
+Memory follows the disorder: of a sorted source one chunk at a time is held.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class Survey:
 
 
 class Source(Protocol):
-    """Something to read rows from, more than once. The rows of two passes are the same, in the same chunks."""
+    """Something to read rows from, more than once. The rows of two passes are the same, in the same
+    chunks."""
 
     @property
     def label(self) -> str:
@@ -299,13 +300,13 @@ def event_of(candidates: list[str], header: Header, shapes: Shapes, label: str) 
             found = ", ".join(header.free) or "none"
             raise InputError(
                 "columns",
-                f"the columns of {label} do not fit: {shapes.wrong_arity(candidate)}, the argument columns are {found}",
+                f"the columns of {label} do not fit: {shapes.wrong_arity(candidate)}, it has {found}",
                 "name them arg1, arg2, ..., or declare the arguments: event "
                 f"{candidate}(vessel: symbol, speed: float).",
             )
     known = ", ".join(sorted(shapes.by_name)) or "none"
     raise InputError(
         "columns",
-        f"{label} has no column `name`, and its name is not that of an event or fluent that the program reads",
+        f"{label} has no column `name`, and its own name is none that the program reads",
         f"the program reads {known}",
     )

@@ -1,14 +1,14 @@
 """Tables with named columns: headed CSV, JSONL, Parquet, Arrow.
 
-    name       which event or fluent the row is of; without this column the table holds one, told by its file name
+    name       which event or fluent the row is of; without it the table holds one, told by its file name
     time       when it happens (or `start`, for intervals)
     arrival    when it becomes known; without it, `time`
     start end  of an interval; without an end it is still running
     value      of a fluent; without it, ``true``
     op         insert or retract (also ``+ -``, and `_change_type` with the names of change data feeds)
 
-Every other column is an argument: by the declared argument names where the table has them all, else ``arg1, arg2, ...``
-where it has those, else the remaining columns in their order.
+Every other column is an argument: by the declared argument names where the table has them all, else ``arg1,
+arg2, ...`` where it has those, else the remaining columns in their order.
 """
 
 from __future__ import annotations

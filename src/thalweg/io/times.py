@@ -1,7 +1,8 @@
 """Times: integers, or dates measured in ticks since 1970-01-01 (UTC).
 
-A `Clock` says how long one time-point lasts. Integers are time-points already; dates and timestamps are floored to a
-time-point. Times beyond 2**62 in either direction are refused, so that sums of a time and a delay stay in range.
+A `Clock` says how long one time-point lasts. Integers are time-points already; dates and timestamps are
+floored to a time-point. Times beyond 2**62 in either direction are refused, so that sums of a time and a
+delay stay in range.
 """
 
 from __future__ import annotations
@@ -197,14 +198,24 @@ def _stamps(column: pa.Array, clock: Clock) -> Times:
 
 
 def _texts(column: pa.Array, clock: Clock) -> Times:
-    """Text, the common cases first: all integers, then all timestamps of one form, then row by row classes."""
-    if column.null_count == 0:
+    """Text, the common cases first: all integers, then all timestamps of one form, then row by row
+    classes."""
+    if column.null_count == 0 and not has_hexadecimals(column):
         for kind in (pa.int64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
             try:
                 return read_times(column.cast(kind), clock)
             except pa.ArrowInvalid:
                 continue
     return _mixed(pc.utf8_trim_whitespace(column.fill_null("")), clock)
+
+
+def has_hexadecimals(column: pa.Array) -> bool:
+    """True where a text may be one that Arrow would cast from base 16, which is no number here."""
+    data = column.buffers()[2]
+    if data is None:
+        return False
+    characters = np.frombuffer(data, np.uint8)
+    return bool((characters == ord("x")).any() or (characters == ord("X")).any())
 
 
 def _mixed(column: pa.Array, clock: Clock) -> Times:
@@ -252,7 +263,8 @@ def cast_each(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:
 
 
 def read_ends(column: pa.Array | None, clock: Clock, size: int, open_end: int) -> Times:
-    """Ends of intervals: as times, and no end, an empty field or ``inf`` where the interval is still running."""
+    """Ends of intervals: as times, and no end, an empty field or ``inf`` where the interval is still
+    running."""
     if column is None:
         nothing = np.zeros(size, np.bool_)
         return Times(np.full(size, open_end, np.int64), nothing, nothing, nothing)

@@ -1,7 +1,7 @@
 """Columns of arguments: symbols as dictionary-encoded text, numbers as int64 or float64.
 
-A field that reads as a number is that number: ``0012`` is 12 where a number is expected, and the constant ``12`` where
-a symbol is. Integers that a float64 cannot hold exactly are out of range in number positions.
+A field that reads as a number is that number: ``0012`` is 12 where a number is expected, and the constant
+``12`` where a symbol is. Integers that a float64 cannot hold exactly are out of range in number positions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from thalweg.columns.symbols import EXACT, constant_text, number_text
 from thalweg.io.shapes import Type
-from thalweg.io.times import Mask, as_mask, cast_each
+from thalweg.io.times import Mask, as_mask, cast_each, has_hexadecimals
 
 SYMBOLS = pa.dictionary(pa.int32(), pa.string())
 _INTEGER = r"^[+-]?[0-9]+$"
@@ -123,9 +123,9 @@ def _from_integers(source: pa.Array, column: pa.Array, kind: Type) -> Typed:
     target = pa.float64() if kind is Type.FLOAT else pa.int64()
     if column.type.bit_width < 64:
         return _typed(source, column.cast(target))
-    far = pc.greater(column, pa.scalar(EXACT, column.type)).fill_null(False)
+    far = pc.greater_equal(column, pa.scalar(EXACT, column.type)).fill_null(False)
     if pa.types.is_signed_integer(column.type):
-        far = pc.or_(far, pc.less(column, pa.scalar(-EXACT, column.type)).fill_null(False))
+        far = pc.or_(far, pc.less_equal(column, pa.scalar(-EXACT, column.type)).fill_null(False))
     if not pc.any(far).as_py():
         return _typed(source, column.cast(target))
     return _typed(source, pc.if_else(far, pa.scalar(None, column.type), column).cast(target), as_mask(far))
@@ -141,19 +141,20 @@ def _from_floats(source: pa.Array, column: pa.Array, kind: Type) -> Typed:
 
 
 def _from_whole(source: pa.Array, whole: pa.Array) -> Typed:
-    fits = pc.less_equal(pc.abs(whole), float(EXACT))
+    fits = pc.less(pc.abs(whole), float(EXACT))
     integers = pc.if_else(fits, whole, pa.scalar(None, pa.float64())).cast(pa.int64())
     return _typed(source, integers, as_mask(pc.invert(fits).fill_null(False)))
 
 
 def _from_text(source: pa.Array, column: pa.Array, kind: Type) -> Typed:
     """Numbers from text: as integers if all are, as floats otherwise."""
-    if kind is not Type.FLOAT:
+    decimal = not has_hexadecimals(column)
+    if decimal and kind is not Type.FLOAT:
         try:
             return _from_integers(source, column.cast(pa.int64()), Type.INT)
         except pa.ArrowInvalid:
             pass
-    if kind is not Type.INT:
+    if decimal and kind is not Type.INT:
         try:
             parsed = column.cast(pa.float64())
         except pa.ArrowInvalid:
@@ -179,7 +180,7 @@ def _from_mixed_text(source: pa.Array, column: pa.Array, kind: Type) -> Typed:
 
 
 def _small(floats: pa.Array) -> Mask:
-    return as_mask(pc.less_equal(pc.abs(floats), float(EXACT)).fill_null(True))
+    return as_mask(pc.less(pc.abs(floats), float(EXACT)).fill_null(True))
 
 
 def _scatter(column: pa.Array, mask: Mask, kind: pa.DataType) -> pa.Array:

@@ -1,0 +1,35 @@
+"""How commands report what went wrong: one message on standard error, and an exit code.
+
+1   the rules have errors, or a run was told to stop at a bad row
+2   the request cannot be carried out: a missing file, an unreadable format, options that make no sense
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from thalweg.io.errors import InputError
+from thalweg.language.diagnostics import ProgramError
+from thalweg.runs import RowRejected
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Turn errors that are the user's to mend into a message and an exit code."""
+    try:
+        yield
+    except ProgramError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
+    except RowRejected as error:
+        typer.echo(f"stopped at a bad row: {error}", err=True)
+        raise typer.Exit(1) from error
+    except InputError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from error
+    except KeyboardInterrupt:
+        typer.echo("interrupted; nothing was written", err=True)
+        raise typer.Exit(130) from None

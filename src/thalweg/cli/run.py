@@ -1,0 +1,151 @@
+"""Run a program over events: timeline, changes and rejected rows, on the terminal or as files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from thalweg.result import Result
+    from thalweg.runs import Plan
+
+SHOWN = 40
+
+
+def run(
+    rules: Annotated[Path, typer.Argument(help="The rules.")],
+    input: Annotated[
+        list[str],
+        typer.Option("--input", "-i", help="Events: a file, a directory, a glob, or - for standard input."),
+    ],
+    window: Annotated[
+        str | None, typer.Option(help="Window, in time-points or with a unit: 3600, 1h.")
+    ] = None,
+    step: Annotated[str | None, typer.Option(help="Time between queries.")] = None,
+    background: Annotated[list[Path] | None, typer.Option(help="Background knowledge.")] = None,
+    start: Annotated[str | None, typer.Option(help="Rows that arrive at or before it are not read.")] = None,
+    end: Annotated[str | None, typer.Option(help="Rows that arrive after it are not read.")] = None,
+    tick: Annotated[
+        str | None,
+        typer.Option(help="Distance of the points of input fluents (40), or length of a time-point (1s)."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Directory for the tables.")] = None,
+    format: Annotated[str, typer.Option(help="Format of the tables: parquet, csv or jsonl.")] = "parquet",
+    on_error: Annotated[str, typer.Option(help="A bad row: reject it, or stop.")] = "reject",
+    allow_gaps: Annotated[bool, typer.Option("--allow-gaps", help="Allow a window below the step.")] = False,
+    recompute: Annotated[
+        bool, typer.Option("--recompute", help="Compute every window from scratch.")
+    ] = False,
+    lateness: Annotated[str | None, typer.Option(help="Open answers, LARS: how late rows may be.")] = None,
+    horizon: Annotated[str | None, typer.Option(help="Open answers: how long premises stay open.")] = None,
+    query: Annotated[str | None, typer.Option(help="Open answers: the query, such as 'malf(X,T)'.")] = None,
+    models: Annotated[str | None, typer.Option(help="LARS: how many answer streams, or all.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Run a program over events.
+
+    Without --out the timeline goes to the terminal, in a pipe as tab-separated text. With it, timeline,
+    changes, events, open and rejected are written to a directory, all or nothing.
+    """
+    from thalweg.cli._errors import reported
+    from thalweg.runs import Options, as_program, prepare
+
+    options = Options(
+        window, step, start, end, tick, lateness, horizon, models, query, recompute, allow_gaps, on_error
+    )
+    with reported():
+        plan = prepare(as_program(rules, background or ()), input, options)
+        if out is not None:
+            _to_files(plan, out, format, quiet=quiet, as_json=as_json)
+        else:
+            _to_terminal(plan, quiet=quiet, as_json=as_json)
+
+
+def _to_files(plan: Plan, out: Path, form: str, *, quiet: bool, as_json: bool) -> None:
+    from dataclasses import replace
+
+    from thalweg.cli._progress import progress
+    from thalweg.io.sinks import Files
+    from thalweg.io.write import Folder
+    from thalweg.runs import drive
+
+    with Folder(out, form) as folder, progress(shown=not quiet and not as_json) as report:
+        files = Files(folder, plan.program.kind)
+        summary = drive(plan, files, report)
+        files.finish()
+        summary = replace(summary, tables=files.sizes)
+        folder.note("summary.json", summary.as_dict())
+    if as_json:
+        typer.echo(json.dumps(summary.as_dict()))
+    elif not quiet:
+        typer.echo(f"{summary}\nwritten to {out}", err=True)
+
+
+def _to_terminal(plan: Plan, *, quiet: bool, as_json: bool) -> None:
+    from thalweg.cli._progress import progress
+    from thalweg.io.sinks import Memory
+    from thalweg.result import Result
+    from thalweg.runs import drive
+
+    memory = Memory(plan.program.kind)
+    with progress(shown=not quiet and not as_json) as report:
+        summary = drive(plan, memory, report)
+    result = Result(plan.program, memory.tables(), summary)
+    if as_json:
+        tables = {name: table.to_pylist() for name, table in result.arrow.items() if name != "changes"}
+        typer.echo(json.dumps({"summary": result.summary().as_dict(), **tables}, default=str))
+    elif sys.stdout.isatty():
+        _show(result, quiet=quiet)
+    else:
+        _print(result, quiet=quiet)
+
+
+def _print(result: Result, *, quiet: bool) -> None:
+    """For a pipe: the whole table, tab-separated; what is said about it goes to standard error."""
+    import pyarrow.csv as pv
+
+    from thalweg.io.write import plain
+
+    table = result.arrow.get(result.main)
+    if table is not None:
+        sys.stdout.flush()
+        options = pv.WriteOptions(delimiter="\t", quoting_style="none")
+        pv.write_csv(plain(table), sys.stdout.buffer, options)
+    if not quiet:
+        typer.echo(_said(result), err=True)
+
+
+def _show(result: Result, *, quiet: bool) -> None:
+    """For a person: the first rows, and where to find the rest."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from thalweg.result import cell
+
+    console = Console(highlight=False)
+    table = result.arrow.get(result.main)
+    if table is not None and table.num_rows:
+        shown = Table(*table.column_names, box=None, header_style="bold", pad_edge=False)
+        for row in table.slice(0, SHOWN).to_pylist():
+            shown.add_row(*(cell(value) for value in row.values()))
+        console.print(shown)
+        if table.num_rows > SHOWN:
+            console.print(f"... {table.num_rows - SHOWN:,} more rows; --out DIR writes them all", style="dim")
+    if not quiet:
+        console.print(_said(result), markup=False)
+
+
+def _said(result: Result) -> str:
+    """The summary, with the first rejected rows."""
+    lines = [str(result.summary())]
+    rejected: list[dict[str, Any]] = result.arrow["rejected"].slice(0, 5).to_pylist()
+    lines += [f"rejected {row['source']}:{row['row']}: {row['detail']}" for row in rejected]
+    more = result.arrow["rejected"].num_rows - len(rejected)
+    if more > 0:
+        lines.append(f"... {more:,} more rejected rows; --out DIR writes them all")
+    return "\n".join(lines)

@@ -1,0 +1,119 @@
+"""One feed from many sources: chunks in the order of arrival, and what can still come.
+
+After each chunk the feed knows the earliest arrival that is still to be read. Every query time before it can
+be answered now, and none after it; so a run never answers too early, whatever the order of the rows, and
+never holds more than the disorder demands.
+"""
+
+from __future__ import annotations
+
+import heapq
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from thalweg.io.rejects import REJECTED
+from thalweg.io.sources import Chunk, Source
+from thalweg.protocol import OPEN_END, Ints
+
+NEVER = OPEN_END
+"""Later than every arrival."""
+
+
+class Piece(NamedTuple):
+    """A chunk, and the earliest arrival of what comes after it (`NEVER`: nothing comes)."""
+
+    chunk: Chunk
+    next_arrival: int
+
+
+class Feed:
+    """The rows of all sources. `first` is the earliest arrival of all (None: no row has one), `size` the
+    number of rows, as the survey found them."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = tuple(sources)
+        surveys = [source.survey() for source in self.sources]
+        self.size = sum(survey.size for survey in surveys)
+        self._bounds = [_suffix_minima(survey.earliest) for survey in surveys]
+        self.first = min((b[0] for b in self._bounds if b and b[0] != NEVER), default=None)
+        places = [survey.size + 1 for survey in surveys]
+        self._offsets = np.array([0, *accumulate(places)][:-1] or [0], np.int64)
+
+    def __iter__(self) -> Iterator[Piece]:
+        """The chunks: always next the one with the earliest arrival, each source in its own order."""
+        return _ahead(self._pieces())
+
+    def _pieces(self) -> Iterator[Piece]:
+        readers = [s.chunks(int(offset)) for s, offset in zip(self.sources, self._offsets, strict=False)]
+        heap = [(bounds[0], index, 0) for index, bounds in enumerate(self._bounds) if bounds]
+        heapq.heapify(heap)
+        while heap:
+            _, index, position = heapq.heappop(heap)
+            chunk = next(readers[index])
+            if position + 1 < len(self._bounds[index]):
+                heapq.heappush(heap, (self._bounds[index][position + 1], index, position + 1))
+            yield Piece(chunk, heap[0][0] if heap else NEVER)
+
+    def locate(self, rows: Ints) -> tuple[Ints, Ints]:
+        """For row numbers as the reasoner knows them: which source, and which row there."""
+        which = np.searchsorted(self._offsets, rows - 1, side="right") - 1
+        return which, rows - self._offsets[which]
+
+    def label(self, which: Ints) -> pa.Array:
+        """The names of sources."""
+        names = pa.array([source.label for source in self.sources], pa.string())
+        return names.take(pa.array(which))
+
+    def rejected(self, table: pa.Table) -> pa.Table:
+        """The reasoner's rejected rows with their places in the sources."""
+        if not table.num_rows:
+            return REJECTED.empty_table()
+        which, row = self.locate(table.column("row").to_numpy())
+        details = table.column("detail").combine_chunks().cast(pa.string())
+        reasons = table.column("reason").combine_chunks().cast(pa.string())
+        columns = [self.label(which), pa.array(row), reasons, details, pa.nulls(len(row), pa.string())]
+        return pa.table(columns, schema=REJECTED)
+
+
+def _suffix_minima(earliest: Sequence[int | None]) -> list[int]:
+    """For each chunk the earliest arrival in it and in all chunks after it."""
+    reverse = accumulate((NEVER if time is None else time for time in reversed(earliest)), min)
+    return list(reverse)[::-1]
+
+
+def _ahead(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """The same pieces, the next one being read while the caller works on this one."""
+    ready: queue.Queue[Piece | BaseException | None] = queue.Queue(maxsize=1)
+    stopped = threading.Event()
+
+    def put(item: Piece | BaseException | None) -> None:
+        while not stopped.is_set():
+            try:
+                return ready.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+
+    def read() -> None:
+        try:
+            for piece in pieces:
+                put(piece)
+                if stopped.is_set():
+                    return
+            put(None)
+        except BaseException as error:
+            put(error)
+
+    threading.Thread(target=read, name="thalweg-reader", daemon=True).start()
+    try:
+        while (item := ready.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stopped.set()

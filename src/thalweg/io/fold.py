@@ -1,0 +1,158 @@
+"""Folding changes: the timeline that a stream of insertions and deletions leaves.
+
+At any moment a pair has at most one interval that starts at a given point. So the changes of one (fluent,
+value, start) cancel out, or leave exactly one interval: its end is the sum of the inserted ends minus the sum
+of the deleted ones. No order is needed, and changes may be folded piece by piece.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from thalweg.protocol import OPEN_END, Ints
+
+TEXT = pa.dictionary(pa.int32(), pa.string())
+TIMELINE = pa.schema([("fluent", TEXT), ("value", TEXT), ("start", pa.int64()), ("end", pa.int64())])
+EVENTS = pa.schema([("event", TEXT), ("time", pa.int64())])
+
+
+class FoldError(AssertionError):
+    """The changes withdraw what was never there, or add what is there already: the reasoner is at fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A dictionary-encoded text column: the words in order, and for each row the place of its word."""
+
+    words: pa.Array
+    ranks: Ints
+
+    def take(self, where: Ints) -> pa.Array:
+        return pa.DictionaryArray.from_arrays(pa.array(self.ranks[where], pa.int32()), self.words)
+
+
+def coded(column: pa.ChunkedArray) -> Coded:
+    """A text column with its words sorted, so that order by rank is order by text."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    flat = column.unify_dictionaries().combine_chunks()
+    if isinstance(flat, pa.ChunkedArray):
+        flat = flat.chunk(0) if flat.num_chunks else pa.array([], column.type)
+    words = flat.dictionary.cast(pa.string())
+    order = pa.compute.sort_indices(words).to_numpy()
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    codes = flat.indices.to_numpy(zero_copy_only=False)
+    return Coded(words.take(pa.array(order)), rank[codes] if len(rank) else np.empty(0, np.int64))
+
+
+def fold_intervals(changes: pa.Table) -> pa.Table:
+    """`timeline(fluent, value, start, end)`, sorted, of `changes(op, fluent, value, start, end)`."""
+    if not changes.num_rows:
+        return TIMELINE.empty_table()
+    fluent, value = coded(changes.column("fluent")), coded(changes.column("value"))
+    start = changes.column("start").to_numpy()
+    end = changes.column("end").fill_null(OPEN_END).to_numpy()
+    signs = _signs(changes)
+    order, first = _grouped(fluent.ranks, value.ranks, start)
+    net = np.add.reduceat(signs[order], first)
+    ends = np.add.reduceat((signs * end)[order], first)
+    kept = _survivors(net)
+    where = order[first[kept]]
+    return pa.table(
+        [fluent.take(where), value.take(where), pa.array(start[where]), _open(ends[kept])],
+        schema=TIMELINE,
+    )
+
+
+def fold_events(changes: pa.Table) -> pa.Table:
+    """`events(event, time)`, sorted, of `changes(op, event, time)`."""
+    if not changes.num_rows:
+        return EVENTS.empty_table()
+    event, time = coded(changes.column("event")), changes.column("time").to_numpy()
+    order, first = _grouped(event.ranks, np.zeros(len(time), np.int64), time)
+    net = np.add.reduceat(_signs(changes)[order], first)
+    where = order[first[_survivors(net)]]
+    return pa.table([event.take(where), pa.array(time[where])], schema=EVENTS)
+
+
+def _signs(changes: pa.Table) -> Ints:
+    """+1 for insertions, -1 for deletions."""
+    inserted = pa.compute.equal(changes.column("op").cast(pa.string()), "insert").to_numpy()
+    return np.where(inserted, np.int64(1), np.int64(-1))
+
+
+def _survivors(net: Ints) -> npt.NDArray[np.bool_]:
+    if len(net) and (net.min() < 0 or net.max() > 1):
+        raise FoldError(f"changes do not fold: net counts from {net.min()} to {net.max()}")
+    kept: npt.NDArray[np.bool_] = net == 1
+    return kept
+
+
+def _grouped(major: Ints, minor: Ints, time: Ints) -> tuple[Ints, Ints]:
+    """The order by (major, minor, time), and where each distinct triple begins in it."""
+    low = int(time.min())
+    sizes = [int(major.max()) + 1, int(minor.max()) + 1, int(time.max()) - low + 1]
+    if sizes[0] * sizes[1] * sizes[2] < 2**62:
+        key = (major * sizes[1] + minor) * sizes[2] + (time - low)
+        order = np.argsort(key)
+        changed = np.diff(key[order]) != 0
+    else:
+        order = np.lexsort((time, minor, major))
+        columns = (major[order], minor[order], time[order])
+        changed = np.logical_or.reduce([np.diff(column) != 0 for column in columns])
+    return order, np.concatenate([[0], np.flatnonzero(changed) + 1])
+
+
+def _open(ends: Ints) -> pa.Array:
+    """Ends as they are shown: none where the interval is still running."""
+    return pa.array(ends, pa.int64(), mask=ends == OPEN_END)
+
+
+class Folding:
+    """Folds changes piece by piece and hands over what can no longer change, so that memory follows the
+    window.
+
+    `intervals`: changes of intervals, final when they ended at or before the window's start; otherwise
+    changes of derived events, final when they happened there.
+    """
+
+    def __init__(self, *, intervals: bool, room: int = 1_000_000) -> None:
+        self._fold = fold_intervals if intervals else fold_events
+        self._until = "end" if intervals else "time"
+        self._room = room
+        self._held: list[pa.Table] = []
+        self._size = 0
+
+    def add(self, changes: pa.Table) -> None:
+        """Take changes, in any order of their rows."""
+        if changes.num_rows:
+            columns = ["op", *(TIMELINE if self._until == "end" else EVENTS).names]
+            self._held.append(changes.select(columns))
+            self._size += changes.num_rows
+
+    def settled(self, before: int) -> pa.Table | None:
+        """What was final at `before`, when there is enough to hand over; it is forgotten here."""
+        if self._size < self._room:
+            return None
+        folded = self.rest()
+        final = pa.compute.less_equal(folded.column(self._until), before).fill_null(False)
+        kept = folded.filter(pa.compute.invert(final))
+        op = pa.repeat(pa.scalar("insert"), kept.num_rows).dictionary_encode()
+        self._held = []
+        self._size = 0
+        self.add(kept.append_column("op", op))
+        return folded.filter(final)
+
+    def rest(self) -> pa.Table:
+        """The fold of everything that was not handed over."""
+        return self._fold(concatenate(self._held)) if self._held else self._fold(EVENTS.empty_table())
+
+
+def concatenate(tables: list[pa.Table]) -> pa.Table:
+    """Tables of one kind, some with dictionary-encoded text, as one."""
+    return pa.concat_tables(tables, promote_options="permissive")

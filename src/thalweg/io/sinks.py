@@ -1,0 +1,126 @@
+"""Where the tables of a run go: kept in memory, or written to a directory as they come.
+
+The reasoner's changes are kept as they are and folded as well: changes of intervals to `timeline`, changes of
+derived events to `events`. docs/tables.md says what the columns mean.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from thalweg.io.fold import EVENTS, TEXT, TIMELINE, Folding, concatenate, fold_events, fold_intervals
+from thalweg.io.rejects import REJECTED
+from thalweg.io.write import Folder
+from thalweg.language.rules import Kind
+
+CHANGES = pa.schema(
+    [
+        ("query_time", pa.int64()),
+        ("op", TEXT),
+        ("fluent", TEXT),
+        ("value", TEXT),
+        ("start", pa.int64()),
+        ("end", pa.int64()),
+        ("cause", TEXT),
+    ]
+)
+EVENT_CHANGES = pa.schema(
+    [("query_time", pa.int64()), ("op", TEXT), ("event", TEXT), ("time", pa.int64()), ("cause", TEXT)]
+)
+OPEN = pa.schema(
+    [
+        ("query_time", pa.int64()),
+        ("fluent", TEXT),
+        ("value", TEXT),
+        ("due", pa.int64()),
+        ("since", pa.int64()),
+        ("cancelled_by", TEXT),
+    ]
+)
+TABLES = {
+    Kind.EVENTS: {
+        "timeline": TIMELINE,
+        "changes": CHANGES,
+        "events": EVENTS,
+        "event_changes": EVENT_CHANGES,
+        "open": OPEN,
+        "rejected": REJECTED,
+    },
+    Kind.ANSWERS: {"rejected": REJECTED},
+    Kind.LARS: {"rejected": REJECTED},
+}
+"""The tables that every run of a kind has, be they empty; a reasoner may add others."""
+
+
+def shaped(name: str, table: pa.Table, kind: Kind) -> tuple[str, pa.Table]:
+    """A table as a reasoner gives it, under its documented name and with its documented columns."""
+    if kind is Kind.EVENTS and name == "events":
+        name = "event_changes"
+    schema = TABLES[kind].get(name)
+    if schema is None or table.schema.equals(schema):
+        return name, table
+    return name, table.select(schema.names).cast(schema)
+
+
+class Memory:
+    """Keeps every table."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self._parts: dict[str, list[pa.Table]] = {}
+
+    def add(self, name: str, table: pa.Table) -> None:
+        name, table = shaped(name, table, self.kind)
+        self._parts.setdefault(name, []).append(table)
+
+    def settle(self, before: int) -> None:
+        """Everything is kept until the end."""
+
+    def tables(self) -> dict[str, pa.Table]:
+        """All tables, those included that a run of this kind always has."""
+        found = {name: concatenate(parts) for name, parts in self._parts.items()}
+        for changes, folded, fold in (
+            ("changes", "timeline", fold_intervals),
+            ("event_changes", "events", fold_events),
+        ):
+            if self.kind is Kind.EVENTS and changes in found:
+                found[folded] = fold(found[changes])
+        wanted = {name: found.pop(name, schema.empty_table()) for name, schema in TABLES[self.kind].items()}
+        return {**wanted, **found}
+
+
+class Files:
+    """Writes every table to a folder as it comes. What is final of the folded tables is written when there is
+    much of it, so that memory follows the window; a folded table that is not that large is sorted as a
+    whole."""
+
+    def __init__(self, folder: Folder, kind: Kind) -> None:
+        self.folder = folder
+        self.kind = kind
+        self.sizes: dict[str, int] = {}
+        self._folded = {"changes": ("timeline", Folding(intervals=True))}
+        self._folded["event_changes"] = ("events", Folding(intervals=False))
+
+    def add(self, name: str, table: pa.Table) -> None:
+        name, table = shaped(name, table, self.kind)
+        self._write(name, table)
+        if self.kind is Kind.EVENTS and name in self._folded:
+            self._folded[name][1].add(table)
+
+    def settle(self, before: int) -> None:
+        for target, folding in self._folded.values():
+            final = folding.settled(before)
+            if final is not None:
+                self._write(target, final)
+
+    def finish(self) -> None:
+        """Write what is left, and the tables that every run has."""
+        if self.kind is Kind.EVENTS:
+            for target, folding in self._folded.values():
+                self._write(target, folding.rest())
+        for name, schema in TABLES[self.kind].items():
+            self._write(name, schema.empty_table())
+
+    def _write(self, name: str, table: pa.Table) -> None:
+        self.folder.write(name, table)
+        self.sizes[name] = self.sizes.get(name, 0) + table.num_rows

@@ -1,0 +1,189 @@
+"""Tables to files: Parquet, CSV or JSONL, a directory at a time, complete or not at all.
+
+Everything is written to a hidden directory beside the target, which takes the target's name when all is done.
+An earlier result of the same name is replaced; a directory that holds anything else is left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pv
+import pyarrow.parquet as pq
+
+from thalweg.io.errors import InputError
+
+FORMATS = ("parquet", "csv", "jsonl")
+_LEFT_BEHIND = {"summary.json", *(f".{form}" for form in FORMATS)}
+
+
+class TableWriter(Protocol):
+    """Writes the pieces of one table to one file."""
+
+    def write(self, table: pa.Table) -> None:
+        """Append the rows."""
+
+    def close(self) -> None:
+        """Nothing follows."""
+
+
+class _ParquetWriter:
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._writer = pq.ParquetWriter(path, schema, compression="snappy")
+
+    def write(self, table: pa.Table) -> None:
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _CsvWriter:
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._schema = plain_schema(schema)
+        self._writer = pv.CSVWriter(
+            str(path), self._schema, write_options=pv.WriteOptions(quoting_style="needed")
+        )
+
+    def write(self, table: pa.Table) -> None:
+        self._writer.write_table(plain(table))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _JsonLinesWriter:
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._file = path.open("wb")
+
+    def write(self, table: pa.Table) -> None:
+        for batch in table.to_batches(max_chunksize=256 * 1024):
+            self._file.write(json_lines(batch))
+
+    def close(self) -> None:
+        self._file.close()
+
+
+_WRITERS: dict[str, type[_ParquetWriter] | type[_CsvWriter] | type[_JsonLinesWriter]] = {
+    "parquet": _ParquetWriter,
+    "csv": _CsvWriter,
+    "jsonl": _JsonLinesWriter,
+}
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema without dictionary encoding."""
+    kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in schema]
+    return pa.schema([(f.name, kind) for f, kind in zip(schema, kinds, strict=True)])
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """The table without dictionary encoding."""
+    return table.cast(plain_schema(table.schema))
+
+
+def json_lines(batch: pa.RecordBatch) -> bytes:
+    """One JSON object per row, built column by column."""
+    if not batch.num_rows:
+        return b""
+    cells = []
+    for position, (field, column) in enumerate(zip(batch.schema, batch.columns, strict=True)):
+        lead = ("{" if position == 0 else ", ") + json.dumps(field.name) + ": "
+        cells += [lead, _json_values(column)]
+    lines = pc.binary_join_element_wise(*cells, "}\n", "")
+    return b"".join(part for part in lines.cast(pa.binary()).to_pylist())
+
+
+def _json_values(column: pa.Array) -> pa.Array:
+    """The values of a column as JSON text."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        words = _json_values(column.dictionary)
+        decoded = pa.DictionaryArray.from_arrays(column.indices, words).dictionary_decode()
+        return decoded.fill_null("null")
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return column.cast(pa.string()).fill_null("null")
+    return pa.array(
+        [json.dumps(value, ensure_ascii=False, default=str) for value in column.to_pylist()], pa.string()
+    )
+
+
+class Folder:
+    """A directory of tables in the making. Leaving it without an error gives it its name; with one, it is
+    gone."""
+
+    def __init__(self, target: Path, form: str) -> None:
+        if form not in FORMATS:
+            raise InputError("format", f"format {form} is none of {', '.join(FORMATS)}")
+        self.target = target
+        self.form = form
+        self._writers: dict[str, tuple[TableWriter, pa.Schema]] = {}
+        _refuse_foreign(target)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self.path = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        except OSError as error:
+            raise InputError("out", f"cannot write to {target}: {error.strerror}") from error
+
+    def write(self, name: str, table: pa.Table) -> None:
+        """Append rows to a table; the first piece fixes its columns."""
+        if name not in self._writers:
+            path = self.path / f"{name}.{self.form}"
+            self._writers[name] = (_WRITERS[self.form](path, table.schema), table.schema)
+        writer, schema = self._writers[name]
+        if table.num_rows:
+            writer.write(table if table.schema.equals(schema) else table.select(schema.names).cast(schema))
+
+    def note(self, name: str, content: Any) -> None:
+        """A small JSON file beside the tables."""
+        (self.path / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            for writer, _ in self._writers.values():
+                writer.close()
+            if kind is None:
+                _replace(self.path, self.target)
+        finally:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _refuse_foreign(target: Path) -> None:
+    """An existing directory may be replaced only if it is the result of an earlier run."""
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise InputError("out", f"{target} exists and is no directory")
+    foreign = [
+        f.name for f in target.iterdir() if f.name not in _LEFT_BEHIND and f.suffix not in _LEFT_BEHIND
+    ]
+    if foreign:
+        raise InputError(
+            "out",
+            f"{target} exists and holds other files, such as {sorted(foreign)[0]}",
+            "choose another directory",
+        )
+
+
+def _replace(made: Path, target: Path) -> None:
+    """Give the new directory its name; the earlier one of that name goes only after it has been moved
+    away."""
+    made.chmod(0o755)
+    if not target.exists():
+        made.rename(target)
+        return
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}-old-", dir=target.parent) as old:
+        target.rename(Path(old) / "result")
+        made.rename(target)

@@ -1,0 +1,173 @@
+"""What a run returns: tables of the caller's kind, a summary, and something readable in a notebook.
+
+Inside, everything is Arrow. The columns of every table are documented in docs/tables.md.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from thalweg.io.instances import columns_of
+from thalweg.language.program import Program
+from thalweg.language.rules import Kind
+
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run read, how far it went, and how long it took. `unread` rows lie after the end that was asked
+    for."""
+
+    sources: tuple[str, ...]
+    rows: int
+    accepted: int
+    rejected: Mapping[str, int]
+    unread: int
+    query_times: int
+    first_query_time: int | None
+    last_query_time: int | None
+    seconds: float
+    tables: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def rate(self) -> float:
+        """Rows per second, reading and writing included."""
+        return self.rows / self.seconds if self.seconds else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "rate": round(self.rate, 1)}
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.rows:,} rows from {', '.join(self.sources[:3])}{' ...' if len(self.sources) > 3 else ''}"
+        ]
+        if self.rejected:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.rejected.items()))
+            lines.append(f"{sum(self.rejected.values()):,} rejected: {reasons}")
+        if self.unread:
+            lines.append(f"{self.unread:,} not read: they arrive after the end")
+        if self.query_times:
+            span = f"{self.first_query_time} to {self.last_query_time}"
+            lines.append(f"{self.query_times:,} query times, {span}")
+        if self.tables:
+            lines.append(", ".join(f"{count:,} {name}" for name, count in self.tables.items()))
+        lines.append(f"{self.seconds:.2f} s, {self.rate:,.0f} rows/s")
+        return "\n".join(lines)
+
+
+def kind_of(events: Any) -> str:
+    """Which library the caller's tables are of; ``arrow`` for paths and everything else."""
+    if isinstance(events, Mapping):
+        events = next(iter(events.values()), None)
+    library = type(events).__module__.split(".")[0]
+    return library if library in ("pandas", "polars") else "arrow"
+
+
+class Result:
+    """The tables of a run, in the caller's kind: `timeline`, `changes`, `open`, `events`, `rejected`, and for
+    other kinds of program `answers` and `labels`."""
+
+    def __init__(
+        self, program: Program, tables: Mapping[str, pa.Table], summary: Summary, kind: str = "arrow"
+    ) -> None:
+        self.program = program
+        self.arrow = dict(tables)
+        self.kind = kind
+        sizes = {name: table.num_rows for name, table in tables.items()}
+        self._summary = Summary(**{**{f: getattr(summary, f) for f in Summary.__slots__}, "tables": sizes})
+
+    def __getattr__(self, name: str) -> Any:
+        tables = self.__dict__.get("arrow", {})
+        if name in tables:
+            return self._given(tables[name])
+        raise AttributeError(f"this result has no table {name!r}; it has {', '.join(tables)}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.arrow]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.arrow:
+            raise KeyError(name)
+        return self._given(self.arrow[name])
+
+    def summary(self) -> Summary:
+        """What was read, how far the run went, how long it took, and how large each table is."""
+        return self._summary
+
+    def table(self, name: str, of: str | None = None) -> Any:
+        """The rows of one fluent or derived event with its arguments as typed columns of their own.
+
+        `of` is the table to take them from: the timeline for fluents, events for derived events, or
+        ``"changes"``, ``"open"``, ``"event_changes"``.
+        """
+        return self._given(columns_of(self.program, self.arrow, name, of))
+
+    def _given(self, table: pa.Table) -> Any:
+        match self.kind:
+            case "pandas":
+                return table.to_pandas()
+            case "polars":
+                import polars
+
+                return polars.from_arrow(table)
+            case _:
+                return table
+
+    # ------------------------------------------------------------------ shown
+
+    @property
+    def main(self) -> str:
+        """The table that answers what was asked."""
+        return "timeline" if self.program.kind is Kind.EVENTS else "answers"
+
+    def __repr__(self) -> str:
+        head = self.arrow.get(self.main)
+        if head is None:
+            return str(self._summary)
+        return f"{self._summary}\n\n{self.main}:\n{as_text(head, SHOWN)}"
+
+    def _repr_html_(self) -> str:
+        lines = "<br>".join(html.escape(line) for line in str(self._summary).splitlines())
+        parts = [f"<p>{lines}</p>"]
+        for name in (self.main, "open", "rejected"):
+            table = self.arrow.get(name)
+            if table is not None and table.num_rows:
+                parts.append(f"<h4>{html.escape(name)}</h4>{as_html(table, SHOWN)}")
+        return "".join(parts)
+
+
+def cell(value: Any) -> str:
+    """A value as people read it; nothing for no value."""
+    return "" if value is None else str(value)
+
+
+def as_text(table: pa.Table, limit: int) -> str:
+    """The first rows of a table, in columns."""
+    rows = [
+        table.column_names,
+        *([cell(v) for v in row.values()] for row in table.slice(0, limit).to_pylist()),
+    ]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(table.column_names))]
+    lines = [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+    if table.num_rows > limit:
+        lines.append(f"... {table.num_rows - limit:,} more rows")
+    return "\n".join(lines)
+
+
+def as_html(table: pa.Table, limit: int) -> str:
+    """The first rows of a table, as an HTML table."""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in table.column_names)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell(value))}</td>" for value in row.values()) + "</tr>"
+        for row in table.slice(0, limit).to_pylist()
+    )
+    more = f"<p>... {table.num_rows - limit:,} more rows</p>" if table.num_rows > limit else ""
+    return f"<table><tr>{head}</tr>{rows}</table>{more}"

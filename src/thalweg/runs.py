@@ -1,0 +1,395 @@
+"""Running a program over stored input: read, reason, collect.
+
+The driver hands chunks of rows to a reasoner and moves its clock to the largest query time that no row to
+come can touch. What the reasoner says goes to a sink: tables in memory (`run`, the Python face) or files (the
+command line).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.io.errors import InputError
+from thalweg.io.feed import NEVER, Feed
+from thalweg.io.open import open_sources
+from thalweg.io.shapes import shapes
+from thalweg.io.sinks import Memory
+from thalweg.io.sources import Reading
+from thalweg.io.times import Clock, split_duration
+from thalweg.language.diagnostics import ProgramError
+from thalweg.language.parser import load, parse
+from thalweg.language.program import Program
+from thalweg.language.rules import Kind, Query
+from thalweg.protocol import Reasoner
+from thalweg.result import Result, Summary, kind_of
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to run. Durations are numbers of time-points or texts with a unit (``"10m"``), times are integers
+    or ISO dates. `tick` is the distance of the points of an input fluent (a number), or how long a time-point
+    lasts (a text with a unit, for input with dates).
+    """
+
+    window: int | str | None = None
+    step: int | str | None = None
+    start: int | str | None = None
+    end: int | str | None = None
+    tick: int | str | None = None
+    lateness: int | str | None = None
+    horizon: int | str | None = None
+    models: int | str | None = None
+    query: str | None = None
+    recompute: bool = False
+    allow_gaps: bool = False
+    on_error: str = "reject"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is."""
+
+    rows: int
+    of: int
+    query_time: int | None
+    seconds: float
+
+
+class Sink(Protocol):
+    """Where the tables of a run go."""
+
+    def add(self, name: str, table: pa.Table) -> None:
+        """Rows of one of the tables."""
+
+    def settle(self, before: int) -> None:
+        """What lies at or before this time is final."""
+
+
+class RowRejected(InputError):
+    """A bad row, where the run was told to stop at the first."""
+
+
+# --------------------------------------------------------------------------- programs
+
+
+def as_program(program: Program | str | Path, background: Sequence[str | Path] = ()) -> Program:
+    """The program behind a path, a text or a Program, with background knowledge from paths or texts."""
+    if isinstance(program, Path) or (isinstance(program, str) and not _is_text(program)):
+        paths = [item for item in background if not _is_text(item)]
+        for path in (program, *paths):
+            if not Path(path).is_file():
+                raise InputError("program", f"there is no file {path}")
+        program = load(program, *paths)
+        background = [item for item in background if _is_text(item)]
+    elif isinstance(program, str):
+        program = parse(program)
+    for item in background:
+        more = as_program(item)
+        program = Program(
+            program.kind, program.statements + more.statements, {**program.sources, **more.sources}
+        )
+    return program
+
+
+def _is_text(given: str | Path) -> bool:
+    """A rule text, as opposed to a path: it ends with a full stop, or has more than one line."""
+    return isinstance(given, str) and ("\n" in given or given.rstrip().endswith("."))
+
+
+def with_query(program: Program, query: str | None) -> Program:
+    """The program with this query instead of its own."""
+    if query is None:
+        return program
+    if program.kind is not Kind.ANSWERS:
+        raise InputError("query", f"a program of kind {program.kind} has no queries")
+    try:
+        wanted = [s for s in parse(f"query {query.strip().rstrip('.')}.").statements if isinstance(s, Query)]
+    except ProgramError as error:
+        raise InputError("query", f"cannot read the query {query}", str(error)) from error
+    kept = tuple(s for s in program.statements if not isinstance(s, Query))
+    return Program(program.kind, kept + tuple(wanted), program.sources)
+
+
+# --------------------------------------------------------------------------- clocks
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The query times: `start` + `step`, `start` + 2 `step`, ..., up to the first at or after `end`."""
+
+    start: int
+    step: int
+    end: int | None
+
+    def at_or_before(self, moment: int) -> int:
+        """The last query time not after the moment (`start` where there is none)."""
+        last = self.start + (moment - self.start) // self.step * self.step
+        return last if self.end is None else min(last, self.at_or_after(self.end))
+
+    def at_or_after(self, moment: int) -> int:
+        """The first query time not before the moment."""
+        return self.start + max(1, -((self.start - moment) // self.step)) * self.step
+
+    def count(self, until: int) -> int:
+        """How many query times there are up to this one."""
+        return max(0, (until - self.start) // self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A run made ready: everything checked, nothing read but the survey."""
+
+    program: Program
+    clock: Clock
+    feed: Feed
+    schedule: Schedule
+    window: int | None
+    make: Callable[[], Reasoner]
+    on_error: str
+
+    @property
+    def empty(self) -> bool:
+        """No row has a time, so there is no query time either."""
+        return self.feed.first is None and self.schedule.end is None
+
+
+def prepare(program: Program, events: Any, options: Options) -> Plan:
+    """Check the request, open the sources, choose the reasoner."""
+    program = with_query(program, options.query)
+    if options.on_error not in ("reject", "stop"):
+        raise InputError("on-error", f"on-error {options.on_error} is neither reject nor stop")
+    spacing, clock = _ticks(program, options.tick)
+    durations = {
+        name: None if given is None else clock.duration(given, name)
+        for name, given in (
+            ("window", options.window),
+            ("step", options.step),
+            ("lateness", options.lateness),
+            ("horizon", options.horizon),
+        )
+    }
+    start = None if options.start is None else clock.point(options.start, "start")
+    end = None if options.end is None else clock.point(options.end, "end")
+    if start is not None and end is not None and end <= start:
+        raise InputError("end", f"end {options.end} is not after start {options.start}")
+    _check(program, options, durations)
+    feed = Feed(open_sources(events, Reading(shapes(program), clock)))
+    step = durations["step"] or 1
+    first = feed.first if feed.first is not None else 0
+    begin = start if start is not None else (first - 1) // step * step
+    schedule = Schedule(begin, step, end)
+    make = _maker(program, options, durations, schedule, spacing)
+    return Plan(program, clock, feed, schedule, durations["window"], make, options.on_error)
+
+
+def _ticks(program: Program, tick: int | str | None) -> tuple[int, Clock]:
+    """The distance of points, and how long a time-point lasts."""
+    if tick is None:
+        return 1, Clock.of_seconds(program.tick_seconds)
+    number, unit = split_duration(tick, "tick")
+    if unit is not None:
+        return 1, Clock.of_seconds(number * unit)
+    if number <= 0 or number.denominator != 1:
+        raise InputError("tick", f"tick {tick} is not a positive number of time-points")
+    return int(number), Clock.of_seconds(program.tick_seconds)
+
+
+def _check(program: Program, options: Options, durations: dict[str, int | None]) -> None:
+    window, step = durations["window"], durations["step"]
+    for name, value in durations.items():
+        if value is not None and (value < 0 or (value == 0 and name in ("window", "step"))):
+            raise InputError(name, f"{name} {getattr(options, name)} is not positive")
+    allowed = {
+        Kind.EVENTS: {"window", "step", "recompute", "allow_gaps"},
+        Kind.ANSWERS: {"lateness", "horizon", "query"},
+        Kind.LARS: {"lateness", "models"},
+    }
+    for name in sorted(set().union(*allowed.values()) - allowed[program.kind]):
+        if getattr(options, name):
+            raise InputError(
+                name, f"{name.replace('_', '-')} has no meaning for a program of kind {program.kind}"
+            )
+    if program.kind is not Kind.EVENTS:
+        return
+    if window is None or step is None:
+        raise InputError("window", "an event description runs with a window and a step")
+    if window < step and not options.allow_gaps:
+        raise InputError(
+            "window",
+            f"window {options.window} is smaller than step {options.step}: rows would fall between windows",
+            "allow gaps if that is meant (--allow-gaps)",
+        )
+
+
+def _maker(
+    program: Program, options: Options, durations: dict[str, int | None], schedule: Schedule, spacing: int
+) -> Callable[[], Reasoner]:
+    """How to make the reasoner of the program's kind."""
+    match program.kind:
+        case Kind.EVENTS:
+            return lambda: _events(program, options, durations, schedule, spacing)
+        case Kind.ANSWERS:
+            return lambda: _answers(program, durations)
+        case Kind.LARS:
+            return lambda: _lars(program, options, durations)
+
+
+def _events(
+    program: Program, options: Options, durations: dict[str, int | None], schedule: Schedule, spacing: int
+) -> Reasoner:
+    from thalweg.events.reasoner import Reasoner as EventReasoner
+
+    extra: dict[str, Any] = {"recompute": True} if options.recompute else {}
+    reasoner: Reasoner = EventReasoner(
+        program,
+        window=durations["window"],
+        step=durations["step"],
+        start=schedule.start,
+        end=schedule.end,
+        tick=spacing,
+        **extra,
+    )
+    return reasoner
+
+
+def _answers(program: Program, durations: dict[str, int | None]) -> Reasoner:
+    from thalweg.answers.reasoner import Reasoner as AnswerReasoner
+
+    reasoner: Reasoner = AnswerReasoner(
+        program, lateness=durations["lateness"] or 0, horizon=durations["horizon"]
+    )
+    return reasoner
+
+
+def _lars(program: Program, options: Options, durations: dict[str, int | None]) -> Reasoner:
+    from thalweg.lars.reasoner import Reasoner as LarsReasoner
+
+    models = 0 if options.models == "all" else int(options.models or 1)
+    reasoner: Reasoner = LarsReasoner(program, lateness=durations["lateness"] or 0, models=models)
+    return reasoner
+
+
+# --------------------------------------------------------------------------- driving
+
+
+@dataclass(slots=True)
+class _Count:
+    """What a run has seen so far."""
+
+    read: int = 0
+    accepted: int = 0
+    latest: int | None = None
+    query_time: int | None = None
+    rejected: Counter[str] = field(default_factory=Counter)
+
+
+def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = None) -> Summary:
+    """Run to the end of the input (or to the plan's end); everything found goes to the sink."""
+    began = time.perf_counter()
+    reasoner = plan.make()
+    count = _Count()
+    for chunk, next_arrival in plan.feed:
+        count.read += chunk.size
+        _reject(plan, sink, chunk.rejected, count)
+        if chunk.rows:
+            reasoner.accept(chunk.rows)
+            count.accepted += sum(map(len, chunk.rows))
+            latest = max(int(rows.arrival.max()) for rows in chunk.rows)
+            count.latest = latest if count.latest is None else max(latest, count.latest)
+        if next_arrival != NEVER:
+            _advance(plan, reasoner, sink, plan.schedule.at_or_before(next_arrival - 1), count)
+        if progress is not None:
+            progress(Progress(count.read, plan.feed.size, count.query_time, time.perf_counter() - began))
+        if plan.schedule.end is not None and next_arrival > plan.schedule.end:
+            break
+    last = plan.schedule.end if plan.schedule.end is not None else count.latest
+    if last is not None:
+        _advance(plan, reasoner, sink, plan.schedule.at_or_after(last), count)
+    return _summary(plan, count, time.perf_counter() - began)
+
+
+def _advance(plan: Plan, reasoner: Reasoner, sink: Sink, to: int, count: _Count) -> None:
+    if to <= (plan.schedule.start if count.query_time is None else count.query_time):
+        return
+    revision = reasoner.advance(to)
+    count.query_time = to
+    for name, table in revision.tables.items():
+        if name == "rejected":
+            _reject(plan, sink, plan.feed.rejected(table), count)
+        else:
+            sink.add(name, table)
+    if plan.window is not None:
+        sink.settle(to - plan.window)
+
+
+def _reject(plan: Plan, sink: Sink, rejected: pa.Table, count: _Count) -> None:
+    if not rejected.num_rows:
+        return
+    if plan.on_error == "stop":
+        first = rejected.slice(0, 1).to_pylist()[0]
+        raise RowRejected(
+            first["reason"],
+            f"{first['source']}:{first['row']}: {first['detail']}",
+            f"the row is: {first['text']}",
+        )
+    for found in pc.value_counts(rejected.column("reason")).to_pylist():
+        count.rejected[found["values"]] += found["counts"]
+    sink.add("rejected", rejected)
+
+
+def _summary(plan: Plan, count: _Count, seconds: float) -> Summary:
+    times = 0 if count.query_time is None else plan.schedule.count(count.query_time)
+    return Summary(
+        sources=tuple(source.label for source in plan.feed.sources),
+        rows=count.read,
+        accepted=count.accepted,
+        rejected=dict(count.rejected),
+        unread=plan.feed.size - count.read,
+        query_times=times,
+        first_query_time=plan.schedule.start + plan.schedule.step if times else None,
+        last_query_time=count.query_time,
+        seconds=seconds,
+    )
+
+
+def run(
+    program: Program | str | Path,
+    events: Any,
+    *,
+    window: int | str | None = None,
+    step: int | str | None = None,
+    start: int | str | None = None,
+    end: int | str | None = None,
+    tick: int | str | None = None,
+    background: Sequence[str | Path] = (),
+    lateness: int | str | None = None,
+    horizon: int | str | None = None,
+    models: int | str | None = None,
+    query: str | None = None,
+    recompute: bool = False,
+    allow_gaps: bool = False,
+    on_error: str = "reject",
+) -> Result:
+    """Run a program over events and return what it found.
+
+    The program is a `Program`, a path or a text. Events are a path, directory or glob, a table (pandas,
+    Polars, Arrow, a DuckDB relation, anything with the Arrow C stream interface), a mapping from event names
+    to such tables, or a sequence of these. Tables come back in the kind they were given.
+
+    An event description needs a window and a step; the other kinds of program may have a lateness.
+    """
+    options = Options(
+        window, step, start, end, tick, lateness, horizon, models, query, recompute, allow_gaps, on_error
+    )
+    plan = prepare(as_program(program, background), events, options)
+    memory = Memory(plan.program.kind)
+    summary = drive(plan, memory)
+    return Result(plan.program, memory.tables(), summary, kind_of(events))
