@@ -1,0 +1,91 @@
+"""Check programs: errors, warnings and hints, then what the analysis knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def check(
+    files: Annotated[list[Path], typer.Argument(help="Program files, each checked by itself.")],
+    background: Annotated[
+        list[Path] | None, typer.Option("--background", "-b", help="Background knowledge for all of them.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document for tools.")] = False,
+) -> None:
+    """Check programs and print what the analysis knows about them. Exit code 1 when there are errors, 2 when a
+    file cannot be read."""
+    missing = [path for path in [*files, *(background or [])] if not path.is_file()]
+    for path in missing:
+        typer.echo(f"{path}: no such file", err=True)
+    if missing:
+        raise typer.Exit(2)
+    results = [_Result(path, background or [], strict) for path in files]
+    if json:
+        typer.echo(_as_json(results))
+    else:
+        typer.echo("\n\n".join(_as_text(result) for result in results))
+    if any(result.failed for result in results):
+        raise typer.Exit(1)
+
+
+class _Result:
+    """One checked file."""
+
+    def __init__(self, path: Path, background: list[Path], strict: bool) -> None:
+        from thalweg.analysis.checker import check as check_program
+        from thalweg.analysis.checker import in_order
+        from thalweg.analysis.checker import strict as as_errors
+        from thalweg.language.diagnostics import has_errors
+        from thalweg.language.parser import read_files
+
+        self.path = path
+        self.program, found = read_files(path, *background)
+        found = in_order([*found, *check_program(self.program)])
+        self.diagnostics = as_errors(found) if strict else found
+        self.failed = has_errors(self.diagnostics)
+
+
+def _as_text(result: _Result) -> str:
+    from thalweg.analysis.report import analyse, describe
+    from thalweg.language.diagnostics import render
+
+    parts = [render(result.diagnostics, result.program.sources)] if result.diagnostics else []
+    parts.append(f"{result.path}: {_summary(result)}")
+    if not result.failed:
+        parts.append(describe(analyse(result.program)))
+    return "\n".join(part for part in parts if part)
+
+
+def _summary(result: _Result) -> str:
+    from thalweg.language.rules import Clause
+
+    statements = result.program.statements
+    facts = sum(isinstance(statement, Clause) and not statement.body for statement in statements)
+    counts = [f"{result.program.kind} program", f"{len(statements) - facts} statements", f"{facts} facts"]
+    for severity in ("error", "warning", "hint"):
+        number = sum(diagnostic.severity == severity for diagnostic in result.diagnostics)
+        if number or severity == "error":
+            counts.append(f"{number or 'no'} {severity}{'s' if number != 1 else ''}")
+    return ", ".join(counts)
+
+
+def _as_json(results: list[_Result]) -> str:
+    from json import dumps
+
+    from thalweg.analysis.report import analyse, facts
+
+    documents = []
+    for result in results:
+        document: dict[str, object] = {
+            "file": str(result.path),
+            "ok": not result.failed,
+            "diagnostics": [diagnostic.as_json() for diagnostic in result.diagnostics],
+        }
+        if not result.failed:
+            document["analysis"] = facts(analyse(result.program))
+        documents.append(document)
+    return dumps({"files": documents}, indent=2, ensure_ascii=False)
