@@ -16,9 +16,11 @@ from workloads.files import Fact
 FRAME = 40
 STROLL, FIGHT, DROP = range(3)
 APPROACH, MEET, TOGETHER, PART = range(4)
-FRAMES = np.array([[50, 150], [50, 200], [75, 250], [100, 400]])
+FRAMES = np.array([[25, 75], [30, 100], [70, 150], [100, 400]])
 LINGER = 60
 """How many frames before the end of `TOGETHER` somebody who puts something down does so."""
+WALK_OFF = 50
+"""How many frames people are still seen once they part; what they put down is seen until the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def generate(*, events: int, seed: int = 1) -> tuple[Scenes, Stream]:
         made.append(Scenes(count, seed))
         return scenes_of(made[-1])
 
-    stream = filled(play, events, events // 1500 + 1)
+    stream = filled(play, events, events // 700 + 1)
     return made[-1], stream
 
 
@@ -66,6 +68,8 @@ def scenes_of(scenes: Scenes) -> Stream:
     first = last - frames
     script = rng.choice(3, scenes.count, p=[0.5, 0.2, 0.3])
     still = rng.random(scenes.count) < 0.4
+    bags_gone = last[:, PART].copy()
+    last[:, PART] = first[:, PART] + WALK_OFF
     stage = _Stage(scenes, first, last)
     stroll, fight, drop = (script == kind for kind in (STROLL, FIGHT, DROP))
     everybody = np.ones(scenes.count, dtype=bool)
@@ -83,7 +87,7 @@ def scenes_of(scenes: Scenes) -> Stream:
         "near": stage.pairs((MEET, everybody), (TOGETHER, everybody), bags=(drop, put, last[:, TOGETHER])),
         "touching": stage.pairs((TOGETHER, fight)),
         "appear": stage.moments(first[:, APPROACH], put, drop),
-        "disappear": stage.moments(last[:, PART], last[:, PART], drop),
+        "disappear": stage.moments(last[:, PART], bags_gone, drop),
     }
 
 

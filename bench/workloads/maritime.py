@@ -57,11 +57,12 @@ TURN_SECONDS = np.array([400, 150, 600, 3600, 900, 600, 200])
 
 @dataclass(frozen=True, slots=True)
 class Waters:
-    """How many vessels there are, and which share of them sails in pairs."""
+    """How many vessels there are, which share sails in pairs, and by when (in minutes) all have left."""
 
     vessels: int
     paired: float = 0.2
     seed: int = 1
+    departure: int = 700
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -137,7 +138,7 @@ def _voyages(waters: Waters, voyages: int, rng: np.random.Generator) -> Stream:
 def _legs(waters: Waters, voyages: int, rng: np.random.Generator) -> _Legs:
     shape = (waters.vessels, voyages, LEGS)
     minutes = rng.uniform(MINUTES[:, 0], MINUTES[:, 1], shape)
-    minutes[:, 0, MOORED] = rng.uniform(5, 700, waters.vessels)
+    minutes[:, 0, MOORED] = rng.uniform(5, waters.departure, waters.vessels)
     seconds = np.rint(60 * minutes).astype(np.int64)
     types = waters.types()
     activity = _activities(types, voyages, rng)

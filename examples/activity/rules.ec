@@ -55,7 +55,7 @@ holdsFor(moving(P, Q)=true, I) :-
     intersect_all([Near, I1, I2], I3),
     intDurGreater(I3, 1000, I).
 
-% Running away from a fight: within three seconds of its end.
+% Running within three seconds of the end of a fight is running away from it.
 initiatedAt(afterFight(P)=true, T) :-
     happensAt(end(fighting(P, _)=true), T).
 
@@ -64,12 +64,10 @@ initiatedAt(afterFight(Q)=true, T) :-
 
 ft(afterFight(_)=true, 3000).
 
-initiatedAt(fleeing(P)=true, T) :-
-    happensAt(start(running(P)=true), T),
-    holdsAt(afterFight(P)=true, T).
-
-terminatedAt(fleeing(P)=true, T) :-
-    happensAt(end(running(P)=true), T).
+holdsFor(fleeing(P)=true, I) :-
+    holdsFor(running(P)=true, I1),
+    holdsFor(afterFight(P)=true, I2),
+    intersect_all([I1, I2], I).
 
 % ------------------------------------------------------------------ a person and an object
 
@@ -84,6 +82,9 @@ terminatedAt(leaving_object(P, O)=true, T) :-
     happensAt(disappear(O), T).
 
 % With its owner gone the object is alone; after ten seconds it counts as abandoned.
+initiatedAt(attendance(O)=watched, T) :-
+    happensAt(start(leaving_object(_, O)=true), T).
+
 initiatedAt(attendance(O)=alone, T) :-
     happensAt(end(near(P, O)=true), T),
     holdsAt(leaving_object(P, O)=true, T).

@@ -255,7 +255,7 @@ holdsFor(unusualSpeed(V)=true, I) :-
 
 % ------------------------------------------------------------------ layer 3
 
-holdsFor(slowAtSea(V)=true, I) :-
+holdsFor(slow(V)=true, I) :-
     holdsFor(lowSpeed(V)=true, I1),
     holdsFor(stopped(V)=farFromPorts, I2),
     union_all([I1, I2], I).
@@ -289,7 +289,7 @@ holdsFor(atAnchor(V)=near, I) :-
     intDurGreater(I3, D, I).
 
 holdsFor(loitering(V)=true, I) :-
-    holdsFor(slowAtSea(V)=true, I1),
+    holdsFor(slow(V)=true, I1),
     holdsFor(withinArea(V, nearCoast)=true, I2),
     holdsFor(withinArea(V, nearPorts)=true, I3),
     relative_complement_all(I1, [I2, I3], I4),

@@ -9,15 +9,16 @@ from workloads import maritime
 from workloads.command import Made, Sizes, generator
 
 SIZES = {
-    "events": (400, "how many rows"),
-    "vessels": (6, "how many vessels there are"),
-    "paired": (0.7, "share of the vessels that meet another one at sea"),
+    "events": (1600, "how many rows"),
+    "vessels": (8, "how many vessels there are"),
+    "paired": (0.75, "share of the vessels that meet another one at sea"),
+    "departure": (30, "by when all vessels have left port, in minutes"),
 }
 
 
 def make(sizes: Sizes, seed: int) -> Made:
     """The stream of these sizes and the facts that go with it."""
-    waters = maritime.Waters(int(sizes["vessels"]), sizes["paired"], seed)
+    waters = maritime.Waters(int(sizes["vessels"]), sizes["paired"], seed, int(sizes["departure"]))
     return maritime.generate(waters, events=int(sizes["events"])), maritime.facts(waters)
 
 

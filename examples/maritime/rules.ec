@@ -93,8 +93,8 @@ fi(trip(V)=returning, trip(V)=ended, D) :- threshold(tripTime, D).
 
 holdsFor(rendezVous(V1, V2)=true, I) :-
     holdsFor(proximity(V1, V2)=true, Close),
-    holdsFor(slowAtSea(V1)=true, I1),
-    holdsFor(slowAtSea(V2)=true, I2),
+    holdsFor(slow(V1)=true, I1),
+    holdsFor(slow(V2)=true, I2),
     intersect_all([Close, I1, I2], I3),
     threshold(rendezVousTime, D),
     intDurGreater(I3, D, I).
@@ -111,8 +111,8 @@ holdsFor(tugging(V1, V2)=true, I) :-
 holdsFor(pilotBoarding(V1, V2)=true, I) :-
     holdsFor(proximity(V1, V2)=true, Close),
     oneIsOf(V1, V2, pilot),
-    holdsFor(slowAtSea(V1)=true, I1),
-    holdsFor(slowAtSea(V2)=true, I2),
+    holdsFor(slow(V1)=true, I1),
+    holdsFor(slow(V2)=true, I2),
     intersect_all([Close, I1, I2], Slow),
     holdsFor(withinArea(V1, nearPorts)=true, Port1),
     holdsFor(withinArea(V2, nearPorts)=true, Port2),
