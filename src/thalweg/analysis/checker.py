@@ -14,18 +14,32 @@ from thalweg.analysis.dependencies import Cycle, Dependencies, Node, dependencie
 from thalweg.analysis.names import check_declarations, check_names
 from thalweg.analysis.nearest import near
 from thalweg.analysis.reach import check_reach, check_twice
-from thalweg.analysis.roles import entities
+from thalweg.analysis.roles import entities, named
 from thalweg.analysis.safety import Safety, occurrences, safety
 from thalweg.analysis.shape import check_shape
 from thalweg.analysis.types import Types, infer
 from thalweg.analysis.wording import listed, place, sig, text
-from thalweg.language.diagnostics import Diagnostic, Severity
+from thalweg.language.diagnostics import Diagnostic, Severity, has_errors
 from thalweg.language.program import Program
-from thalweg.language.rules import Absent, Clause, Kind, Literal, Statement
+from thalweg.language.rules import Absent, Call, Clause, Kind, Literal, Statement
 from thalweg.language.terms import Variable, signature, variables
 
 REASONER_CHECKS = {Kind.ANSWERS: "thalweg.answers.offline", Kind.LARS: "thalweg.lars.stratify"}
 """Modules whose `check(program)` knows what their reasoner can run."""
+
+
+PARTIAL = frozenset({"TW101", "TW104", "TW202", "TW203", "TW204", "TW207", "TW208"})
+"""What cannot be said of a program of which parts could not be read."""
+
+
+def check_read(program: Program, reading: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The findings of reading and of checking together. Where parts of the text could not be read, what may
+    only follow from the missing parts is left out."""
+    reading = list(reading)
+    found = check(program)
+    if has_errors(reading):
+        found = [diagnostic for diagnostic in found if diagnostic.code not in PARTIAL]
+    return in_order([*reading, *found])
 
 
 def check(program: Program) -> list[Diagnostic]:
@@ -109,7 +123,7 @@ def _similar_variable(program: Program, statement: int, name: str) -> str | None
     """Another variable of the statement with nearly the same name."""
     others = {variable.name for variable in occurrences(program.statements[statement])} - {name, "_"}
     folded = {other for other in others if other.lower() == name.lower()}
-    return min(folded or {other for other in others if near(name, other)}, default=None)
+    return min(folded or {other for other in others if near(name, other, 4)}, default=None)
 
 
 def _shared_negations(program: Program) -> Iterator[Diagnostic]:
@@ -188,14 +202,16 @@ def _cycle(program: Program, cycle: Cycle) -> Diagnostic:
     return Diagnostic("TW130", Severity.ERROR, f"the cycle {chain} has no step in time", span, notes, help_)
 
 
+def _calls_back(clause: Clause, group: tuple[tuple[str, int], ...]) -> bool:
+    """True for a rule of the group that calls one of the group."""
+    goals = [where.literal.goal for where in literals(clause.body) if isinstance(where.literal, Call)]
+    return signature(clause.head) in group and any(named(goal) and signature(goal) in group for goal in goals)
+
+
 def _recursion(program: Program, safe: Safety) -> Iterator[Diagnostic]:
     for group in safe.modes.recursive:
         names = listed([sig(*predicate) for predicate in group])
-        first = next(
-            statement
-            for statement in program.statements
-            if isinstance(statement, Clause) and statement.body and signature(statement.head) in group
-        )
+        first = next(s for s in program.statements if isinstance(s, Clause) and _calls_back(s, group))
         verb = "calls itself" if len(group) == 1 else "call each other"
         yield Diagnostic(
             "TW131", Severity.ERROR, f"{names} {verb}", first.span, (), "write out the facts instead"

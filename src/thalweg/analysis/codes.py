@@ -56,13 +56,6 @@ register(
         "terminatedAt(gap(V)=true, T) :- happensAt(gap_end(V), T).",
     ),
     _code(
-        "TW105",
-        "a query about nothing",
-        "No rule and no fact mentions the predicate of the query: it has no answers.",
-        "malf(X, T) :- temp(X, high, T).\nquery malfunction(X, T).",
-        "malf(X, T) :- temp(X, high, T).\nquery malf(X, T).",
-    ),
-    _code(
         "TW110",
         "unsafe variable",
         "A value is needed for a variable and no positive literal gives one: it occurs only in "

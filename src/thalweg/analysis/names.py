@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from thalweg.analysis.bodies import body_of, literals
-from thalweg.analysis.nearest import Names
+from thalweg.analysis.nearest import Names, fold
 from thalweg.analysis.roles import BUILTINS, Entities, Entity, EntityKind, Part, named
 from thalweg.analysis.wording import listed, pair_text, place, sig, text
 from thalweg.language.diagnostics import Diagnostic, Severity
@@ -26,7 +26,6 @@ from thalweg.language.rules import (
     Kind,
     Literal,
     Pair,
-    Query,
     Role,
     Tick,
     Windowed,
@@ -42,7 +41,6 @@ def check_names(program: Program, known: Entities) -> Iterator[Diagnostic]:
     yield from _two_arities(known, grounded, uses)
     yield from _two_roles(known, uses)
     yield from _misspelt(program, known, grounded, uses)
-    yield from _queries(program, known)
 
 
 class _Uses:
@@ -179,14 +177,13 @@ def _two_arities(known: Entities, grounded: set[tuple[str, str, int]], uses: _Us
             if entity is reference:
                 continue
             many = listed([str(other.arity) for other in others])
-            yield Diagnostic(
-                "TW102",
-                Severity.ERROR,
-                f"the {kind} `{name}` has {entity.arity} arguments here and {many} elsewhere",
-                uses.first(entity),
-                (f"{sig(name, reference.arity)} at {place(_where(reference, uses))}",),
-                f"did you mean {sig(name, reference.arity)}? Where both are meant, declare both",
-            )
+            count = "1 argument" if entity.arity == 1 else f"{entity.arity} arguments"
+            message = f"the {kind} `{name}` has {count} here and {many} elsewhere"
+            notes = (f"{sig(name, reference.arity)} at {place(_where(reference, uses))}",)
+            severity, help_ = Severity.WARNING, f"did you mean {sig(name, reference.arity)}?"
+            if kind != EntityKind.PREDICATE:
+                severity, help_ = Severity.ERROR, f"{help_} Where both are meant, declare both"
+            yield Diagnostic("TW102", severity, message, uses.first(entity), notes, help_)
 
 
 def _where(entity: Entity, uses: _Uses) -> Span:
@@ -238,7 +235,8 @@ def _misspelt(
         counts = {e.name: len(uses.of(e)) for e in suspects}
         for entity in suspects:
             nearest = certain_names.nearest(entity.name)
-            severity = Severity.ERROR if strict else Severity.WARNING
+            same = nearest is not None and fold(nearest) == fold(entity.name)
+            severity = Severity.ERROR if strict or same else Severity.WARNING
             if nearest is None:
                 other = suspect_names.nearest(entity.name)
                 if other is None or not counts[entity.name] < counts[other] or len(entity.name) < 5:
@@ -260,24 +258,6 @@ def _misspelt(
 def _declaration(entity: Entity) -> str:
     args = f"({', '.join(chr(ord('a') + i % 26) for i in range(entity.arity))})" if entity.arity else ""
     return f"{entity.key.kind} {entity.name}{args}."
-
-
-def _queries(program: Program, known: Entities) -> Iterator[Diagnostic]:
-    for statement in program.statements:
-        if isinstance(statement, Query) and named(statement.goal):
-            entity = known.get(EntityKind.PREDICATE, *signature(statement.goal))
-            index = program.statements.index(statement)
-            if entity is not None and not entity.rules and all(use == index for use in entity.uses):
-                others = Names(e.name for e in known.of_kind(EntityKind.PREDICATE) if e.rules)
-                nearest = others.nearest(entity.name)
-                yield Diagnostic(
-                    "TW105",
-                    Severity.WARNING,
-                    f"the query asks for {sig(entity.name, entity.arity)}, which no rule mentions",
-                    statement.goal.span,
-                    (),
-                    f"did you mean `{nearest}`?" if nearest else None,
-                )
 
 
 # --------------------------------------------------------------------------- declarations

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-_SHORTEST = 4
+SHORTEST = 5
 _LONG = 9
 _FEW = 2000
 
@@ -42,13 +42,13 @@ def fold(name: str) -> str:
     return name.replace("_", "").lower()
 
 
-def near(left: str, right: str) -> bool:
-    """True when one name may be a slip for the other."""
+def near(left: str, right: str, shortest: int = SHORTEST) -> bool:
+    """True when one name may be a slip for the other; names below `shortest` letters never are."""
     if left == right:
         return False
     if fold(left) == fold(right):
         return True
-    if _digits(left) != _digits(right) or min(len(left), len(right)) < _SHORTEST:
+    if _digits(left) != _digits(right) or min(len(left), len(right)) < shortest:
         return False
     allowed = 2 if min(len(left), len(right)) >= _LONG else 1
     return distance(left, right, allowed + 1) <= allowed
@@ -61,7 +61,8 @@ def _digits(name: str) -> str:
 class Names:
     """An index of names that answers which of them are near a given one, without comparing with all."""
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str], shortest: int = SHORTEST) -> None:
+        self.shortest = shortest
         self.names = sorted(set(names))
         self.slips = 2 if len(self.names) <= _FEW else 1
         self.index: dict[str, list[str]] = {}
@@ -82,7 +83,6 @@ class Names:
 
     def nearest(self, name: str) -> str | None:
         """The most similar other name that is near; the first in the alphabet among equals."""
-        candidates = {
-            other for key in self._keys(name) for other in self.index.get(key, ()) if near(name, other)
-        }
+        meeting = {other for key in self._keys(name) for other in self.index.get(key, ())}
+        candidates = {other for other in meeting if near(name, other, self.shortest)}
         return min(candidates, key=lambda other: (distance(fold(name), fold(other)), other), default=None)

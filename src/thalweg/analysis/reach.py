@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.analysis.bodies import body_of, literals
 from thalweg.analysis.nearest import Names
-from thalweg.analysis.roles import Entities, EntityKind, Part, named
+from thalweg.analysis.roles import Entities, EntityKind
 from thalweg.analysis.types import FUNCTIONS
 from thalweg.analysis.wording import listed, pair_text, place, text
 from thalweg.language.diagnostics import Diagnostic, Severity
@@ -20,6 +20,7 @@ from thalweg.language.rules import (
     Boundary,
     Call,
     Clause,
+    Combine,
     Compare,
     Declare,
     Delayed,
@@ -165,7 +166,7 @@ def _declared_values(program: Program, fluents: dict[Signature, _Fluent]) -> Ite
 def _nearest_value(value: Term, among: tuple[Term, ...]) -> str | None:
     if not isinstance(value, Atom):
         return None
-    nearest = Names(other.name for other in among if isinstance(other, Atom)).nearest(value.name)
+    nearest = Names((other.name for other in among if isinstance(other, Atom)), 4).nearest(value.name)
     return f"did you mean `{nearest}`?" if nearest else None
 
 
@@ -185,7 +186,8 @@ def _never_used(fluents: dict[Signature, _Fluent]) -> Iterator[Diagnostic]:
         if fluent.open_read or not fluent.read or len(fluent.initiated) < 2:
             continue
         for value, span in fluent.initiated.items():
-            if value not in fluent.read and value not in fluent.terminated and value != Atom("false"):
+            used = value in fluent.read or value in fluent.terminated or value == Atom("false")
+            if not used and not (fluent.declared and value not in fluent.declared):
                 message = f"no rule reads the value `{text(value)}` of `{name}/{arity}`, others are read"
                 yield Diagnostic("TW203", Severity.HINT, message, span)
 
@@ -193,135 +195,62 @@ def _never_used(fluents: dict[Signature, _Fluent]) -> Iterator[Diagnostic]:
 # --------------------------------------------------------------------------- unreachable rules
 
 
-class _Possible:
-    """Which pairs can hold and which derived events can happen, as far as the rules that can apply produce
-    them."""
-
-    def __init__(self, program: Program, known: Entities, fluents: dict[Signature, _Fluent]) -> None:
-        self.fluents = fluents
-        self.inputs = {e.key[1:] for e in known.of_kind(EntityKind.FLUENT) if e.is_input}
-        self.events = {
-            e.key[1:] for e in known.of_kind(EntityKind.EVENT) if e.part is Part.INPUT_EVENT or not e.rules
-        }
-        self.producers: dict[tuple[Signature, Term | None], list[int]] = defaultdict(list)
-        self.dead: dict[int, tuple[Span, str, str | None]] = {}
-        for index, statement in enumerate(program.statements):
-            for pair in _produced(statement):
-                value = pair.value if is_ground(pair.value) else None
-                self.producers[signature(pair.fluent), value].append(index)
-            if isinstance(statement, EventRule) and named(statement.event):
-                self.producers[signature(statement.event), Atom("event")].append(index)
-
-    def pair(self, pair: Pair) -> bool:
-        key = signature(pair.fluent)
-        if key in self.inputs:
-            return True
-        if not is_ground(pair.value):
-            return any(k == key and self.alive(rules) for (k, _), rules in self.of_fluent(key))
-        return self.alive(self.producers.get((key, pair.value), [])) or self.alive(
-            self.producers.get((key, None), [])
-        )
-
-    def of_fluent(self, key: Signature) -> list[tuple[tuple[Signature, Term | None], list[int]]]:
-        values = [*self.fluents[key].produced, None]
-        return [((key, value), self.producers.get((key, value), [])) for value in values]
-
-    def event(self, event: Term) -> bool:
-        if not named(event):
-            return True
-        key = signature(event)
-        return key in self.events or self.alive(self.producers.get((key, Atom("event")), []))
-
-    def alive(self, rules: list[int]) -> bool:
-        return any(index not in self.dead for index in rules)
-
-
-def _produced(statement: Statement) -> list[Pair]:
-    match statement:
-        case EffectRule(Effect.INITIATES, pair) | Initially(pair) | IntervalRule(pair):
-            return [pair]
-        case Delayed(_, target) if target is not None:
-            return [target]
-        case _:
-            return []
-
-
 def _unreachable(
     program: Program, known: Entities, fluents: dict[Signature, _Fluent]
 ) -> Iterator[Diagnostic]:
-    possible = _Possible(program, known, fluents)
-    for index, statement in enumerate(program.statements):
-        reason = contradiction(body_of(statement))
-        if reason is not None:
-            possible.dead[index] = (reason[0], reason[1], None)
-    todo = [
-        i
-        for i, s in enumerate(program.statements)
-        if isinstance(s, EffectRule | EventRule | IntervalRule | Delayed)
-    ]
-    changed = True
-    while changed:
-        before = len(possible.dead)
-        for index in todo:
-            if index not in possible.dead:
-                reason_found = _dead(program.statements[index], possible)
-                if reason_found is not None:
-                    possible.dead[index] = reason_found
-        changed = len(possible.dead) > before
-    for index, (span, why, help_) in sorted(possible.dead.items()):
-        statement = program.statements[index]
-        yield Diagnostic(
-            "TW204", Severity.WARNING, f"this rule can never apply: {why}", span or statement.span, (), help_
-        )
+    inputs = {entity.key[1:] for entity in known.of_kind(EntityKind.FLUENT) if entity.is_input}
+    for statement in program.statements:
+        found = contradiction(body_of(statement)) or _reads_nothing(statement, fluents, inputs)
+        if found is not None:
+            span, why, *help_ = found
+            message = f"this rule can never apply: {why}"
+            yield Diagnostic("TW204", Severity.WARNING, message, span, (), help_[0] if help_ else None)
 
 
-def _dead(statement: Statement, possible: _Possible) -> tuple[Span, str, str | None] | None:
-    """Why the statement can never apply, given what is known to be dead."""
-    if (
-        isinstance(statement, EffectRule)
-        and statement.effect is Effect.TERMINATES
-        and not possible.pair(statement.pair)
-    ):
-        return _never(statement.pair, possible, "is never initiated", statement.pair.value.span)
-    if isinstance(statement, Delayed) and not possible.pair(statement.source):
-        return _never(statement.source, possible, "is never initiated", statement.source.value.span)
-    for literal in statement.body if isinstance(statement, EffectRule | EventRule) else ():
+def _needed(statement: Statement) -> Iterator[tuple[Pair, str]]:
+    """The pairs that must be able to hold for the statement to have an effect, and what is said if they cannot."""
+    match statement:
+        case EffectRule(Effect.TERMINATES, pair) | Delayed(pair):
+            yield pair, "is never initiated"
+        case _:
+            pass
+    if isinstance(statement, IntervalRule) and _is_only_part(statement):
+        return
+    for literal in body_of(statement):
         match literal:
-            case Happens(event, _, False) if not possible.event(event):
-                return literal.span, f"`{text(event)}` can never happen", None
-            case Holds(pair, _, False) | Boundary(_, pair, _, False) if not possible.pair(pair):
-                return _never(pair, possible, "never holds", pair.value.span)
-            case Affects(Effect.INITIATES, pair, _, False) if not possible.pair(pair):
-                return _never(pair, possible, "is never initiated", pair.value.span)
+            case Holds(pair, _, False) | Boundary(_, pair, _, False) | HoldsFor(pair):
+                yield pair, "never holds"
+            case Affects(Effect.INITIATES, pair, _, False):
+                yield pair, "is never initiated"
             case _:
                 pass
-    if isinstance(statement, IntervalRule):
-        for literal in statement.body:
-            if isinstance(literal, HoldsFor) and not possible.pair(literal.pair):
-                pair = literal.pair
-                if not possible.fluents[signature(pair.fluent)].produced.get(pair.value):
-                    return (
-                        None
-                        if _is_only_part(statement)
-                        else _never(pair, possible, "never holds", pair.value.span)
-                    )
+
+
+def _reads_nothing(
+    statement: Statement, fluents: dict[Signature, _Fluent], inputs: set[Signature]
+) -> tuple[Span, str, str | None] | None:
+    for pair, how in _needed(statement):
+        fluent = fluents[signature(pair.fluent)]
+        if signature(pair.fluent) in inputs or fluent.open_production or pair.value in fluent.produced:
+            continue
+        if fluent.produced and not is_ground(pair.value):
+            continue
+        if fluent.declared and pair.value not in fluent.declared:
+            continue
+        return pair.value.span, f"`{pair_text(pair)}` {how}", _other_value(pair, tuple(fluent.produced))
     return None
+
+
+def _other_value(pair: Pair, produced: tuple[Term, ...]) -> str | None:
+    nearest = _nearest_value(pair.value, produced)
+    if nearest is not None or not produced:
+        return nearest
+    return f"the values of `{text(pair.fluent)}` are {listed([text(value) for value in produced])}"
 
 
 def _is_only_part(statement: IntervalRule) -> bool:
     """True when an empty list of intervals does not make the result empty (a union, a complement)."""
-    return any(
-        getattr(literal, "op", None) in ("union_all", "complement_all", "relative_complement_all")
-        for literal in statement.body
-    )
-
-
-def _never(pair: Pair, possible: _Possible, how: str, span: Span) -> tuple[Span, str, str | None]:
-    produced = tuple(possible.fluents[signature(pair.fluent)].produced)
-    help_ = _nearest_value(pair.value, produced)
-    if help_ is None and produced and pair.value not in produced:
-        help_ = f"the values of `{text(pair.fluent)}` are {listed([text(value) for value in produced])}"
-    return span, f"`{pair_text(pair)}` {how}", help_
+    return any(isinstance(literal, Combine) and literal.op != "intersect_all" for literal in statement.body)
 
 
 # --------------------------------------------------------------------------- contradictions inside a body

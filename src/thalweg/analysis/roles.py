@@ -287,7 +287,7 @@ class _Collector:
                 case Clause(head):
                     if entry := self.entry(EntityKind.PREDICATE, head):
                         entry.clauses.append(index)
-                case Query(goal):
+                case Query(goal) if self.program.kind is not Kind.EVENTS:
                     self.use(EntityKind.PREDICATE, goal, index)
                 case Declare():
                     self.declare(statement)

@@ -29,6 +29,7 @@ from thalweg.language.rules import (
     Compare,
     Delayed,
     Duration,
+    DynamicDomain,
     Effect,
     EffectRule,
     Either,
@@ -42,6 +43,8 @@ from thalweg.language.rules import (
     IntervalRule,
     Kind,
     Literal,
+    Postponable,
+    Query,
     Statement,
     Windowed,
 )
@@ -129,6 +132,12 @@ def _gives(literal: Literal) -> list[Term]:
             return []
 
 
+def _results(literal: Literal, known: Modes) -> set[str]:
+    """The variables that a literal gives and does not need."""
+    needed = {name for term in _needs(literal, known) for name in names(term)}
+    return {name for term in _gives(literal) for name in names(term)} - needed
+
+
 def _ready(literal: Literal, bound: set[str], known: Modes) -> bool:
     if isinstance(literal, Compare) and literal.op == "=" and not literal.negated:
         return _bound(literal.left, bound, _computes(literal.right)) or _bound(
@@ -155,7 +164,7 @@ def _anonymous(term: Term) -> bool:
 
 def bind(body: Body, bound: set[str], known: Modes) -> list[tuple[Variable, str]]:
     """Add to `bound` what the body binds; return the variables that are needed and not bound, each with
-    the place."""
+    the place. What would follow once those are bound is not reported as well."""
     pending = list(body)
     problems: list[tuple[Variable, str]] = []
     progress = True
@@ -186,9 +195,11 @@ def bind(body: Body, bound: set[str], known: Modes) -> list[tuple[Variable, str]
         pending = waiting
         if not any(not isinstance(literal, FindAll | Absent) for literal in pending):
             break
+    stuck = {name for literal in pending for name in _results(literal, known)}
     for literal in pending:
         problems += _problems(literal, bound, known)
-    return problems
+    bound |= stuck
+    return [problem for problem in problems if problem[0].name not in stuck] or problems
 
 
 def _alternatives(literal: Either, bound: set[str], known: Modes) -> list[tuple[Variable, str]]:
@@ -229,7 +240,7 @@ def _place(literal: Literal) -> str:
         case Compare(op):
             return f"a comparison with `{op}`" if op != "is" else "a computation with `is`"
         case Call(goal):
-            return f"an argument that `{getattr(goal, 'functor', 'it')}` needs"
+            return f"an argument from which `{getattr(goal, 'functor', 'it')}` computes"
         case _:
             return "an interval operation"
 
@@ -292,16 +303,13 @@ def _unbound_in_clause(clause: Clause, known: Modes) -> set[str]:
     """The head variables of a background rule that its body cannot bind by itself: what it needs from its
     caller."""
     head = names(clause.head)
-    could = {
-        name for place in literals(clause.body) for term in _gives(place.literal) for name in names(term)
-    }
     given: set[str] = set()
     while True:
         bound = set(given)
         more = {variable.name for variable, _ in bind(clause.body, bound, known)} & head - given
         if not more:
             return given | (head - bound)
-        given |= more - could or more
+        given |= more
 
 
 def occurrences(statement: Statement) -> Iterator[Variable]:
@@ -318,6 +326,8 @@ def _singles(index: int, statement: Statement) -> Iterator[Single]:
     count = Counter(variable.name for variable in found)
     if 1 not in count.values():
         return
+    if isinstance(statement, Delayed):
+        found = [variable for variable in found if variable.name not in names(statement.source.fluent)]
     free = (
         names(statement.pair.fluent)
         if isinstance(statement, EffectRule | Initially | IntervalRule)
@@ -342,5 +352,8 @@ def safety(program: Program) -> Safety:
             if variable.name not in seen:
                 seen.add(variable.name)
                 unsafe.append(Unsafe(index, variable, where))
-        singles.extend(single for single in _singles(index, statement) if single.variable.name not in seen)
+        if not isinstance(statement, Query | Postponable | DynamicDomain):
+            singles.extend(
+                single for single in _singles(index, statement) if single.variable.name not in seen
+            )
     return Safety(tuple(unsafe), tuple(singles), known)

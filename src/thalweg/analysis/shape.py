@@ -109,8 +109,17 @@ def _is_fact(statement: EffectRule | EventRule) -> bool:
 
 def _no_event(statement: EffectRule | EventRule) -> Diagnostic:
     what = "an effect rule" if isinstance(statement, EffectRule) else "the rule of a derived event"
-    negated = any(isinstance(where.literal, Happens) for where in literals(statement.body))
-    notes = ("a negated event does not say when the rule applies",) if negated else ()
+    events = [
+        where for where in literals(statement.body) if isinstance(where.literal, Happens | Boundary | Affects)
+    ]
+    notes: tuple[str, ...] = ()
+    if events:
+        all_negated = all(where.negated for where in events)
+        notes = (
+            ("a negated event does not say when the rule applies",)
+            if all_negated
+            else ("one alternative has none",)
+        )
     held = next(
         (w.literal.pair for w in literals(statement.body) if isinstance(w.literal, Holds) and not w.negated),
         None,

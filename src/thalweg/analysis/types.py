@@ -227,7 +227,8 @@ class _Inference:
                 self.pair(source)
                 if target is not None:
                     self.pair(target)
-                self.numeric(delay, "a delay")
+                if isinstance(delay, Variable | Compound):
+                    self.numeric(delay, "a delay")
             case Clause(head, _, at):
                 self.predicate(head)
                 if at is not None:
@@ -250,6 +251,8 @@ class _Inference:
         arity = len(statement.arguments)
         for index, argument in enumerate(statement.arguments):
             position = (kind, statement.name, arity, index)
+            if position in self.declared:
+                continue
             member = self.classes.id(position)
             evidence = Evidence(statement.span, f"`{argument.name}` is declared {argument.type}")
             if argument.type in ("int", "float", NUMBER):
@@ -308,7 +311,7 @@ class _Inference:
                 self.numeric(size, "the length of a list")
             case Compound("sum_list" | "max_list" | "min_list", (items, result)):
                 self.numeric(result, f"the result of {goal.functor}")
-                evidence = Evidence(goal.span, f"an item of a list given to {goal.functor}")
+                evidence = Evidence(goal.span, f"it is an item of a list given to {goal.functor}")
                 self.classes.mark_number(self.element(items), evidence)
             case Compound("member", (item, items)):
                 self.put(self.element(items), item)
@@ -353,7 +356,9 @@ class _Inference:
     def predicate(self, term: Term) -> None:
         self.atom("predicate", term)
         if self.program.kind is Kind.ANSWERS and isinstance(term, Compound):
-            self.numeric(term.args[-1], "a time-point")
+            time = term.args[-1]
+            if isinstance(time, Variable) or _is_expression(time):
+                self.numeric(time, "a time-point")
 
     def pair(self, pair: Pair) -> None:
         self.atom("fluent", pair.fluent)
@@ -375,7 +380,7 @@ class _Inference:
                 pass
             case Compound(functor, args):
                 if self.computes and _is_expression(term):
-                    self.classes.mark_number(member, Evidence(term.span, "computed"))
+                    self.classes.mark_number(member, Evidence(term.span, "it is computed"))
                     self.numeric(term, "computed with")
                     return
                 self.classes.mark_other(member, Evidence(term.span, f"`{functor}(...)` is a term"))
@@ -405,7 +410,7 @@ class _Inference:
                     pass
                 case _:
                     member = self.classes.fresh()
-                    self.classes.mark_number(member, Evidence(here.span, reason))
+                    self.classes.mark_number(member, Evidence(here.span, f"it is {reason}"))
                     self.put(member, here)
 
     def intervals(self, term: Term) -> None:

@@ -36,15 +36,14 @@ class _Result:
     """One checked file."""
 
     def __init__(self, path: Path, background: list[Path], strict: bool) -> None:
-        from thalweg.analysis.checker import check as check_program
-        from thalweg.analysis.checker import in_order
+        from thalweg.analysis.checker import check_read
         from thalweg.analysis.checker import strict as as_errors
         from thalweg.language.diagnostics import has_errors
         from thalweg.language.parser import read_files
 
         self.path = path
         self.program, found = read_files(path, *background)
-        found = in_order([*found, *check_program(self.program)])
+        found = check_read(self.program, found)
         self.diagnostics = as_errors(found) if strict else found
         self.failed = has_errors(self.diagnostics)
 

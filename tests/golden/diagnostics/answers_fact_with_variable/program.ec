@@ -1,0 +1,3 @@
+shdn(X, 3).
+malf(X, T-2) :- shdn(X, T).
+query malf(X, T).

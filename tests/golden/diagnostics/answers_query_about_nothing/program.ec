@@ -1,0 +1,2 @@
+malf(X, T) :- shdn(X, T).
+query malfunction(X, T).

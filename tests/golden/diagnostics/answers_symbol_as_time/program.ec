@@ -1,0 +1,2 @@
+malf(X, T) :- shdn(X, T), temp(X, high).
+query malf(X, T).

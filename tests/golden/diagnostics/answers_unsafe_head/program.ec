@@ -1,0 +1,2 @@
+malf(X, Y, T) :- temp(X, high, T).
+query malf(X, Y, T).

@@ -1,0 +1,2 @@
+initiatedAt(light(X)=amber, T) :- happensAt(press(X), T).
+fi(light(X)=amber, light(X)=red, 0).

@@ -1,0 +1,1 @@
+happensAt(ping(X), T) :- happensAt(ping(X), T), happensAt(pong(X), T).

@@ -1,0 +1,4 @@
+initiatedAt(gap(V)=true, T) :- happensAt(gap_start(V), T).
+terminatedAt(gap(V)=true, T) :- happensAt(gap_end(V), T).
+initiatedAt(lost(V)=true, T) :- happensAt(gap(V), T).
+terminatedAt(lost(V)=true, T) :- happensAt(gap_end(V), T).

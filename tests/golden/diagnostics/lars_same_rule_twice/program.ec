@@ -1,0 +1,2 @@
+busy(X) :- [5] sometime car(X).
+busy(X) :- [5] sometime car(X).

@@ -1,0 +1,1 @@
+busy(X) :- [5] sometime car(X), S > 3.

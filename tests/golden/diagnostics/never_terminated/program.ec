@@ -1,0 +1,1 @@
+initiatedAt(seen(X)=true, T) :- happensAt(enter(X), T).

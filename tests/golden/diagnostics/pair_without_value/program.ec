@@ -1,0 +1,1 @@
+initiatedAt(gap(V), T) :- happensAt(gap_start(V), T).

@@ -1,0 +1,2 @@
+area(a1, 'North Sea).
+area(a2, baltic).

@@ -1,0 +1,2 @@
+initiatedAt(fast(V)=true, T) :- happensAt(velocity(V, S), T), S > 10.
+terminatedAt(fast(V)=true, T) :- happensAt(velocity(V, slow), T).

@@ -1,0 +1,2 @@
+port(A) :- area(A, harbour), big(A).
+area(a1, harbour).

@@ -1,0 +1,2 @@
+initiatedAt(near(V)=true, T) :- happensAt(enters(V, A), T), harbour(A).
+terminatedAt(near(V)=true, T) :- happensAt(leaves(V, A), T), harbour(A).

@@ -1,0 +1,1 @@
+happensAt(meet(X, Y), T) :- happensAt(arrive(X), T).

@@ -1,0 +1,1 @@
+initiatedAt(gap(V)=true, T) :- happensAt(gap_start(V)).
