@@ -1,8 +1,9 @@
 """Golden directories: a program, a stream and the results expected at every query time.
 
-A case is a directory with `rules.ec`, `background.ec`, `events.csv` and `case.json` (the runs: window, step, start, end,
-tick), and `expected/<run>.tsv` with columns `query_time, kind, entity, start, end`; `kind` is interval (half-open, empty
-end: still running) or event. Results are compared inside the window, `[q-window+1, q+1)`.
+A case is a directory with `rules.ec`, `background.ec`, `events.csv` and `case.json` (the runs: window, step,
+start, end, tick), and `expected/<run>.tsv` with columns `query_time, kind, entity, start, end`; `kind` is
+interval (half-open, empty end: still running) or event. Results are compared inside the window,
+`[q-window+1, q+1)`.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from thalweg import parse
 from thalweg.language.program import Program
 from thalweg.reference.description import Description
 from thalweg.reference.events import Row, Timeline
-from thalweg.reference.intervals import Interval, Intervals, clip, maximal
+from thalweg.reference.intervals import Interval, clip, maximal
 from thalweg.reference.terms import constant
+from thalweg.testing.comparison import written
 
 
 @dataclass(frozen=True)
@@ -194,8 +196,3 @@ def describe(expected: Expected, found: Expected) -> str:
     for name, time in sorted(found.events - expected.events):
         lines.append(f"  {name} at {time}: found, not expected")
     return "\n".join(lines)
-
-
-def written(intervals: Intervals) -> str:
-    """Intervals as they are written: `[3,8) [12,..)`."""
-    return " ".join(f"[{start},{'..' if end is None else end})" for start, end in intervals) or "nothing"
