@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from thalweg.language.diagnostics import Refused, Severity
-from thalweg.language.operators import AT_ATOM, COMPARISONS, WINDOW_AFTER, WINDOW_BEFORE, names_atom
+from thalweg.language.operators import (
+    AT_ATOM,
+    COMPARISONS,
+    FUNCTIONAL_WORDS,
+    WINDOW_AFTER,
+    WINDOW_BEFORE,
+    names_atom,
+)
 from thalweg.language.rules import (
     Absent,
     Affects,
@@ -35,6 +42,8 @@ from thalweg.language.rules import (
 from thalweg.language.terms import Atom, Compound, Sequence, Term, Variable, signature
 from thalweg.language.windows import aggregate, windowed
 
+MAX_BODY_DEPTH = 50
+"""How deep negations and alternatives may be nested in each other."""
 ALLEN = ("before", "meets", "starts", "finishes", "during", "overlaps", "equal")
 _ALLEN_MODES = ("source", "target", "union")
 _EDGES = {"start": Edge.START, "startI": Edge.START, "end": Edge.END, "endI": Edge.END}
@@ -76,6 +85,7 @@ class BodyReader:
     def __init__(self, kind: Kind, note: Note) -> None:
         self.kind = kind
         self._note = note
+        self._depth = 0
         self._readers: dict[str, Callable[[Compound, bool], Literal]] = {"findall": self._find_all}
         if kind is Kind.EVENTS:
             self._readers |= {
@@ -106,7 +116,20 @@ class BodyReader:
                 cut,
                 None,
             )
-        return tuple([self._literal(goal, False) for goal in goals])
+        if self._depth >= MAX_BODY_DEPTH:
+            raise Refused("TW006", f"bodies nested more than {MAX_BODY_DEPTH} deep", term.span)
+        self._depth += 1
+        literals: list[Literal] = []
+        refused: list[Refused] = []
+        for goal in goals:
+            try:
+                literals.append(self._literal(goal, False))
+            except Refused as refusal:
+                refused.append(refusal)
+        self._depth -= 1
+        if refused:
+            raise Refused.together(refused)
+        return tuple(literals)
 
     def _literal(self, term: Term, negated: bool) -> Literal:
         if isinstance(term, Compound):
@@ -119,9 +142,12 @@ class BodyReader:
             structure = _STRUCTURE.get(functor)
             if structure is not None:
                 return structure(self, term, negated)
-            if functor in _WINDOW_FORMS:
+            if functor in _WINDOW_FORMS and len(term.args) == 2:
                 return self._windowed(term, negated)
         self.refuse_procedural(term)
+        if self.kind is Kind.LARS and isinstance(term, Compound) and term.functor in FUNCTIONAL_WORDS:
+            advice = "name the result of an aggregate: `N = count(X) over [5m] p(X)`"
+            raise Refused("TW033", f"`{term.functor}` cannot stand here", term.span, advice)
         if names_atom(term):
             return Call(term, negated, span=term.span)
         if isinstance(term, Variable):

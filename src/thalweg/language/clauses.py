@@ -28,6 +28,7 @@ from thalweg.language.operators import (
 )
 from thalweg.language.terms import Atom, Compound, Sequence, Span, Term
 from thalweg.language.tokens import Operand, RawClause, Scanner, Token
+from thalweg.language.windows import misplaced
 
 
 class _Terms(Transformer[Any, Any]):
@@ -179,13 +180,23 @@ def read_clauses(text: str, source: str, tick: float | None = None) -> Clauses:
             term = parse(clause.tokens)
             if clause.operators + clause.deepest > MAX_DEPTH and depth_exceeds(term, MAX_DEPTH):
                 raise Refused("TW006", f"nested more than {MAX_DEPTH} deep", clause.tokens[0].span)
+            if clause.window is not None:
+                _check_windows(term)
+                scanner.signals.setdefault("lars", clause.window)
             terms.append(term)
             places.append((clause.start, clause.end))
         except UnexpectedToken as unexpected:
             _recover(clause, unexpected, scanner, terms)
         except Refused as error:
-            scanner.diagnostics.append(error.diagnostic)
+            scanner.diagnostics.extend(error.diagnostics)
     return Clauses(source, text, terms, places, scanner.comments, scanner.diagnostics, scanner.signals)
+
+
+def _check_windows(term: Term) -> None:
+    wrong = misplaced(term)
+    if wrong is not None:
+        message = "two terms side by side; expected `,` or an operator between them"
+        raise Refused("TW007", message, wrong.args[1].span, "windows stand before atoms, not inside them")
 
 
 def _recover(clause: RawClause, unexpected: UnexpectedToken, scanner: Scanner, terms: list[Term]) -> None:
@@ -210,7 +221,7 @@ def _recover(clause: RawClause, unexpected: UnexpectedToken, scanner: Scanner, t
         except UnexpectedToken as again:
             unexpected = again
         except Refused as error:
-            scanner.diagnostics.append(error.diagnostic)
+            scanner.diagnostics.extend(error.diagnostics)
             return
 
 
@@ -266,6 +277,8 @@ def _explain(tokens: list[Token], at: int, full_stop: Span | None) -> Diagnostic
 
 
 def _missing(before: Token, token: Token) -> str:
+    if isinstance(before, Operand) and before.term in (Atom("sometime"), Atom("always")):
+        return "say over which window: `[3m] sometime atom`"
     if _is_atom(before) and token.span.line == before.span.line:
         return "put a comma between them, or write one quoted atom: `'two words'`"
     return "put a comma between them, or a full stop if a new clause begins"

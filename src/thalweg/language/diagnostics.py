@@ -62,11 +62,18 @@ class ProgramError(Exception):
 
 
 class Refused(Exception):
-    """Raised inside the front end by what cannot go on with a clause; carries its diagnostic."""
+    """Raised inside the front end by what cannot go on with a clause; carries what is wrong with it."""
 
     def __init__(self, code: str, message: str, span: Span, suggestion: str | None = None) -> None:
         super().__init__(message)
-        self.diagnostic = Diagnostic(code, Severity.ERROR, message, span, suggestion=suggestion)
+        self.diagnostics = (Diagnostic(code, Severity.ERROR, message, span, suggestion=suggestion),)
+
+    @classmethod
+    def together(cls, several: Iterable[Refused]) -> Refused:
+        """One exception with all that is wrong."""
+        first, *others = several
+        first.diagnostics += tuple(d for other in others for d in other.diagnostics)
+        return first
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
@@ -108,17 +115,22 @@ def _block(diagnostic: Diagnostic, lines_of: Mapping[str, Sequence[str]]) -> str
 
 def _excerpt(line: str, span: Span) -> list[str]:
     """The source line, cut to a readable width around the span, and the carets below it."""
-    line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" if c != "\t" else " " for c in line)
     first = span.column - 1
     last = span.end_column - 1 if span.end_line == span.line else len(line)
     cut = max(0, first - _WIDTH // 2) if len(line) > _WIDTH else 0
-    shown = line[cut : cut + _WIDTH].rstrip()
-    carets = max(1, min(last - cut, _WIDTH, max(len(shown), first - cut + 1)) - (first - cut))
+    shown = "".join(map(_visible, line[cut : cut + _WIDTH])).rstrip()
+    carets = max(1, min(last - cut, max(len(shown), first - cut + 1)) - (first - cut))
     number = str(span.line)
     return [
         f"  {number} | {shown}",
         f"  {' ' * len(number)} | {' ' * (first - cut)}{'^' * carets}",
     ]
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " " if character == "\t" else "\N{REPLACEMENT CHARACTER}"
 
 
 # --------------------------------------------------------------------------- the registry of codes
@@ -183,7 +195,7 @@ register(
     Code(
         "TW006",
         "nested too deeply",
-        "Terms may be nested 200 deep, brackets and operators counted. Name an intermediate result with"
+        "Terms may be nested 100 deep, brackets and operators counted. Name an intermediate result with"
         " a rule of its own instead.",
     ),
     Code(

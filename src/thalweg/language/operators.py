@@ -12,7 +12,7 @@ from typing import NamedTuple
 from thalweg.language.diagnostics import Refused
 from thalweg.language.terms import Atom, Compound, Sequence, Span, Term
 
-MAX_DEPTH = 200
+MAX_DEPTH = 100
 
 DECLARE = "\ue000"
 """Marks functors that no program can write: declarations and the juxtapositions of LARS."""
@@ -212,7 +212,8 @@ def _climb(run: Run[Item]) -> Term:
 def _known(table: dict[str, Operator], mark: Mark) -> Operator:
     operator = table.get(mark.value)
     if operator is None:
-        raise Refused("TW007", f"`{mark.value}` cannot stand here", mark.span)
+        advice = "write `;` between alternatives" if mark.value == "|" else None
+        raise Refused("TW007", f"`{mark.value}` cannot stand here", mark.span, advice)
     return operator
 
 

@@ -22,7 +22,9 @@ class Program:
 
     kind: Kind
     statements: tuple[Statement, ...]
-    sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), compare=False, repr=False)
+    sources: Mapping[str, str] = field(
+        default_factory=lambda: MappingProxyType({}), compare=False, repr=False
+    )
 
     @property
     def tick_seconds(self) -> float | None:

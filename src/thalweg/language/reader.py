@@ -98,7 +98,7 @@ class Reader:
         try:
             return self._statement(term)
         except Refused as refused:
-            self.diagnostics.append(refused.diagnostic)
+            self.diagnostics.extend(refused.diagnostics)
             return None
 
     def _statement(self, term: Term) -> Statement | None:

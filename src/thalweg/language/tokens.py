@@ -32,6 +32,7 @@ _TOKEN = re.compile(
     | (?P<number>0'(?:\\.|''|[^\\\n'])|0x[0-9a-fA-F]++|0o[0-7]++|0b[01]++
         |[0-9]++(?:_[0-9]++)*+(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+)
     | (?P<end>\.(?=[\s%]|\Z))
+    | (?P<dot>\.)
     | (?P<comment>%[^\n]*+|/\*(?s:.*?)\*/)
     | (?P<open_comment>/\*)
     | (?P<by>\#[ \t]*+by\b)
@@ -51,9 +52,9 @@ _KEYWORD_FOLLOWS = re.compile(r"[ \t\r\n]+(?!(?:if|is|in|at|always|sometime|over
 _WINDOW_WORDS = frozenset("at always sometime over hop".split())
 _INFIX_WORDS = frozenset("is mod rem div rdiv xor in".split()) | _WINDOW_WORDS
 _EVENT_WORDS = frozenset("initiatedAt terminatedAt holdsAt holdsFor happensAt initially".split())
-_STARTS = frozenset("flat functor name variable number duration open quoted string".split())
+_STARTS = frozenset("flat functor variable number duration open quoted string".split())
 _INFIX_SYMBOLS = frozenset(
-    r":- -> =:= =\= =.. == =< = \== \= \/ /\ // / ** * @=< @>= @< @> >= >> > << < : ^ | ;".split()
+    r":- -> =:= =\= =.. == =< = \== \= \/ /\ // / ** * @=< @>= @< @> >= >> > << < : ^ | ; ,".split()
 )
 _NECK = "write `:-` or `if` between head and body"
 _FOREIGN = {
@@ -116,6 +117,8 @@ class RawClause:
     brackets: list[Mark] = field(default_factory=list)
     sign_end: int = -1
     """Where a sign that stands before its operand ends."""
+    window: Span | None = None
+    """Where the clause shows that it is one of LARS, if its syntax is right."""
 
     def open(self, bracket: Mark) -> None:
         self.tokens.append(bracket)
@@ -155,8 +158,8 @@ class Scanner:
             span = Span(source, line, start - line_start + 1, line, end - line_start + 1)
             if not clause.tokens:
                 clause.start = start
-            if after and kind in _STARTS and "lars" not in self.signals:
-                self.signals["lars"] = span
+            if after and kind in _STARTS:
+                clause.window = clause.window or span
             if kind == "flat":
                 append(Operand(self._flat(text[start:end], span)))
                 after = True
@@ -166,7 +169,9 @@ class Scanner:
             elif kind == "variable" and text[end : end + 1] != "(":
                 append(Operand(Variable(text[start:end], span)))
                 after = True
-            elif kind == "end":
+            elif kind in ("end", "dot"):
+                if kind == "dot":
+                    self._stray_full_stop(span)
                 self._finish(clause, span)
                 clause.end = end
                 yield clause
@@ -210,6 +215,10 @@ class Scanner:
             advice = f"close it with `{_PAIRS.get(opened.value, ')')}` before the full stop"
             self._break(clause, "TW005", f"`{shown}` is never closed", opened.span, advice)
 
+    def _stray_full_stop(self, span: Span) -> None:
+        message = "a full stop that is not followed by white space"
+        self._report("TW001", message, span, "put a space or a new line after it")
+
     def _end_of_text(self, clause: RawClause) -> None:
         last = clause.tokens[-1].span
         clause.end = len(self.text)
@@ -230,6 +239,7 @@ class Scanner:
             found = _FLAT_ARGUMENT.finditer(word, opening + 1)
             parts = word[:opening], [(m.group(), m.start(), m.end()) for m in found]
             self._flat_parts[word] = parts
+            self._see(parts[0], span)
         name, arguments = parts
         source, line, column, _, _ = span
         terms: list[Term] = []
@@ -244,11 +254,15 @@ class Scanner:
                 terms.append(self._number_term(text, place))
         return Compound(name, tuple(terms), span)
 
+    def _see(self, name: str, span: Span) -> None:
+        if name in _EVENT_WORDS and "events" not in self.signals:
+            self.signals["events"] = span
+
     def _number_term(self, text: str, span: Span) -> Number:
         try:
             return number(text, span)
         except Refused as refused:
-            self.diagnostics.append(refused.diagnostic)
+            self.diagnostics.append(refused.diagnostics[0])
             return Number(0, span)
 
     def _number(self, clause: RawClause, text: str, span: Span, after: bool, end: int) -> bool:
@@ -268,15 +282,14 @@ class Scanner:
             else:
                 value = duration(text, self.tick, span)
         except Refused as refused:
-            self.diagnostics.append(refused.diagnostic)
+            self.diagnostics.append(refused.diagnostics[0])
             value = Number(0, span)
         clause.tokens.append(Operand(value))
         return True
 
     def _functor(self, clause: RawClause, text: str, span: Span, after: bool, end: int) -> bool:
         name = text[:-1]
-        if name in _EVENT_WORDS and "events" not in self.signals:
-            self.signals["events"] = span
+        self._see(name, span)
         clause.open(Mark("AT" if name == "at" else "FUNCTOR", name, span))
         return False
 
@@ -320,6 +333,8 @@ class Scanner:
         if after:
             if word == "if":
                 return Mark("INFIX", ":-", span)
+            if word not in _INFIX_WORDS or word in _WINDOW_WORDS:
+                clause.window = clause.window or span
             if word in _INFIX_WORDS:
                 return Mark("INFIX", word, span)
         elif word == "not":
@@ -393,9 +408,6 @@ class Scanner:
         if char in "'\"":
             message = "this quote is never closed on its line"
             self._break(clause, "TW004", message, span, f"close it with `{char}`")
-        elif char == ".":
-            message = "a full stop that is not followed by white space"
-            self._break(clause, "TW001", message, span, "put a space or a new line after the full stop")
         else:
             shown = f"`{char}`" if char.isprintable() else f"U+{ord(char):04X}"
             self._break(clause, "TW001", f"unexpected character {shown}", span)

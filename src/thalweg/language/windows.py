@@ -7,7 +7,14 @@ Ours: ``[3m] sometime a``, ``[3m] always a``, ``[3m] at(T) a``, ``at(T) a``. Tic
 from __future__ import annotations
 
 from thalweg.language.diagnostics import Refused
-from thalweg.language.operators import AT_ATOM, FUNCTIONAL_WORDS, WINDOW_AFTER, WINDOW_BEFORE, names_atom
+from thalweg.language.operators import (
+    AT_ATOM,
+    DECLARE,
+    FUNCTIONAL_WORDS,
+    WINDOW_AFTER,
+    WINDOW_BEFORE,
+    names_atom,
+)
 from thalweg.language.rules import Aggregate, Window, Windowed
 from thalweg.language.terms import Compound, Number, Sequence, Term, Variable
 
@@ -142,3 +149,46 @@ def _size(term: Term) -> int:
     if isinstance(term, Number) and isinstance(term.value, int) and term.value >= 0:
         return term.value
     raise _malformed("the size of a window is a whole number of time-points or atoms", term)
+
+
+# --------------------------------------------------------------------------- places
+
+
+def misplaced(clause: Term) -> Compound | None:
+    """The first juxtaposition of LARS that stands inside an ordinary term, where it has no meaning."""
+    waiting: list[tuple[Term, str]] = [(clause, "literal")]
+    while waiting:
+        term, place = waiting.pop()
+        if isinstance(term, Sequence):
+            waiting.extend((item, "term") for item in (*term.items, *filter(None, [term.rest])))
+        elif isinstance(term, Compound):
+            if term.functor.startswith(DECLARE) and len(term.args) == 2 and not _may_stand(term, place):
+                return term
+            waiting.extend(zip(term.args, _places(term, place), strict=True))
+    return None
+
+
+def _may_stand(term: Compound, place: str) -> bool:
+    return place == "literal" or (place == "time" and term.functor == WINDOW_AFTER)
+
+
+def _places(term: Compound, place: str) -> list[str]:
+    """What each argument of a term is, in the place where the term stands."""
+    arity = len(term.args)
+    if place == "time" and term.functor in ("+", "-"):
+        return ["term"] * (arity - 1) + ["time"]
+    if place == "literal":
+        if term.functor in (":-", ",", ";", "->", "\\+", "not"):
+            return ["literal"] * arity
+        if term.functor == "at" and arity == 2:
+            return ["term", "time"]
+        if term.functor in ("=", "is", "over", WINDOW_BEFORE) and arity == 2:
+            right = term.args[1]
+            inner = isinstance(right, Compound) and right.functor in _INSIDE[term.functor]
+            return ["term", "literal" if inner else "term"]
+        if term.functor == "findall" and arity == 3:
+            return ["term", "literal", "term"]
+    return ["term"] * arity
+
+
+_INSIDE = {"=": ("over",), "is": ("over",), "over": (WINDOW_BEFORE,), WINDOW_BEFORE: (AT_ATOM,)}
