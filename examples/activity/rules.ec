@@ -78,7 +78,7 @@ initiatedAt(leaving_object(P, O)=true, T) :-
     holdsAt(near(P, O)=true, T),
     person(P).
 
-terminatedAt(leaving_object(P, O)=true, T) :-
+terminatedAt(leaving_object(_P, O)=true, T) :-
     happensAt(disappear(O), T).
 
 % With its owner gone the object is alone; after ten seconds it counts as abandoned.

@@ -1,4 +1,4 @@
-% Service speeds of types of vessels (knots: minimum, maximum, average), thresholds (knots, degrees, seconds)
+% Service speeds of types of vessels (knots: minimum, maximum, average), thresholds (knots and degrees), durations
 % and what follows from them. Vessels and areas are a file of facts of its own (see sample/register.ec):
 %     vesselType(Vessel, Type).   areaType(Area, Type).
 
@@ -26,18 +26,18 @@ threshold(tuggingMin, 1.2).
 threshold(tuggingMax, 15).
 threshold(coastSpeedMax, 5).
 
-threshold(agroundTime, 3600).
-threshold(rendezVousTime, 240).
-threshold(trawlingTime, 3600).
-threshold(atAnchorTime, 1800).
-threshold(driftingTime, 900).
-threshold(loiteringTime, 1800).
-threshold(tuggingTime, 1800).
-threshold(pilotTime, 120).
-threshold(searchTime, 1800).
-threshold(trawlTurns, 600).
-threshold(searchTurns, 1800).
-threshold(tripTime, 172800).
+seconds(aground, 3600).
+seconds(rendezVous, 240).
+seconds(trawling, 3600).
+seconds(atAnchor, 1800).
+seconds(drifting, 900).
+seconds(loitering, 1800).
+seconds(tugging, 1800).
+seconds(pilot, 120).
+seconds(search, 1800).
+seconds(trawlTurns, 600).
+seconds(searchTurns, 1800).
+seconds(trip, 172800).
 
 % The smaller angle between two directions in degrees.
 angle(A, B, Difference) :-

@@ -27,7 +27,7 @@ terminatedAt(withinArea(V, Type)=true, T) :-
     areaType(Area, Type).
 
 % Nothing is known about a silent vessel's whereabouts, of whatever type the area is.
-terminatedAt(withinArea(V, Type)=true, T) :-
+terminatedAt(withinArea(V, _Type)=true, T) :-
     happensAt(gap_start(V), T).
 
 initiatedAt(lowSpeed(V)=true, T) :-
@@ -262,21 +262,21 @@ holdsFor(slow(V)=true, I) :-
 
 holdsFor(aground(V)=near, I) :-
     holdsFor(beforeAground(V)=near, I1),
-    threshold(agroundTime, D),
+    seconds(aground, D),
     intDurGreater(I1, D, I).
 
 holdsFor(trawling(V)=true, I) :-
     holdsFor(trawlSpeed(V)=true, I1),
     holdsFor(withinArea(V, fishing)=true, I2),
     intersect_all([I1, I2], I3),
-    threshold(trawlingTime, D),
+    seconds(trawling, D),
     intDurGreater(I3, D, I).
 
 holdsFor(drifting(V)=true, I) :-
     holdsFor(adrift(V)=true, I1),
     holdsFor(withinArea(V, nearPorts)=true, I2),
     relative_complement_all(I1, [I2], I3),
-    threshold(driftingTime, D),
+    seconds(drifting, D),
     intDurGreater(I3, D, I).
 
 % ------------------------------------------------------------------ layer 4
@@ -285,7 +285,7 @@ holdsFor(atAnchor(V)=near, I) :-
     holdsFor(anchored(V)=near, I1),
     holdsFor(aground(V)=near, I2),
     relative_complement_all(I1, [I2], I3),
-    threshold(atAnchorTime, D),
+    seconds(atAnchor, D),
     intDurGreater(I3, D, I).
 
 holdsFor(loitering(V)=true, I) :-
@@ -293,5 +293,5 @@ holdsFor(loitering(V)=true, I) :-
     holdsFor(withinArea(V, nearCoast)=true, I2),
     holdsFor(withinArea(V, nearPorts)=true, I3),
     relative_complement_all(I1, [I2, I3], I4),
-    threshold(loiteringTime, D),
+    seconds(loitering, D),
     intDurGreater(I4, D, I).

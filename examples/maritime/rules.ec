@@ -16,7 +16,7 @@ initiatedAt(trawlingMovement(V)=true, T) :-
 terminatedAt(trawlingMovement(V)=true, T) :-
     happensAt(end(withinArea(V, fishing)=true), T).
 
-ft(trawlingMovement(V)=true, D) :- threshold(trawlTurns, D).
+ft(trawlingMovement(V)=true, D) :- seconds(trawlTurns, D).
 p(trawlingMovement(_)=true).
 
 initiatedAt(searchMovement(V)=true, T) :-
@@ -35,14 +35,14 @@ terminatedAt(searchMovement(V)=true, T) :-
 terminatedAt(searchMovement(V)=true, T) :-
     happensAt(start(withinArea(V, nearPorts)=true), T).
 
-ft(searchMovement(V)=true, D) :- threshold(searchTurns, D).
+ft(searchMovement(V)=true, D) :- seconds(searchTurns, D).
 p(searchMovement(_)=true).
 
 holdsFor(searchAndRescue(V)=true, I) :-
     holdsFor(searchMovement(V)=true, I1),
     holdsFor(underWay(V)=true, I2),
     intersect_all([I1, I2], I3),
-    threshold(searchTime, D),
+    seconds(search, D),
     intDurGreater(I3, D, I).
 
 % ------------------------------------------------------------------ the stages of a fishing trip
@@ -87,7 +87,7 @@ initiatedAt(trip(V)=ended, T) :-
     holdsAt(trip(V)=approaching, T).
 
 % A boat that is not seen to come home has come home unseen.
-fi(trip(V)=returning, trip(V)=ended, D) :- threshold(tripTime, D).
+fi(trip(V)=returning, trip(V)=ended, D) :- seconds(trip, D).
 
 % ------------------------------------------------------------------ pairs of vessels
 
@@ -96,7 +96,7 @@ holdsFor(rendezVous(V1, V2)=true, I) :-
     holdsFor(slow(V1)=true, I1),
     holdsFor(slow(V2)=true, I2),
     intersect_all([Close, I1, I2], I3),
-    threshold(rendezVousTime, D),
+    seconds(rendezVous, D),
     intDurGreater(I3, D, I).
 
 holdsFor(tugging(V1, V2)=true, I) :-
@@ -105,7 +105,7 @@ holdsFor(tugging(V1, V2)=true, I) :-
     holdsFor(tuggingSpeed(V1)=true, I1),
     holdsFor(tuggingSpeed(V2)=true, I2),
     intersect_all([Close, I1, I2], I3),
-    threshold(tuggingTime, D),
+    seconds(tugging, D),
     intDurGreater(I3, D, I).
 
 holdsFor(pilotBoarding(V1, V2)=true, I) :-
@@ -117,5 +117,5 @@ holdsFor(pilotBoarding(V1, V2)=true, I) :-
     holdsFor(withinArea(V1, nearPorts)=true, Port1),
     holdsFor(withinArea(V2, nearPorts)=true, Port2),
     relative_complement_all(Slow, [Port1, Port2], I3),
-    threshold(pilotTime, D),
+    seconds(pilot, D),
     intDurGreater(I3, D, I).

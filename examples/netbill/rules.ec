@@ -29,7 +29,7 @@ initiatedAt(quote(M, C, G)=Price, T) :-
 terminatedAt(quote(M, C, G)=_, T) :-
     happensAt(accept_quote(C, M, G), T).
 
-ft(quote(M, C, G)=Price, D) :- terms(quote, D).
+ft(quote(M, C, G)=_Price, D) :- terms(quote, D).
 p(quote(_, _, _)=_).
 
 % ------------------------------------------------------------------ contracts
