@@ -73,6 +73,10 @@ class Sink(Protocol):
         """What lies at or before this time is final."""
 
 
+TOO_MANY = 10_000_000
+"""Query times without a row between them: more than anybody can mean."""
+
+
 class RowRejected(InputError):
     """A bad row, where the run was told to stop at the first."""
 
@@ -151,6 +155,7 @@ class Plan:
     clock: Clock
     feed: Feed
     schedule: Schedule
+    spacing: int
     window: int | None
     make: Callable[[], Reasoner]
     on_error: str
@@ -187,7 +192,7 @@ def prepare(program: Program, events: Any, options: Options) -> Plan:
     begin = start if start is not None else (first - 1) // step * step
     schedule = Schedule(begin, step, end)
     make = _maker(program, options, durations, schedule, spacing)
-    return Plan(program, clock, feed, schedule, durations["window"], make, options.on_error)
+    return Plan(program, clock, feed, schedule, spacing, durations["window"], make, options.on_error)
 
 
 def _ticks(program: Program, tick: int | str | None) -> tuple[int, Clock]:
@@ -317,8 +322,15 @@ def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = 
 
 
 def _advance(plan: Plan, reasoner: Reasoner, sink: Sink, to: int, count: _Count) -> None:
-    if to <= (plan.schedule.start if count.query_time is None else count.query_time):
+    now = plan.schedule.start if count.query_time is None else count.query_time
+    if to <= now:
         return
+    if (to - now) // plan.schedule.step > TOO_MANY:
+        raise InputError(
+            "step",
+            f"there are more than {TOO_MANY:,} query times between {now} and the next row, at {to}",
+            "is a time of one row wrong? choose --start and --end, or a larger step",
+        )
     revision = reasoner.advance(to)
     count.query_time = to
     for name, table in revision.tables.items():

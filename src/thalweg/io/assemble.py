@@ -117,7 +117,7 @@ def assemble(fields: Fields, clock: Clock, offset: int, rejected: Rejects) -> Ro
             repeat("true", size) if fields.value is None else fields.value, shape.value.type, "value"
         )
     rows = Rows(shape.name, op, arrival, time, fields.row + offset, args, end, value)
-    return rows if sieve.bad is None else _filter(rows, ~sieve.bad)
+    return rows if sieve.bad is None else filtered(rows, ~sieve.bad)
 
 
 def _ends(fields: Fields, start: Ints, clock: Clock, sieve: _Sieve) -> Ints:
@@ -148,7 +148,8 @@ def read_ops(column: pa.Array | None, size: int, sieve: _Sieve) -> Ops:
     return ops
 
 
-def _filter(rows: Rows, good: Mask) -> Rows | None:
+def filtered(rows: Rows, good: Mask) -> Rows | None:
+    """The good ones of the rows; None where there are none."""
     if not good.any():
         return None
     keep = pa.array(good)

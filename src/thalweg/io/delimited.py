@@ -25,8 +25,9 @@ BLOCK = 16 * 1024 * 1024
 _SHIELD = b"\x1f"
 
 
-def blocks(path: Path, size: int = BLOCK) -> Iterator[bytes]:
-    """The file, decompressed, in pieces of about `size` bytes that end with a line break."""
+def blocks(path: Path, size: int | None = None) -> Iterator[bytes]:
+    """The file, decompressed, in pieces of about `size` (`BLOCK`) bytes that end with a line break."""
+    size = BLOCK if size is None else size
     with pa.input_stream(str(path), compression="detect") as stream:
         rest = stream.read(3)
         rest = b"" if rest == b"\xef\xbb\xbf" else rest

@@ -33,15 +33,17 @@ class Piece(NamedTuple):
 
 
 class Feed:
-    """The rows of all sources. `first` is the earliest arrival of all (None: no row has one), `size` the
-    number of rows, as the survey found them."""
+    """The rows of all sources. `first` is the first of all times and arrivals, `latest` the last arrival
+    (None: no row has one), `size` the number of rows, as the survey found them."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
         surveys = [source.survey() for source in self.sources]
         self.size = sum(survey.size for survey in surveys)
-        self._bounds = [_suffix_minima(survey.earliest) for survey in surveys]
-        self.first = min((b[0] for b in self._bounds if b and b[0] != NEVER), default=None)
+        self._bounds = [_suffix_minima([chunk.earliest for chunk in survey.chunks]) for survey in surveys]
+        chunks = [chunk for survey in surveys for chunk in survey.chunks]
+        self.first = min((chunk.first for chunk in chunks if chunk.first is not None), default=None)
+        self.latest = max((chunk.latest for chunk in chunks if chunk.latest is not None), default=None)
         places = [survey.size + 1 for survey in surveys]
         self._offsets = np.array([0, *accumulate(places)][:-1] or [0], np.int64)
 

@@ -118,34 +118,37 @@ class Folding:
     window.
 
     `intervals`: changes of intervals, final when they ended at or before the window's start; otherwise
-    changes of derived events, final when they happened there.
+    changes of derived events, final when they happened before it.
     """
 
     def __init__(self, *, intervals: bool, room: int = 1_000_000) -> None:
         self._fold = fold_intervals if intervals else fold_events
         self._until = "end" if intervals else "time"
-        self._room = room
+        self._room = self._limit = room
         self._held: list[pa.Table] = []
         self._size = 0
 
     def add(self, changes: pa.Table) -> None:
         """Take changes, in any order of their rows."""
         if changes.num_rows:
-            columns = ["op", *(TIMELINE if self._until == "end" else EVENTS).names]
-            self._held.append(changes.select(columns))
+            schema = TIMELINE if self._until == "end" else EVENTS
+            schema = schema.insert(0, pa.field("op", TEXT))
+            self._held.append(changes.select(schema.names).cast(schema))
             self._size += changes.num_rows
 
     def settled(self, before: int) -> pa.Table | None:
         """What was final at `before`, when there is enough to hand over; it is forgotten here."""
-        if self._size < self._room:
+        if self._size < self._limit:
             return None
         folded = self.rest()
-        final = pa.compute.less_equal(folded.column(self._until), before).fill_null(False)
+        last = before if self._until == "end" else before - 1
+        final = pa.compute.less_equal(folded.column(self._until), last).fill_null(False)
         kept = folded.filter(pa.compute.invert(final))
         op = pa.repeat(pa.scalar("insert"), kept.num_rows).dictionary_encode()
         self._held = []
         self._size = 0
         self.add(kept.append_column("op", op))
+        self._limit = max(self._room, 2 * self._size)
         return folded.filter(final)
 
     def rest(self) -> pa.Table:

@@ -19,7 +19,7 @@ from thalweg.io.delimited import Lines, split
 from thalweg.io.groups import Group, by_code
 from thalweg.io.rejects import Rejects
 from thalweg.io.shapes import Layout, Shape, Shapes
-from thalweg.io.times import Clock, Mask, as_mask, earliest_time, read_times
+from thalweg.io.times import Clock, Extent, Mask, as_mask, extent
 from thalweg.protocol import Ints, Rows
 
 _ARGUMENTS_AT = {Layout.EVENT: 3, Layout.POINT: 4, Layout.INTERVAL: 5}
@@ -103,11 +103,8 @@ def _arity(lines: Lines, where: Ints, name: str, shapes: Shapes) -> pa.Array:
 _TIMES = {Layout.EVENT: "time", Layout.POINT: "time|value", Layout.INTERVAL: "start|end|value"}
 
 
-def earliest(block: bytes, separator: str, clock: Clock) -> tuple[int | None, int]:
-    """The smallest arrival in a block, as far as it can be read, and the number of lines: a cheap first
-    pass."""
+def survey_block(block: bytes, separator: str, clock: Clock) -> Extent:
+    """The times of a block, without the rest of its rows."""
     lines, _ = without_signs(split(block, separator, limit=4))
-    where = np.flatnonzero(lines.count >= 2)
-    if not len(where):
-        return None, len(lines)
-    return earliest_time(read_times(lines.field(where, 1), clock)), len(lines)
+    where = np.flatnonzero(lines.count >= 3)
+    return extent(len(lines), [lines.field(where, 1)], [lines.field(where, 2)], clock)

@@ -18,14 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from thalweg.io import rtec, tabular
+from thalweg.io import rtec
 from thalweg.io.delimited import Lines, blocks, split
 from thalweg.io.errors import InputError
 from thalweg.io.jsonl import JsonLines
 from thalweg.io.rejects import Rejects
 from thalweg.io.shapes import Shapes
-from thalweg.io.tabular import Header, Table, read_table, rows_as_text
-from thalweg.io.times import Clock
+from thalweg.io.tabular import Header, Table, read_table, rows_as_text, survey_columns
+from thalweg.io.times import Clock, Extent
 from thalweg.protocol import Ints, Rows
 
 CHUNK_ROWS = 512 * 1024
@@ -50,10 +50,13 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The earliest arrival in each chunk (None: nothing readable in it), and the number of rows."""
+    """The extent of each chunk."""
 
-    earliest: tuple[int | None, ...]
-    size: int
+    chunks: tuple[Extent, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(chunk.size for chunk in self.chunks)
 
 
 class Source(Protocol):
@@ -81,8 +84,8 @@ class RtecFile:
     reading: Reading
 
     def survey(self) -> Survey:
-        found = [rtec.earliest(block, self.separator, self.reading.clock) for block in blocks(self.path)]
-        return Survey(tuple(time for time, _ in found), sum(size for _, size in found))
+        clock = self.reading.clock
+        return Survey(tuple(rtec.survey_block(block, self.separator, clock) for block in blocks(self.path)))
 
     def chunks(self, offset: int) -> Iterator[Chunk]:
         line = 1
@@ -108,15 +111,16 @@ class HeadedFile:
     reading: Reading
 
     def survey(self) -> Survey:
-        places = [self.header.columns.index(column) for column in self.header.when]
-        earliest, size = [], 0
+        places = {name: self.header.columns.index(name) for name in self.header.when}
+        last = max(places.values())
+        found = []
         for first, block in self._blocks():
-            lines = split(block, self.separator, limit=max(places) + 1)
-            where = np.flatnonzero(lines.count > max(places))[first:]
-            columns = [lines.field(where, place) for place in places]
-            earliest.append(tabular.earliest(columns, self.reading.clock) if len(where) else None)
-            size += len(lines) - first
-        return Survey(tuple(earliest), size)
+            lines = split(block, self.separator, limit=last + 1)
+            where = np.flatnonzero(lines.count > last)
+            where = where[where >= first]
+            columns = {name: lines.field(where, place) for name, place in places.items()}
+            found.append(survey_columns(columns, self.header, len(lines) - first, self.reading.clock))
+        return Survey(tuple(found))
 
     def chunks(self, offset: int) -> Iterator[Chunk]:
         line = 1
@@ -180,13 +184,11 @@ class JsonLinesFile:
 
     def survey(self) -> Survey:
         reader = JsonLines(self.label, self.reading.shapes)
-        earliest, size = [], 0
+        found = []
         for block in blocks(self.path):
-            table, header = reader.read(block, size + 1, Rejects(self.label))
-            present = [table.columns[column] for column in header.when]
-            earliest.append(tabular.earliest(present, self.reading.clock))
-            size += block.count(b"\n")
-        return Survey(tuple(earliest), size)
+            table, header = reader.read(block, 1, Rejects(self.label))
+            found.append(survey_columns(table.columns, header, block.count(b"\n"), self.reading.clock))
+        return Survey(tuple(found))
 
     def chunks(self, offset: int) -> Iterator[Chunk]:
         reader = JsonLines(self.label, self.reading.shapes)
@@ -209,10 +211,7 @@ class ParquetFile:
     reading: Reading
 
     def survey(self) -> Survey:
-        pieces = self._pieces(self.header.when)
-        found = [tabular.earliest([_flat(c) for c in piece.columns], self.reading.clock) for piece in pieces]
-        with pq.ParquetFile(self.path) as file:
-            return Survey(tuple(found), file.metadata.num_rows)
+        return _survey(self._pieces(self.header.when), self.header, self.reading)
 
     def chunks(self, offset: int) -> Iterator[Chunk]:
         pieces = self._pieces(self.header.needed(self.reading.shapes))
@@ -248,11 +247,7 @@ class TableSource:
     reading: Reading
 
     def survey(self) -> Survey:
-        found = [
-            tabular.earliest([_flat(piece.column(name)) for name in self.header.when], self.reading.clock)
-            for piece in self._pieces()
-        ]
-        return Survey(tuple(found), self.table.num_rows)
+        return _survey(self._pieces(), self.header, self.reading)
 
     def chunks(self, offset: int) -> Iterator[Chunk]:
         return _table_chunks(self._pieces(), self.label, self.header, self.event, self.reading, offset)
@@ -260,6 +255,21 @@ class TableSource:
     def _pieces(self) -> Iterator[pa.Table]:
         for start in range(0, self.table.num_rows, CHUNK_ROWS):
             yield self.table.slice(start, CHUNK_ROWS)
+
+
+def _survey(pieces: Iterator[pa.Table], header: Header, reading: Reading) -> Survey:
+    """The extents of the pieces of a typed table."""
+    return Survey(
+        tuple(
+            survey_columns(
+                {name: _flat(piece.column(name)) for name in header.when},
+                header,
+                piece.num_rows,
+                reading.clock,
+            )
+            for piece in pieces
+        )
+    )
 
 
 def _table_chunks(

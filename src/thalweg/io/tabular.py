@@ -26,7 +26,7 @@ from thalweg.io.errors import InputError, did_you_mean
 from thalweg.io.groups import Group, by_code
 from thalweg.io.rejects import Rejects
 from thalweg.io.shapes import Layout, Shape, Shapes
-from thalweg.io.times import Clock, as_mask, earliest_time, read_times
+from thalweg.io.times import Clock, Extent, as_mask, extent
 from thalweg.protocol import Ints, Rows
 
 OPS = ("op", "_change_type")
@@ -67,10 +67,8 @@ class Header:
 
     @property
     def when(self) -> tuple[str, ...]:
-        """The columns that say when rows become known."""
-        if self.arrival is not None:
-            return (self.arrival,)
-        return tuple(column for column in (self.time, self.start) if column is not None)
+        """The columns that hold times at which rows happen or become known."""
+        return tuple(column for column in (self.arrival, self.time, self.start) if column is not None)
 
 
 def read_header(columns: Sequence[str], shapes: Shapes, label: str) -> Header:
@@ -225,7 +223,9 @@ def rows_as_text(columns: Mapping[str, pa.Array], where: Ints) -> pa.Array:
     return pc.binary_join_element_wise(*cells, " ", null_handling="skip")
 
 
-def earliest(columns: Iterable[pa.Array], clock: Clock) -> int | None:
-    """The smallest time in the columns, as far as they can be read."""
-    found = [time for column in columns if (time := earliest_time(read_times(column, clock))) is not None]
-    return min(found, default=None)
+def survey_columns(columns: Mapping[str, pa.Array], header: Header, size: int, clock: Clock) -> Extent:
+    """The times of a piece of a table."""
+    arrivals = [columns[header.arrival]] if header.arrival is not None else []
+    return extent(
+        size, arrivals, [columns[name] for name in (header.time, header.start) if name is not None], clock
+    )

@@ -8,6 +8,7 @@ delay stay in range.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -118,12 +119,36 @@ def read_times(column: pa.Array, clock: Clock) -> Times:
     return _build(none, unreadable=np.ones(len(column), np.bool_))
 
 
-def earliest_time(times: Times) -> int | None:
-    """The smallest time of a column, as far as it can be read."""
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Some rows: how many, the earliest and latest arrival, and the first of all times. None: none can be read."""
+
+    size: int
+    earliest: int | None
+    latest: int | None
+    first: int | None
+
+
+def extent(size: int, arrivals: Sequence[pa.Array], times: Sequence[pa.Array], clock: Clock) -> Extent:
+    """The extent of rows with these columns of arrivals and of times; without arrivals, rows arrive in time."""
+    happens = [_bounds(read_times(column, clock)) for column in times]
+    arrives = [_bounds(read_times(column, clock)) for column in arrivals] or happens
+    known = [bounds for bounds in arrives if bounds is not None]
+    every = known + [bounds for bounds in happens if bounds is not None]
+    return Extent(
+        size,
+        min((low for low, _ in known), default=None),
+        max((high for _, high in known), default=None),
+        min((low for low, _ in every), default=None),
+    )
+
+
+def _bounds(times: Times) -> tuple[int, int] | None:
+    """The smallest and the largest time of a column, as far as it can be read."""
     good = times.values
     if not times.clean:
         good = good[~(times.missing | times.unreadable | times.overflow)]
-    return int(good.min()) if len(good) else None
+    return (int(good.min()), int(good.max())) if len(good) else None
 
 
 def _build(

@@ -1,0 +1,59 @@
+"""Replay a stream against the definition of the semantics and report the first difference."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def verify(
+    rules: Annotated[Path, typer.Argument(help="The rules.")],
+    input: Annotated[
+        list[str], typer.Option("--input", "-i", help="Events: a file, a directory, a glob, or -.")
+    ],
+    window: Annotated[str, typer.Option(help="Window, in time-points or with a unit: 3600, 1h.")],
+    step: Annotated[str, typer.Option(help="Time between queries.")],
+    background: Annotated[list[Path] | None, typer.Option(help="Background knowledge.")] = None,
+    start: Annotated[str | None, typer.Option(help="Rows that arrive at or before it are not read.")] = None,
+    end: Annotated[str | None, typer.Option(help="Rows that arrive after it are not read.")] = None,
+    tick: Annotated[
+        str | None, typer.Option(help="Distance of points (40), or length of a time-point (1s).")
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Take the rows of this many entities only.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Which entities are taken.")] = 0,
+    allow_gaps: Annotated[bool, typer.Option("--allow-gaps", help="Allow a window below the step.")] = False,
+    recompute: Annotated[bool, typer.Option("--recompute", help="Verify computing from scratch.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the difference.")] = False,
+) -> None:
+    """Replay a stream against the reference, a slow program that follows the definition word by word.
+
+    An entity is a first argument, such as a vessel. Exit code 1 where the two differ.
+    """
+    from thalweg.cli._errors import reported
+    from thalweg.runs import Options, as_program, prepare
+    from thalweg.verification import verify as compare
+
+    def report(done: int, of: int) -> None:
+        typer.echo(f"\r{done:,} of {of:,} query times", nl=False, err=True)
+
+    shown = not quiet and sys.stderr.isatty()
+    options = Options(window, step, start, end, tick, allow_gaps=allow_gaps, recompute=recompute)
+    with reported():
+        plan = prepare(as_program(rules, background or ()), input, options)
+        verdict = compare(plan, sample=sample, seed=seed, progress=report if shown else None)
+    if shown:
+        typer.echo(err=True)
+    of = "" if verdict.entities is None else f" of {verdict.entities:,} entities"
+    if verdict.difference is not None:
+        typer.echo(str(verdict.difference))
+        raise typer.Exit(1)
+    if not quiet:
+        typer.echo(
+            f"no difference: {verdict.rows:,} rows{of}, {verdict.query_times:,} query times, "
+            f"{verdict.intervals:,} intervals"
+        )

@@ -1,0 +1,96 @@
+"""Tables as files: complete or not at all, readable by others, replaced but never by accident."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from thalweg.io.errors import InputError
+from thalweg.io.write import Folder
+
+TABLE = pa.table(
+    {
+        "fluent": pa.array(["f(a)", 'say "hi"', "f(ü)", None]).dictionary_encode(),
+        "start": [1, 2, 3, 4],
+        "end": [None, 5, 6, 7],
+        "cause": ["x,y", "line\nbreak", None, ""],
+    }
+)
+
+
+def test_a_parquet_folder_holds_every_piece_of_a_table(tmp_path: Path) -> None:
+    with Folder(tmp_path / "out", "parquet") as folder:
+        folder.write("timeline", TABLE.slice(0, 2))
+        folder.write("timeline", TABLE.slice(2))
+    assert pq.read_table(tmp_path / "out" / "timeline.parquet").to_pylist() == TABLE.to_pylist()
+
+
+def test_json_lines_are_json(tmp_path: Path) -> None:
+    with Folder(tmp_path / "out", "jsonl") as folder:
+        folder.write("timeline", TABLE)
+    lines = (tmp_path / "out" / "timeline.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == TABLE.to_pylist()
+
+
+def test_csv_has_a_header_and_empty_fields_for_what_is_missing(tmp_path: Path) -> None:
+    with Folder(tmp_path / "out", "csv") as folder:
+        folder.write("timeline", TABLE.slice(0, 1))
+    assert (
+        tmp_path / "out" / "timeline.csv"
+    ).read_text() == '"fluent","start","end","cause"\n"f(a)",1,,"x,y"\n'
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+def test_an_empty_table_is_written_too(tmp_path: Path, form: str) -> None:
+    with Folder(tmp_path / "out", form) as folder:
+        folder.write("timeline", TABLE.slice(0, 0))
+    assert (tmp_path / "out" / f"timeline.{form}").exists()
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), Folder(tmp_path / "out", "parquet") as folder:
+        folder.write("timeline", TABLE)
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_leaves_an_earlier_result_as_it_was(tmp_path: Path) -> None:
+    with Folder(tmp_path / "out", "parquet") as folder:
+        folder.write("timeline", TABLE)
+    with pytest.raises(RuntimeError), Folder(tmp_path / "out", "parquet") as folder:
+        folder.write("timeline", TABLE.slice(0, 1))
+        raise RuntimeError
+    assert pq.read_table(tmp_path / "out" / "timeline.parquet").num_rows == 4
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_earlier_result_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    with Folder(tmp_path / "out", "csv") as folder:
+        folder.write("changes", TABLE)
+    with Folder(tmp_path / "out", "parquet") as folder:
+        folder.write("timeline", TABLE)
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["timeline.parquet"]
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_directory_with_other_files_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").write_text("three years of work")
+    with pytest.raises(InputError, match=r"holds other files, such as thesis\.tex"):
+        Folder(tmp_path / "out", "parquet")
+    assert (tmp_path / "out" / "thesis.tex").exists()
+
+
+def test_a_target_that_is_a_file_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("")
+    with pytest.raises(InputError, match="is no directory"):
+        Folder(tmp_path / "out", "parquet")
+
+
+def test_an_unknown_format_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="format xlsx is none of parquet, csv, jsonl"):
+        Folder(tmp_path / "out", "xlsx")

@@ -1,0 +1,248 @@
+"""Runs from end to end, with the reference as the reasoner: what is read, driven, folded and returned."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from thalweg.io import sources
+from thalweg.io.errors import InputError
+from thalweg.io.sinks import Memory
+from thalweg.runs import Options, Progress, RowRejected, Schedule, as_program, drive, prepare, run
+
+RULES = """
+    initiatedAt(f(X)=true, T) :- happensAt(e(X), T).
+    terminatedAt(f(X)=true, T) :- happensAt(g(X), T).
+"""
+CASES = Path(__file__).parent.parent / "cases" / "events"
+EVENTS = pa.table({"name": ["e", "e", "g", "g"], "time": [3, 12, 7, 15], "x": ["a", "b", "a", "b"]})
+
+
+def cases() -> list[Any]:
+    found = []
+    for case in sorted(p for p in CASES.iterdir() if not p.name.startswith("random")):
+        for number, settings in enumerate(json.loads((case / "case.json").read_text())["runs"]):
+            found.append(pytest.param(case, settings, id=f"{case.name}-{number}"))
+    return found
+
+
+def variant(case: Path, stem: str, suffix: str, number: int) -> Path:
+    other = case / f"{stem}.{number}.{suffix}"
+    return other if number and other.exists() else case / f"{stem}.{suffix}"
+
+
+@pytest.mark.parametrize(("case", "settings"), cases())
+def test_a_case_gives_the_expected_timeline_at_its_last_query_time(
+    case: Path, settings: dict[str, Any], slow: list[Any]
+) -> None:
+    which = settings["variant"]
+    result = run(
+        variant(case, "rules", "ec", which),
+        variant(case, "events", "csv", which),
+        background=[variant(case, "background", "ec", which)],
+        window=settings["window"],
+        step=settings["step"],
+        start=settings["start"],
+        end=settings["end"],
+        tick=settings["tick"],
+        allow_gaps=True,
+    )
+    (reasoner,) = slow
+    last = result.summary().last_query_time
+    timeline = reasoner.reference._timeline
+    expected = {(*pair, *interval) for pair, intervals in timeline.items() for interval in intervals}
+    assert last == Schedule(settings["start"], settings["step"], None).at_or_after(settings["end"])
+    assert set(zip(*result.timeline.to_pydict().values(), strict=True)) == expected
+    assert result.timeline.num_rows == len(expected)
+    assert set(zip(*result.events.to_pydict().values(), strict=True)) == set(reasoner.events)
+
+
+def test_rows_out_of_order_are_not_lost(
+    tmp_path: Path, slow: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [f"e|{t}|{t}|x{t}\n" for t in (3, 12, 22, 7, 15, 28, 1)]
+    (tmp_path / "e.csv").write_text("".join(rows))
+    monkeypatch.setattr("thalweg.io.delimited.BLOCK", 12)
+    result = run(RULES, tmp_path / "e.csv", window=10, step=10)
+    assert result.timeline["start"].to_pylist() == [2, 13, 16, 23, 29, 4, 8]
+    assert result.rejected.num_rows == 0
+
+
+def test_a_sorted_stream_is_held_chunk_by_chunk(slow: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "CHUNK_ROWS", 10)
+    table = pa.table({"name": ["e"] * 200, "time": list(range(1, 201)), "x": ["a"] * 200})
+    run(RULES, table, window=5, step=5)
+    (reasoner,) = slow
+    assert reasoner.accepted == 200
+    assert reasoner.held <= 15
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_the_result_does_not_depend_on_how_the_input_is_cut(
+    size: int, slow: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrivals = [4, 5, 12, 11, 21, 30, 22]
+    times = [3, 5, 2, 11, 14, 29, 22]
+    names = ["e", "g", "e", "e", "g", "e", "g"]
+    table = pa.table(
+        {"name": names, "time": times, "arrival": arrivals, "x": ["a", "a", "a", "b", "b", "a", "b"]}
+    )
+    whole = run(RULES, table, window=20, step=10)
+    monkeypatch.setattr(sources, "CHUNK_ROWS", size)
+    cut = run(RULES, table, window=20, step=10)
+    assert cut.timeline.equals(whole.timeline)
+    assert cut.changes.to_pylist() == whole.changes.to_pylist()
+    split = run(RULES, [table.slice(0, 3), table.slice(3)], window=20, step=10)
+    assert split.timeline.equals(whole.timeline)
+
+
+def test_tables_come_back_in_the_kind_they_were_given(slow: list[Any]) -> None:
+    kinds = {
+        "pandas": (EVENTS.to_pandas(), pd.DataFrame),
+        "polars": (pl.from_arrow(EVENTS), pl.DataFrame),
+        "arrow": (EVENTS, pa.Table),
+        "duckdb": (duckdb.from_arrow(EVENTS), pa.Table),
+        "named": ({"e": EVENTS.select(["time", "x"]).to_pandas()}, pd.DataFrame),
+    }
+    for events, kind in kinds.values():
+        result = run(RULES, events, window=10, step=10)
+        for name in ("timeline", "changes", "open", "rejected", "events"):
+            assert isinstance(getattr(result, name), kind)
+
+
+def test_a_result_shows_itself(slow: list[Any]) -> None:
+    result = run(RULES, EVENTS, window=10, step=10)
+    assert repr(result).splitlines()[0] == "4 rows from input"
+    assert "f(a)    true   4      8" in repr(result)
+    assert "<td>f(a)</td><td>true</td><td>4</td><td>8</td>" in result._repr_html_()
+    assert result.summary().query_times == 2
+    assert result.summary().tables["timeline"] == 2
+
+
+def test_an_unknown_table_is_an_attribute_error_that_names_the_others(slow: list[Any]) -> None:
+    result = run(RULES, EVENTS, window=10, step=10)
+    with pytest.raises(AttributeError, match="no table 'answers'; it has timeline"):
+        _ = result.answers
+
+
+def test_arguments_come_as_typed_columns(slow: list[Any]) -> None:
+    rules = """
+        state level(tank: symbol) in {low, high}.
+        initiatedAt(depth(X, D)=N, T) :- happensAt(fill(X, D), T), N is D * 2.
+        initiatedAt(level(X)=high, T) :- happensAt(fill(X, D), T), D > 1.
+    """
+    events = pa.table({"name": ["fill", "fill"], "time": [1, 2], "x": ["North Sea", "b"], "d": [1.5, 3]})
+    result = run(rules, events, window=10, step=10)
+    assert result.table("depth").to_pylist() == [
+        {"arg1": "North Sea", "arg2": 1.5, "value": 3, "start": 2, "end": None},
+        {"arg1": "b", "arg2": 3, "value": 6, "start": 3, "end": None},
+    ]
+    assert result.table("level", of="changes").column_names[:4] == ["query_time", "op", "tank", "value"]
+    with pytest.raises(InputError, match="no levl; did you mean level"):
+        result.table("levl")
+
+
+def test_a_bad_row_is_rejected_and_the_run_goes_on(slow: list[Any]) -> None:
+    events = pa.table({"name": ["e", "bogus", "g"], "time": [3, 4, 7], "x": ["a", "a", "a"]})
+    result = run(RULES, events, window=10, step=10)
+    assert result.timeline.to_pylist() == [{"fluent": "f(a)", "value": "true", "start": 4, "end": 8}]
+    assert result.summary().rejected == {"unknown-name": 1}
+
+
+def test_a_run_may_be_told_to_stop_at_the_first_bad_row(slow: list[Any]) -> None:
+    events = pa.table({"name": ["e", "bogus"], "time": [3, 4], "x": ["a", "a"]})
+    with pytest.raises(RowRejected, match="input:2: no rule reads bogus"):
+        run(RULES, events, window=10, step=10, on_error="stop")
+
+
+def test_a_row_that_the_reasoner_rejects_is_found_in_its_source(slow: list[Any]) -> None:
+    first = pa.table({"name": ["e"], "time": [25], "arrival": [25], "x": ["a"]})
+    second = pa.table({"name": ["e", "g"], "time": [26, 3], "arrival": [26, 28], "x": ["a", "a"]})
+    result = run(RULES, {"first": first, "second": second}, window=10, step=10)
+    (row,) = result.rejected.to_pylist()
+    assert (row["source"], row["row"], row["reason"]) == ("second", 2, "too-late")
+
+
+def test_dates_give_windows_in_hours(slow: list[Any]) -> None:
+    events = pa.table(
+        {"name": ["e", "g"], "time": ["2022-01-03T10:00:00", "2022-01-03T11:30:00"], "x": ["a", "a"]}
+    )
+    result = run(RULES, events, window="2h", step="1h", start="2022-01-03", tick="1m")
+    (row,) = result.timeline.to_pylist()
+    assert row["end"] - row["start"] == 90
+    assert result.summary().query_times == 12
+
+
+def test_an_end_stops_the_reading_and_names_what_was_not_read(
+    slow: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "CHUNK_ROWS", 1)
+    result = run(RULES, EVENTS.sort_by("time"), window=10, step=10, start=0, end=10)
+    assert result.summary().unread == 2
+    assert result.summary().last_query_time == 10
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"window": 5, "step": 10}, "window 5 is smaller than step 10"),
+        ({"window": 10, "step": -1}, "step -1 is not positive"),
+        ({"window": 10, "step": 0}, "step 0 is not positive"),
+        ({"window": 10}, "a window and a step"),
+        ({"window": 10, "step": 10, "start": 5, "end": 5}, "end 5 is not after start 5"),
+        ({"window": 10, "step": 10, "on_error": "ignore"}, "neither reject nor stop"),
+        ({"window": 10, "step": 10, "query": "f(X)"}, "a program of kind events has no queries"),
+        ({"window": 10, "step": 10, "models": 2}, "models has no meaning"),
+        ({"window": 10, "step": 10, "tick": 0}, "tick 0 is not a positive number"),
+        ({"window": "soon", "step": 10}, "window soon is not a number"),
+    ],
+)
+def test_options_that_make_no_sense_are_one_clear_error(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        run(RULES, EVENTS, **options)
+
+
+def test_a_time_far_off_does_not_run_forever(slow: list[Any]) -> None:
+    events = pa.table({"name": ["e", "e"], "time": [1, 2**60], "x": ["a", "a"]})
+    with pytest.raises(InputError, match="is a time of one row wrong"):
+        run(RULES, events, window=10, step=10)
+
+
+def test_no_rows_give_empty_tables(slow: list[Any]) -> None:
+    result = run(RULES, EVENTS.slice(0, 0), window=10, step=10)
+    assert result.timeline.num_rows == 0
+    assert result.summary().query_times == 0
+
+
+def test_a_missing_program_is_named(slow: list[Any]) -> None:
+    with pytest.raises(InputError, match=r"there is no file missing\.ec"):
+        run("missing.ec", EVENTS, window=10, step=10)
+
+
+def test_progress_is_reported_chunk_by_chunk(slow: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "CHUNK_ROWS", 2)
+    seen: list[Progress] = []
+    drive(
+        prepare(as_program(RULES), EVENTS, Options(window=10, step=5)),
+        Memory(as_program(RULES).kind),
+        seen.append,
+    )
+    assert [p.rows for p in seen] == [2, 4]
+    assert all(p.of == 4 for p in seen)
+
+
+@pytest.mark.parametrize(
+    ("start", "step", "moment", "before", "after"),
+    [(0, 10, 25, 20, 30), (0, 10, 30, 30, 30), (3, 5, 3, 3, 8), (-7, 5, 0, -2, 3), (0, 10, -5, -10, 10)],
+)
+def test_query_times_lie_on_a_grid(start: int, step: int, moment: int, before: int, after: int) -> None:
+    schedule = Schedule(start, step, None)
+    assert schedule.at_or_before(moment) == before
+    assert schedule.at_or_after(moment) == after
