@@ -54,9 +54,18 @@ class Place(NamedTuple):
     local: bool
 
 
-def literals(body: Body) -> Iterator[Place]:
-    """Every literal of the body and of the bodies nested in it, left to right, containers before their
-    contents."""
+_NESTING = frozenset({FindAll, Absent, Either})
+
+
+def literals(body: Body) -> list[Place]:
+    """Every literal of the body and of the bodies nested in it, left to right, containers before contents."""
+    for literal in body:
+        if literal.__class__ in _NESTING:
+            return list(_nested(body))
+    return [Place(literal, getattr(literal, "negated", False), False) for literal in body]
+
+
+def _nested(body: Body) -> Iterator[Place]:
     stack = [Place(literal, False, False) for literal in reversed(body)]
     while stack:
         literal, negated, local = stack.pop()

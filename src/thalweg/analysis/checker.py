@@ -13,6 +13,7 @@ from thalweg.analysis.bodies import body_of, head_terms, literal_terms, literals
 from thalweg.analysis.dependencies import Cycle, Dependencies, Node, dependencies
 from thalweg.analysis.names import check_declarations, check_names
 from thalweg.analysis.nearest import near
+from thalweg.analysis.pause import collection_paused
 from thalweg.analysis.reach import check_reach, check_twice
 from thalweg.analysis.roles import entities, named
 from thalweg.analysis.safety import Safety, occurrences, safety
@@ -42,6 +43,7 @@ def check_read(program: Program, reading: Iterable[Diagnostic]) -> list[Diagnost
     return in_order([*reading, *found])
 
 
+@collection_paused()
 def check(program: Program) -> list[Diagnostic]:
     """Everything that is wrong or doubtful about the program, in the order of the text.
 

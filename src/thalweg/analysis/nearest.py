@@ -55,7 +55,7 @@ def near(left: str, right: str, shortest: int = SHORTEST) -> bool:
 
 
 def _digits(name: str) -> str:
-    return "".join(c for c in name if c.isdigit())
+    return "" if name.isalpha() else "".join(filter(str.isdigit, name))
 
 
 class Names:
@@ -65,21 +65,21 @@ class Names:
         self.shortest = shortest
         self.names = sorted(set(names))
         self.slips = 2 if len(self.names) <= _FEW else 1
-        self.index: dict[str, list[str]] = {}
+        self.index: dict[tuple[str, str], list[str]] = {}
         for name in self.names:
             for shortened in self._keys(name):
                 self.index.setdefault(shortened, []).append(name)
 
-    def _keys(self, name: str) -> set[str]:
-        """The name and what is left of it after deleting up to `slips` letters; two slips meet in such a
-        rest."""
-        folded = fold(name)
-        keys = {name, folded}
-        keys.update(name[:i] + name[i + 1 :] for i in range(len(name)))
+    def _keys(self, name: str) -> set[tuple[str, str]]:
+        """The digits, with the name and with what is left of it after deleting up to `slips` letters; names
+        that are near meet in such a rest."""
+        rests = {name, fold(name)}
+        once = [name[:i] + name[i + 1 :] for i in range(len(name))]
+        rests.update(once)
         if self.slips == 2 and len(name) >= _LONG - 2:
-            once = [name[:i] + name[i + 1 :] for i in range(len(name))]
-            keys.update(rest[:i] + rest[i + 1 :] for rest in once for i in range(len(rest)))
-        return keys
+            rests.update(rest[:i] + rest[i + 1 :] for rest in once for i in range(len(rest)))
+        digits = _digits(name)
+        return {(digits, rest) for rest in rests}
 
     def nearest(self, name: str) -> str | None:
         """The most similar other name that is near; the first in the alphabet among equals."""

@@ -208,7 +208,8 @@ def _unreachable(
 
 
 def _needed(statement: Statement) -> Iterator[tuple[Pair, str]]:
-    """The pairs that must be able to hold for the statement to have an effect, and what is said if they cannot."""
+    """The pairs that must be able to hold for the statement to have an effect, and what is said if they
+    cannot."""
     match statement:
         case EffectRule(Effect.TERMINATES, pair) | Delayed(pair):
             yield pair, "is never initiated"

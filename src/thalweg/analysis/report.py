@@ -1,4 +1,5 @@
-"""What the analysis knows about a program, as plain data for tools (`facts`) and as text for people (`describe`)."""
+"""What the analysis knows about a program, as plain data for tools (`facts`) and as text for people
+(`describe`)."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from thalweg.analysis.checker import node_text
 from thalweg.analysis.dependencies import Component, Dependencies, dependencies
 from thalweg.analysis.horizon import Horizon, horizon, largest_duration
 from thalweg.analysis.keys import Keys, Path, Route, Stage, plain, reasoning_keys
+from thalweg.analysis.pause import collection_paused
 from thalweg.analysis.roles import Entities, Entity, EntityKind, entities
 from thalweg.analysis.shape import rule_name
 from thalweg.analysis.types import Types, infer
@@ -31,6 +33,7 @@ class Analysis:
     horizon: Horizon
 
 
+@collection_paused()
 def analyse(program: Program) -> Analysis:
     """Ask every question once."""
     known = entities(program)
