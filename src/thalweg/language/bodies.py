@@ -47,8 +47,8 @@ MAX_BODY_DEPTH = 50
 ALLEN = ("before", "meets", "starts", "finishes", "during", "overlaps", "equal")
 _ALLEN_MODES = ("source", "target", "union")
 _EDGES = {"start": Edge.START, "startI": Edge.START, "end": Edge.END, "endI": Edge.END}
-_DURATIONS = {"intDurGreater": ">", "intDurLess": "<", "intDurAtLeast": ">=", "intDurAtMost": "=<"}
-_WINDOW_FORMS = frozenset([AT_ATOM, WINDOW_AFTER, WINDOW_BEFORE, "sometime", "always", "at"])
+DURATIONS = {"intDurGreater": ">", "intDurLess": "<", "intDurAtLeast": ">=", "intDurAtMost": "=<"}
+_WINDOW_FORMS = frozenset([AT_ATOM, WINDOW_AFTER, WINDOW_BEFORE, "sometime", "always", "at", "in"])
 
 _AGGREGATES = "collect with `findall(X, ..., L)` and use `length(L, N)`, `sum_list`, `max_list` or `min_list`"
 _STATE = "say what starts and ends it with `initiatedAt` and `terminatedAt` rules"
@@ -99,23 +99,38 @@ class BodyReader:
                 "complement_all": self._combine,
                 "relative_complement_all": self._combine,
                 "allen": self._allen,
-                **dict.fromkeys(_DURATIONS, self._duration),
+                **dict.fromkeys(DURATIONS, self._duration),
             }
 
     # ------------------------------------------------------------------ structure
 
-    def read(self, term: Term, *, top: bool = True) -> Body:
+    def body_of(self, clause: Compound) -> Body:
+        """The literals of a rule, without the cuts that have nothing to cut."""
+        head, body = clause.args
+        goals = _goals(body)
+        guarded = isinstance(head, Compound) and head.functor == "holdsFor"
+        kept = [goal for i, goal in enumerate(goals) if not self._drops_cut(goals, i, guarded)]
+        return self._conjunction(kept, body)
+
+    def _drops_cut(self, goals: list[Term], position: int, guarded: bool) -> bool:
+        """A cut at the end of a rule, or in a ``holdsFor`` rule after the check that intervals are not empty."""
+        goal = goals[position]
+        if not (isinstance(goal, Atom) and goal.name == "!" and position > 0):
+            return False
+        if position == len(goals) - 1:
+            message = "the cut at the end of the rule is dropped: every rule whose body is true applies"
+        elif guarded and _checks_emptiness(goals[position - 1]):
+            message = "the cut is dropped: the intervals of all rules for one pair are united"
+        else:
+            return False
+        self._note("TW025", Severity.NOTE, message, goal, None)
+        return True
+
+    def read(self, term: Term) -> Body:
         """The literals of a conjunction, in order."""
-        goals = _goals(term)
-        if top and len(goals) > 1 and isinstance(goals[-1], Atom) and goals[-1].name == "!":
-            cut = goals.pop()
-            self._note(
-                "TW025",
-                Severity.NOTE,
-                "the cut at the end of the rule is dropped: every rule whose body is true applies",
-                cut,
-                None,
-            )
+        return self._conjunction(_goals(term), term)
+
+    def _conjunction(self, goals: list[Term], term: Term) -> Body:
         if self._depth >= MAX_BODY_DEPTH:
             raise Refused("TW006", f"bodies nested more than {MAX_BODY_DEPTH} deep", term.span)
         self._depth += 1
@@ -158,7 +173,7 @@ class BodyReader:
         self.arity(term, 1)
         inner = term.args[0]
         if isinstance(inner, Compound) and inner.functor in (",", ";", "\\+", "not", "findall"):
-            return Absent(self.read(inner, top=False), span=term.span)
+            return Absent(self.read(inner), span=term.span)
         literal = self._literal(inner, True)
         if isinstance(literal, HoldsFor | Combine | Allen | Duration):
             raise Refused(
@@ -170,7 +185,7 @@ class BodyReader:
         return literal
 
     def _either(self, term: Compound, negated: bool) -> Literal:
-        return Either(tuple(self.read(part, top=False) for part in term.args), span=term.span)
+        return Either(tuple(self.read(part) for part in term.args), span=term.span)
 
     def _if_then(self, term: Compound, negated: bool) -> Literal:
         raise Refused(
@@ -199,7 +214,7 @@ class BodyReader:
 
     def _windowed(self, term: Compound, negated: bool) -> Literal:
         if self.kind is not Kind.LARS:
-            if term.functor in ("sometime", "always", "at"):
+            if term.functor in ("sometime", "always", "at", "in"):
                 return Call(term, negated, span=term.span)
             raise Refused("TW032", "windows belong to LARS programs", term.span)
         literal = windowed(term)
@@ -210,7 +225,7 @@ class BodyReader:
         template, goal, result = term.args
         if negated:
             raise Refused("TW034", "`findall` always has one solution; it cannot be negated", term.span)
-        return FindAll(template, self.read(goal, top=False), result, span=term.span)
+        return FindAll(template, self.read(goal), result, span=term.span)
 
     def refuse_procedural(self, term: Term) -> None:
         """Raise for predicates that only make sense when executed."""
@@ -312,7 +327,7 @@ class BodyReader:
         intervals, bound, result = term.args
         if isinstance(bound, Atom | Sequence):
             raise Refused("TW023", "a duration is a number of time-points or a variable", bound.span)
-        return Duration(_DURATIONS[term.functor], intervals, bound, result, span=term.span)
+        return Duration(DURATIONS[term.functor], intervals, bound, result, span=term.span)
 
 
 def _goals(term: Term) -> list[Term]:
@@ -326,6 +341,16 @@ def _goals(term: Term) -> list[Term]:
         else:
             goals.append(goal)
     return goals
+
+
+def _checks_emptiness(goal: Term) -> bool:
+    """True for ``\\+ I = []`` and ``I \\= []``."""
+    if isinstance(goal, Compound) and goal.functor in ("\\+", "not") and len(goal.args) == 1:
+        goal = goal.args[0]
+        functor = "="
+    else:
+        functor = "\\="
+    return isinstance(goal, Compound) and goal.functor == functor and Sequence(()) in goal.args
 
 
 _STRUCTURE: dict[str, Callable[[BodyReader, Compound, bool], Literal]] = {

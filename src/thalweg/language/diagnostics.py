@@ -66,7 +66,9 @@ class Refused(Exception):
 
     def __init__(self, code: str, message: str, span: Span, suggestion: str | None = None) -> None:
         super().__init__(message)
-        self.diagnostics = (Diagnostic(code, Severity.ERROR, message, span, suggestion=suggestion),)
+        self.diagnostics: tuple[Diagnostic, ...] = (
+            Diagnostic(code, Severity.ERROR, message, span, suggestion=suggestion),
+        )
 
     @classmethod
     def together(cls, several: Iterable[Refused]) -> Refused:

@@ -57,3 +57,9 @@ def mixed(kind: Kind, signals: Mapping[str, Span]) -> list[Diagnostic]:
         for other, span in signals.items()
         if other != kind
     ]
+
+
+def accepted(kind: Kind, diagnostic: Diagnostic) -> bool:
+    """True for what is an error elsewhere but belongs to the ASCII form of Ticker, which LARS programs may use."""
+    foreign = diagnostic.code == "TW008" and diagnostic.message.startswith(("`!=`", "`<=`"))
+    return kind is Kind.LARS and foreign

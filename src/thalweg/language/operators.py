@@ -138,10 +138,8 @@ def _connected(run: Run[Item], connective: str) -> Term:
         raise Refused(
             "TW003", "a second `:-` in one clause", again.span, "end the clause before it with a full stop"
         )
-    if connective == ",":
-        terms = tuple([resolve(part) for part in parts])
-    else:
-        terms = tuple([connect(part) for part in parts])
+    inner = resolve if connective == "," else connect
+    terms = tuple([inner(part) for part in parts])
     return Compound(connective, terms, join(terms[0].span, terms[-1].span))
 
 

@@ -17,7 +17,7 @@ from thalweg.language.clauses import Clauses, read_clauses
 from thalweg.language.declarations import header, tick_seconds
 from thalweg.language.diagnostics import Diagnostic, ProgramError, Refused, has_errors
 from thalweg.language.includes import Library, decode
-from thalweg.language.kinds import kind_of, mixed
+from thalweg.language.kinds import accepted, kind_of, mixed
 from thalweg.language.program import Program
 from thalweg.language.reader import Reader
 from thalweg.language.rules import Kind
@@ -111,6 +111,7 @@ def _assemble(
 ) -> tuple[Program, list[Diagnostic]]:
     diagnostics = [*diagnostics, *(d for clauses in texts for d in clauses.diagnostics)]
     kind = kind_of_clauses(terms, texts)
+    diagnostics = [d for d in diagnostics if not accepted(kind, d)]
     if not has_errors(diagnostics):
         diagnostics += mixed(kind, _signals(texts))
     reader = Reader(kind)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from thalweg.language.bodies import BodyReader
+from thalweg.language.bodies import DURATIONS, BodyReader
 from thalweg.language.declarations import declaration, declared_pair
 from thalweg.language.diagnostics import Diagnostic, Refused, Severity
 from thalweg.language.operators import AT_ATOM, DECLARE, DIRECTIVE_WORDS, names_atom
@@ -106,7 +106,12 @@ class Reader:
             if term.functor == ":-":
                 if len(term.args) == 1:
                     return self._directive(term)
-                return self._rule(term.args[0], term, self._bodies.read(term.args[1]))
+                head = term.args[0]
+                if self.kind is Kind.EVENTS and isinstance(head, Compound) and head.functor in DURATIONS:
+                    message = f"`{head.functor}` is known here; this definition is not used"
+                    self._note_once("TW026", head.functor, message, head)
+                    return Ignored(term, False, span=term.span)
+                return self._rule(head, term, self._bodies.body_of(term))
             if term.functor.startswith(DECLARE) and term.functor != AT_ATOM:
                 return declaration(term)
         return self._rule(term, term, ())

@@ -16,7 +16,7 @@ from thalweg.language.operators import (
     names_atom,
 )
 from thalweg.language.rules import Aggregate, Window, Windowed
-from thalweg.language.terms import Compound, Number, Sequence, Term, Variable
+from thalweg.language.terms import Atom, Compound, Number, Sequence, Term, Variable
 
 FUNCTIONS = ("count", "sum", "min", "max")
 
@@ -28,7 +28,15 @@ def _malformed(message: str, term: Term, suggestion: str | None = None) -> Refus
 def windowed(term: Compound) -> Windowed:
     """The literal of a windowed atom or an at-atom."""
     left, right = term.args
+    if isinstance(right, Compound) and right.functor == WINDOW_AFTER and right.args[0] == Atom("in"):
+        right = right.args[1]
     match term.functor:
+        case "in":
+            if not isinstance(right, Sequence):
+                raise _malformed("after `in` a window is expected", right)
+            if isinstance(left, Compound) and left.functor == "at" and len(left.args) == 2:
+                return Windowed(_atom(left.args[0]), "at", window(right), left.args[1], span=term.span)
+            return Windowed(_atom(left), "sometime", window(right), span=term.span)
         case "sometime" | "always" as mode:
             if isinstance(left, Sequence):
                 return Windowed(_atom(right), mode, window(left), span=term.span)
@@ -160,7 +168,9 @@ def misplaced(clause: Term) -> Compound | None:
     while waiting:
         term, place = waiting.pop()
         if isinstance(term, Sequence):
-            waiting.extend((item, "term") for item in (*term.items, *filter(None, [term.rest])))
+            waiting.extend((item, "term") for item in term.items)
+            if term.rest is not None:
+                waiting.append((term.rest, "term"))
         elif isinstance(term, Compound):
             if term.functor.startswith(DECLARE) and len(term.args) == 2 and not _may_stand(term, place):
                 return term
@@ -181,6 +191,8 @@ def _places(term: Compound, place: str) -> list[str]:
         if term.functor in (":-", ",", ";", "->", "\\+", "not"):
             return ["literal"] * arity
         if term.functor == "at" and arity == 2:
+            return ["term", "time"]
+        if term.functor == "always" and arity == 2:
             return ["term", "time"]
         if term.functor in ("=", "is", "over", WINDOW_BEFORE) and arity == 2:
             right = term.args[1]
