@@ -221,6 +221,10 @@ class Knowledge:
             more._clauses.setdefault(signature(fact), []).append((fact, ((),)))
         return more
 
+    def heads(self) -> list[Term]:
+        """What the clauses are about."""
+        return [head for clauses in self._clauses.values() for head, _ in clauses]
+
     def answers(self, fact: Fact, subst: Subst) -> Iterator[Subst]:
         if fact.kind != "call":
             return

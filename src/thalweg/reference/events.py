@@ -2,7 +2,8 @@
 
 At each time-point `T`, in this order:
 
-1. who is new: constants and instances that the input shows for the first time; `initially` reaches them just before `T`;
+1. who is new: constants and instances that the input shows for the first time; `initially` reaches them just
+   before `T`;
 2. the state at `T`: values of simple fluents, input intervals, interval expressions over them;
 3. what happens at `T`: derived events, initiations, terminations, delayed effects that are due, start and end of
    intervals. All bodies read the state at `T`; what they read of each other is computed on demand, and a circle among

@@ -383,4 +383,4 @@ def _may_equal(left: Term, right: Term) -> bool:
         return True
     if isinstance(left, tuple) and isinstance(right, tuple):
         return len(left) == len(right) and all(map(_may_equal, left, right))
-    return type(left) is type(right) and bool(left == right) or left == right
+    return bool(left == right)
