@@ -9,9 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from thalweg.events.reasoner import Reasoner
     from thalweg.language.diagnostics import Diagnostic, ProgramError, Severity
     from thalweg.language.parser import load, parse
     from thalweg.language.program import Program
+    from thalweg.result import Result
+    from thalweg.runs import run
 
 __version__ = "0.1.0"
 
@@ -22,9 +25,23 @@ _WHERE = {
     "Program": "thalweg.language.program",
     "load": "thalweg.language.parser",
     "parse": "thalweg.language.parser",
+    "Reasoner": "thalweg.events.reasoner",
+    "Result": "thalweg.result",
+    "run": "thalweg.runs",
 }
 
-__all__ = ["Diagnostic", "Program", "ProgramError", "Severity", "__version__", "load", "parse"]
+__all__ = [
+    "Diagnostic",
+    "Program",
+    "ProgramError",
+    "Reasoner",
+    "Result",
+    "Severity",
+    "__version__",
+    "load",
+    "parse",
+    "run",
+]
 
 
 def __getattr__(name: str) -> object:

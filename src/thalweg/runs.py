@@ -252,7 +252,7 @@ def _events(
 ) -> Reasoner:
     from thalweg.events.reasoner import Reasoner as EventReasoner
 
-    extra: dict[str, Any] = {"recompute": True} if options.recompute else {}
+    extra = {name: True for name in ("recompute", "allow_gaps") if getattr(options, name)}
     reasoner: Reasoner = EventReasoner(
         program,
         window=durations["window"],

@@ -107,15 +107,12 @@ def _to_terminal(plan: Plan, *, quiet: bool, as_json: bool) -> None:
 
 def _print(result: Result, *, quiet: bool) -> None:
     """For a pipe: the whole table, tab-separated; what is said about it goes to standard error."""
-    import pyarrow.csv as pv
-
-    from thalweg.io.write import plain
+    from thalweg.io.write import tab_separated
 
     table = result.arrow.get(result.main)
     if table is not None:
-        sys.stdout.flush()
-        options = pv.WriteOptions(delimiter="\t", quoting_style="none")
-        pv.write_csv(plain(table), sys.stdout.buffer, options)
+        for piece in tab_separated(table):
+            sys.stdout.write(piece)
     if not quiet:
         typer.echo(_said(result), err=True)
 
