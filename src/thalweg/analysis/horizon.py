@@ -8,10 +8,10 @@ the earliest to the latest premise of an answer. LARS: as far as the windows ove
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from thalweg.analysis.bodies import body_of, literals
+from thalweg.analysis.delays import largest_delay
 from thalweg.analysis.dependencies import Dependencies, Node, dependencies
 from thalweg.analysis.roles import INPUT_PARTS, Part, named
 from thalweg.language.program import Program
@@ -20,7 +20,6 @@ from thalweg.language.rules import (
     Allen,
     Call,
     Clause,
-    Delayed,
     Duration,
     Kind,
     Windowed,
@@ -97,46 +96,6 @@ def _why(node: Node) -> str:
     if node.kind == "fluent":
         return "while a part of the interval lies in the window"
     return "while it lies in the window, where late rows may revise results"
-
-
-def largest_delay(program: Program) -> int | None:
-    """The longest delay of `fi` and `ft`: from the rules, or from the facts their bodies read; None where
-    a rule of background knowledge computes it."""
-    facts = _number_facts(program)
-    longest = 0
-    for statement in program.statements:
-        if not isinstance(statement, Delayed):
-            continue
-        values = [value for value in _delay_values(statement, facts) if value is not None]
-        if not values:
-            return None
-        longest = max(longest, *(int(value) for value in values))
-    return longest
-
-
-def _number_facts(program: Program) -> dict[tuple[str, int, int], float]:
-    """The largest number at each argument position of the facts."""
-    largest: dict[tuple[str, int, int], float] = {}
-    for statement in program.statements:
-        if isinstance(statement, Clause) and not statement.body:
-            for index, argument in enumerate(arguments(statement.head)):
-                if isinstance(argument, Number):
-                    key = (*signature(statement.head), index)
-                    largest[key] = max(largest.get(key, argument.value), argument.value)
-    return largest
-
-
-def _delay_values(statement: Delayed, facts: dict[tuple[str, int, int], float]) -> Iterator[float | None]:
-    delay = statement.delay
-    if isinstance(delay, Number):
-        yield delay.value
-    if not isinstance(delay, Variable):
-        return
-    for place in literals(statement.body):
-        if isinstance(place.literal, Call) and named(place.literal.goal):
-            for index, argument in enumerate(arguments(place.literal.goal)):
-                if argument == delay:
-                    yield facts.get((*signature(place.literal.goal), index))
 
 
 def largest_duration(program: Program) -> int | None:

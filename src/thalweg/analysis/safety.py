@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from thalweg.analysis.bodies import body_of, head_terms, literal_terms, literals
 from thalweg.analysis.modes import Modes, modes, names
+from thalweg.analysis.roles import named, pair_of
 from thalweg.analysis.types import FUNCTIONS
 from thalweg.language.program import Program
 from thalweg.language.rules import (
@@ -48,7 +49,7 @@ from thalweg.language.rules import (
     Statement,
     Windowed,
 )
-from thalweg.language.terms import Compound, Term, Variable, arguments, variables
+from thalweg.language.terms import Compound, Term, Variable, arguments, signature, variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +269,9 @@ def _head_needs(statement: Statement) -> tuple[list[Term], str]:
             return [], ""
 
 
-def _statement(statement: Statement, known: Modes, datalog: bool) -> list[tuple[Variable, str]]:
+def _statement(
+    statement: Statement, known: Modes, datalog: bool, grounded: set[tuple[str, int]]
+) -> list[tuple[Variable, str]]:
     body = body_of(statement)
     bound: set[str] = set()
     if isinstance(statement, Delayed):
@@ -281,12 +284,17 @@ def _statement(statement: Statement, known: Modes, datalog: bool) -> list[tuple[
         return problems + [(v, place) for v in _missing(head_terms(statement), bound)]
     terms, place = _head_needs(statement)
     problems += [(variable, place) for variable in _missing(terms, bound)]
-    return problems + _half_bound_head(statement, body, bound)
+    return problems + _half_bound_head(statement, body, bound, grounded)
 
 
-def _half_bound_head(statement: Statement, body: Body, bound: set[str]) -> list[tuple[Variable, str]]:
-    """Head variables that do occur in the body, but nowhere that binds them."""
+def _half_bound_head(
+    statement: Statement, body: Body, bound: set[str], grounded: set[tuple[str, int]]
+) -> list[tuple[Variable, str]]:
+    """Head variables that do occur in the body, but nowhere that binds them. Where a grounding says which
+    instances are wanted, they range over those."""
     if not isinstance(statement, EffectRule | IntervalRule | Initially):
+        return []
+    if signature(statement.pair.fluent) in grounded:
         return []
     wanted = [v for v in variables(statement.pair.fluent) if v.name != "_" and v.name not in bound]
     if isinstance(statement, EffectRule) and statement.effect is Effect.TERMINATES:
@@ -338,17 +346,23 @@ def _singles(index: int, statement: Statement) -> Iterator[Single]:
             yield Single(index, variable, variable.name in free)
 
 
+def _grounded_fluents(program: Program) -> set[tuple[str, int]]:
+    pairs = [pair_of(s.entity) for s in program.statements if isinstance(s, Grounding)]
+    return {signature(pair.fluent) for pair in pairs if pair is not None and named(pair.fluent)}
+
+
 def safety(program: Program) -> Safety:
     """The unsafe variables and the variables used once, of all statements."""
     datalog = program.kind is not Kind.EVENTS
     known = modes(program, _unbound_in_clause)
+    grounded = _grounded_fluents(program)
     unsafe: list[Unsafe] = []
     singles: list[Single] = []
     for index, statement in enumerate(program.statements):
         if isinstance(statement, Grounding):
             continue
         seen: set[str] = set()
-        for variable, where in _statement(statement, known, datalog):
+        for variable, where in _statement(statement, known, datalog, grounded):
             if variable.name not in seen:
                 seen.add(variable.name)
                 unsafe.append(Unsafe(index, variable, where))

@@ -3,9 +3,10 @@ there, delays that make sense."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from thalweg.analysis.bodies import body_of, literals
+from thalweg.analysis.delays import Facts, delay_facts, delay_terms
 from thalweg.analysis.roles import named
 from thalweg.analysis.wording import pair_text, place, text
 from thalweg.language.diagnostics import Diagnostic, Severity
@@ -34,7 +35,7 @@ from thalweg.language.rules import (
     Postponable,
     Statement,
 )
-from thalweg.language.terms import Compound, Number, Span, Term, Variable, arguments, signature, variables
+from thalweg.language.terms import Compound, Number, Span, Term, Variable, signature, variables
 
 Signature = tuple[str, int]
 POINTWISE = (Happens, Holds, Boundary, Affects)
@@ -166,7 +167,7 @@ def _misplaced(body: Body, forbidden: tuple[type, ...], why: str) -> Iterator[Di
 
 
 def _delays(program: Program) -> Iterator[Diagnostic]:
-    facts = _facts(program)
+    facts = delay_facts(program)
     sources: list[Pair] = []
     for statement in program.statements:
         if isinstance(statement, Delayed):
@@ -188,23 +189,8 @@ def _overlap(left: Pair, right: Pair) -> bool:
     )
 
 
-def _facts(program: Program) -> dict[Signature, list[Clause]]:
-    found: dict[Signature, list[Clause]] = {}
-    wanted = {
-        signature(where.literal.goal)
-        for statement in program.statements
-        if isinstance(statement, Delayed)
-        for where in literals(statement.body)
-        if isinstance(where.literal, Call) and named(where.literal.goal)
-    }
-    for statement in program.statements if wanted else ():
-        if isinstance(statement, Clause) and named(statement.head) and signature(statement.head) in wanted:
-            found.setdefault(signature(statement.head), []).append(statement)
-    return found
-
-
-def _delay(statement: Delayed, facts: dict[Signature, list[Clause]]) -> Iterator[Diagnostic]:
-    for term in _possible(statement, facts):
+def _delay(statement: Delayed, facts: Facts) -> Iterator[Diagnostic]:
+    for term in delay_terms(statement, facts):
         wrong = _wrong_delay(term)
         if wrong is not None:
             notes = (
@@ -214,21 +200,6 @@ def _delay(statement: Delayed, facts: dict[Signature, list[Clause]]) -> Iterator
             )
             message = f"a delay is a positive integer, not {wrong}"
             yield Diagnostic("TW140", Severity.ERROR, message, term.span, notes)
-
-
-def _possible(statement: Delayed, facts: dict[Signature, list[Clause]]) -> Iterable[Term]:
-    """The delay as written, and what the facts give for it."""
-    yield statement.delay
-    for where in literals(statement.body):
-        if isinstance(where.literal, Call) and named(where.literal.goal):
-            goal = where.literal.goal
-            for index, argument in enumerate(arguments(goal)):
-                if argument == statement.delay and isinstance(argument, Variable):
-                    yield from (
-                        arguments(fact.head)[index]
-                        for fact in facts.get(signature(goal), ())
-                        if not fact.body
-                    )
 
 
 def _wrong_delay(term: Term) -> str | None:

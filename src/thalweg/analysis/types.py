@@ -90,7 +90,9 @@ FUNCTIONS = frozenset(
     ]
 )
 """Names that mean a computation inside an arithmetic expression."""
-CONSTANTS = frozenset({"pi", "e", "inf", "nan", "infinite", "epsilon"})
+INFINITIES = frozenset({"inf", "infinite", "nan"})
+"""Atoms that are numbers wherever numbers are wanted."""
+CONSTANTS = INFINITIES | {"pi", "e", "epsilon"}
 
 
 class Evidence(NamedTuple):
@@ -386,11 +388,13 @@ class _Inference:
                 self.classes.mark_other(member, Evidence(term.span, f"`{functor}(...)` is a term"))
                 for index, argument in enumerate(args):
                     self.put(self.classes.id(("term", functor, len(args), index)), argument)
-            case Atom(name):
+            case Atom(name) if name not in INFINITIES:
                 self.classes.mark_other(member, Evidence(term.span, f"`{name}` is a symbol"))
             case Sequence():
                 self.classes.mark_other(member, Evidence(term.span, "a list"))
                 self.element(term)
+            case _:
+                pass
 
     def numeric(self, term: Term, why: str) -> None:
         """The term is a number, or an expression that is computed."""
