@@ -1,0 +1,65 @@
+# make demo    set up the core and run the shipped example; needs Python 3.11+ and make, no Java
+# make test    set up everything and run all checks and tests
+# make lint    ruff and mypy
+# make bench   the benchmarks, one table each
+# make fuzz    the property tests at length
+# make lock    recompile the locked requirements (needs uv)
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+VOTING := examples/voting
+PYTEST ?= $(BIN)/python -m pytest -q
+
+.PHONY: demo test lint bench fuzz lock clean
+
+demo: $(VENV)/.core
+	@echo "A committee votes: which motions are open, who may do what, who is sanctioned, and when."
+	$(BIN)/thalweg run $(VOTING)/rules.ec --background $(VOTING)/background.ec \
+		--background $(VOTING)/sample/roster.ec --input $(VOTING)/sample/events.csv \
+		--window 200 --step 100 --start 0 --end 800
+
+test: lint
+	$(PYTEST) -n 2 --dist loadfile
+
+lint: $(VENV)/.all
+	$(BIN)/ruff check src tests bench examples
+	$(BIN)/mypy
+
+bench: $(VENV)/.all
+	@for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+fuzz: $(VENV)/.all
+	THALWEG_HYPOTHESIS=fuzz $(PYTEST) tests/fuzz
+
+# ---------------------------------------------------------------- set-up, done once
+
+$(VENV)/.made:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name it with PYTHON=..."; exit 1; }
+	@echo "Setting up $(VENV) with $(PYTHON)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.core: requirements/core.txt pyproject.toml | $(VENV)/.made
+	@echo "Installing the core requirements"
+	@$(PIP) install --require-hashes -r requirements/core.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.all: requirements/all.txt $(VENV)/.core
+	@echo "Installing the requirements of tests and benchmarks"
+	@$(PIP) install --require-hashes -r requirements/all.txt
+	@touch $@
+
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
+
+lock:
+	$(LOCK) pyproject.toml requirements/build.in -o requirements/core.txt
+	$(LOCK) pyproject.toml requirements/build.in --extra dev -c requirements/core.txt -o requirements/all.txt
+
+clean:
+	rm -rf build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
