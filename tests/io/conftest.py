@@ -60,7 +60,7 @@ class SlowReasoner:
             ),
             "rejected": table(
                 ["row:i", "reason", "detail"],
-                [(r.row, r.reason.replace(" ", "-"), r.reason) for r in answer.rejected],
+                [(r.row, r.reason, r.reason) for r in answer.rejected],
             ),
         }
 

@@ -229,10 +229,14 @@ def test_timestamps_of_any_sort_become_time_points() -> None:
         ({"name": ["gap"], "time": ["x"], "vessel": ["a"]}, "bad-time", "time 'x' is not a time"),
         (
             {"name": ["gap"], "time": [2**63 - 1], "vessel": ["a"]},
-            "overflow",
+            "out-of-range",
             f"time '{2**63 - 1}' is too large",
         ),
-        ({"name": ["gap"], "time": [1], "vessel": pa.nulls(1, pa.string())}, "null", "vessel is missing"),
+        (
+            {"name": ["gap"], "time": [1], "vessel": pa.nulls(1, pa.string())},
+            "missing-value",
+            "vessel is missing",
+        ),
         (
             {"name": pa.nulls(1, pa.string()), "time": [1], "vessel": ["a"]},
             "unknown-name",
@@ -245,12 +249,12 @@ def test_timestamps_of_any_sort_become_time_points() -> None:
         ),
         (
             {"name": ["velocity"], "time": [1], "vessel": ["a"], "speed": ["fast"]},
-            "type",
+            "wrong-type",
             "speed 'fast' is not a number",
         ),
         (
             {"name": ["velocity"], "time": [1], "vessel": ["a"], "speed": [2**60]},
-            "overflow",
+            "out-of-range",
             f"speed '{2**60}' is too large",
         ),
     ],
@@ -263,7 +267,7 @@ def test_a_bad_row_of_a_table_is_rejected_with_its_place(columns: Any, reason: s
 def test_a_row_with_too_many_arguments_is_rejected() -> None:
     table = pa.table({"name": ["gap", "velocity"], "time": [1, 2], "x": ["a", "b"], "y": [3, 4]})
     (row,) = rejected(table, UNDECLARED)
-    assert (row["row"], row["reason"]) == (1, "arity")
+    assert (row["row"], row["reason"]) == (1, "wrong-arity")
     assert row["detail"] == "2 arguments where gap takes 1 argument"
     assert row["text"] == "name=gap time=1 x=a y=3"
 
@@ -271,7 +275,7 @@ def test_a_row_with_too_many_arguments_is_rejected() -> None:
 def test_a_row_of_headed_text_with_another_number_of_fields_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("name,time,vessel\ngap,1,a\ngap,2\n\ngap,3,c\n")
     assert [(r["row"], r["reason"], r["text"]) for r in rejected(tmp_path / "e.csv")] == [
-        (3, "arity", "gap,2")
+        (3, "wrong-arity", "gap,2")
     ]
     assert rows_of(tmp_path / "e.csv")["gap"].row.tolist() == [2, 5]
 

@@ -14,10 +14,10 @@ import pyarrow as pa
 from thalweg.protocol import Ints
 
 UNKNOWN_NAME = "unknown-name"
-ARITY = "arity"
-TYPE = "type"
-NULL = "null"
-OVERFLOW = "overflow"
+ARITY = "wrong-arity"
+TYPE = "wrong-type"
+NULL = "missing-value"
+OVERFLOW = "out-of-range"
 NO_TIME = "no-time"
 BAD_TIME = "bad-time"
 END_BEFORE_START = "end-before-start"

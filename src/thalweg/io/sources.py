@@ -22,7 +22,7 @@ from thalweg.io import rtec
 from thalweg.io.delimited import Lines, blocks, split
 from thalweg.io.errors import InputError
 from thalweg.io.jsonl import JsonLines
-from thalweg.io.rejects import Rejects
+from thalweg.io.rejects import ARITY, Rejects
 from thalweg.io.shapes import Shapes
 from thalweg.io.tabular import Header, Table, read_table, rows_as_text, survey_columns
 from thalweg.io.times import Clock, Extent
@@ -132,7 +132,7 @@ class HeadedFile:
             full = lines.count[where] == len(self.header.columns)
             short = where[~full]
             detail = f"the header has {len(self.header.columns)} fields, the row has another number"
-            rejected.add(short + line, "arity", detail, lines.text(short))
+            rejected.add(short + line, ARITY, detail, lines.text(short))
             where = where[full]
             columns = {
                 name: none_if_empty(lines.field(where, place))
