@@ -65,19 +65,22 @@ initiatedAt(turn(V)=Degree, T) :-
 terminatedAt(turn(V)=Degree, T) :-
     happensAt(turn_end(V, Degree), T).
 
-holdsFor(drivingStyle(V)=unsafe, I) :-
+holdsFor(dangerous(V)=true, I) :-
     holdsFor(acceleration(V)=very_abrupt, I1),
     holdsFor(deceleration(V)=very_abrupt, I2),
     holdsFor(turn(V)=very_sharp, I3),
     union_all([I1, I2, I3], I).
+
+holdsFor(drivingStyle(V)=unsafe, I) :-
+    holdsFor(dangerous(V)=true, I).
 
 holdsFor(drivingStyle(V)=uncomfortable, I) :-
     holdsFor(acceleration(V)=abrupt, I1),
     holdsFor(deceleration(V)=abrupt, I2),
     holdsFor(turn(V)=sharp, I3),
     union_all([I1, I2, I3], Rough),
-    holdsFor(drivingStyle(V)=unsafe, Unsafe),
-    relative_complement_all(Rough, [Unsafe], I).
+    holdsFor(dangerous(V)=true, Dangerous),
+    relative_complement_all(Rough, [Dangerous], I).
 
 % ------------------------------------------------------------------ driving quality
 

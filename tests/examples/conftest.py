@@ -1,6 +1,7 @@
-"""Makes the workloads importable as the benchmarks import them."""
+"""Makes the workloads importable as the benchmarks import them, and the helper of these tests too."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "bench")]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +38,8 @@ class Example:
     window: int
     step: int
     tick: int
+    parts: tuple[tuple[str, ...], ...] = ()
+    """Entities that have nothing to do with those of the other parts: each part can be judged alone."""
 
     @property
     def folder(self) -> Path:
@@ -65,7 +68,9 @@ class Example:
 def example(name: str) -> Example:
     """The example of this name."""
     described = json.loads((EXAMPLES / name / "example.json").read_text(encoding="utf-8"))
-    return Example(name=name, **{**described, "background": tuple(described["background"])})
+    described["background"] = tuple(described["background"])
+    described["parts"] = tuple(map(tuple, described.get("parts", ())))
+    return Example(name=name, **described)
 
 
 def _row(number: int, role: Role, line: list[str]) -> Row:
@@ -98,10 +103,26 @@ def _row(number: int, role: Role, line: list[str]) -> Row:
     )
 
 
-def by_reference(chosen: Example) -> list[Interval]:
-    """What the reference computes from the sample, without windows."""
-    trace = run(chosen.program(), chosen.rows(), until=chosen.end, start=chosen.start, tick=chosen.tick)
-    return sorted(_flat(trace.timeline()), key=_order)
+def by_reference(chosen: Example, part: tuple[str, ...] = ()) -> list[Interval]:
+    """What the reference computes from the sample, without windows; of one part, or of the whole."""
+    rows = [row for row in chosen.rows() if not part or set(row.args) & set(part)]
+    trace = run(chosen.program(), rows, until=chosen.end, start=chosen.start, tick=chosen.tick)
+    return sorted(about(_flat(trace.timeline()), part), key=_order)
+
+
+def about(intervals: Iterable[Interval], part: tuple[str, ...]) -> list[Interval]:
+    """The intervals of fluents that name somebody of the part; of no part: all."""
+    return [row for row in intervals if not part or set(re.findall(r"\w+", row[0])) & set(part)]
+
+
+def parts() -> list[tuple[str, tuple[str, ...]]]:
+    """Every part of every example, by the example's name."""
+    return [(name, part) for name in NAMES for part in example(name).parts or ((),)]
+
+
+def judged_slowly(name: str) -> bool:
+    """Whether the reference needs more than a few seconds for a part of the sample."""
+    return len(example(name).rows()) > 1000
 
 
 def _flat(timeline: dict[tuple[str, str], list[tuple[int, int | None]]]) -> Iterator[Interval]:
@@ -116,10 +137,11 @@ def _order(interval: Interval) -> tuple[str, str, int]:
 
 def write_golden(chosen: Example) -> None:
     """The reference's result as the golden one."""
+    found = sorted((row for part in chosen.parts or ((),) for row in by_reference(chosen, part)), key=_order)
     with (chosen.folder / "golden.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["fluent", "value", "start", "end"])
-        writer.writerows(["" if field is None else field for field in row] for row in by_reference(chosen))
+        writer.writerows(["" if field is None else field for field in row] for row in found)
 
 
 if __name__ == "__main__":

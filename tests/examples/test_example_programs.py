@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from example_folders import NAMES, by_reference, example
+from example_folders import NAMES, about, by_reference, example, judged_slowly, parts
 
 from thalweg.analysis import check
 from thalweg.language.diagnostics import Severity
@@ -22,10 +22,20 @@ def test_the_single_vessel_program_checks_without_errors_or_warnings() -> None:
     assert [d for d in found if d.severity in (Severity.ERROR, Severity.WARNING)] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_reference_confirms_the_golden_result(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [pytest.param(*case, marks=[pytest.mark.slow] if judged_slowly(case[0]) else []) for case in parts()],
+)
+def test_the_reference_confirms_the_golden_result(name: str, part: tuple[str, ...]) -> None:
     chosen = example(name)
-    assert by_reference(chosen) == chosen.golden()
+    assert by_reference(chosen, part) == about(chosen.golden(), part)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_parts_of_an_example_share_nothing_and_leave_nothing_out(name: str) -> None:
+    chosen = example(name)
+    shares = [about(chosen.golden(), part) for part in chosen.parts or ((),)]
+    assert sum(map(len, shares)) == len(chosen.golden())
 
 
 def test_an_unseconded_motion_lapses_and_its_mover_may_not_propose() -> None:

@@ -95,12 +95,21 @@ def test_the_acyclic_variant_of_voting_runs_on_the_same_stream_without_cycles_or
 
 def test_compliant_houses_break_no_rule() -> None:
     stream = voting.generate(voting.House(20, 10), events=3000, non_compliance=0.0)
-    votes = [(time, agent, motion) for time, _, agent, motion, _ in texts(stream)["vote"]]
-    assert len(stream["propose"]) >= len(stream["second"]) >= len(stream["close_ballot"])
-    assert len({(agent, motion, time // 1) for time, agent, motion in votes}) == len(votes)
-    seconds = {(motion, time): agent for time, _, agent, motion in texts(stream)["second"]}
-    movers = {motion: agent for _, _, agent, motion in texts(stream)["propose"]}
-    assert seconds and movers
+    acts = sorted((row[0], row[3], row[2], name) for name, rows in texts(stream).items() for row in rows)
+    for motion in stream["vote"].args["motion"].names:
+        mover, opened, voters = "", 0, []
+        for time, _, agent, name in (act for act in acts if act[1] == motion):
+            match name:
+                case "propose":
+                    mover, voters = agent, []
+                case "second":
+                    assert agent != mover
+                    opened = time
+                case "vote":
+                    voters.append(agent)
+                case "close_ballot":
+                    assert time > opened + voting.OPEN
+                    assert len(voters) == len(set(voters)) == 9
 
 
 def test_a_share_of_the_rows_arrives_late_and_none_arrives_early() -> None:
