@@ -44,9 +44,9 @@ class Codec:
         found = self._raw.get(value)
         if found is None:
             canonical = constant_text(value)
-            try:
+            if canonical[0] in "+-.0123456789" and abs(float(canonical)) <= EXACT:
                 found = number(float(canonical))
-            except ValueError:
+            else:
                 found = SYMBOL + self.symbols.add(canonical)
             self._raw[value] = found
         return found

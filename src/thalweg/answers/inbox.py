@@ -1,0 +1,223 @@
+"""The inbox: rows as they are accepted, checked and coded, until the clock reaches them.
+
+A row takes effect at its arrival, but not before its own time; a row that arrives more than the lateness after its
+time is too late. Within one clock step insertions count before retractions, so the order of rows does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.answers.blocks import Facts, distinct_facts
+from thalweg.answers.codec import Bools, Codec
+from thalweg.answers.datalog import Datalog, Signature
+from thalweg.answers.engine import Place
+from thalweg.columns.keys import matrix
+from thalweg.protocol import Ints, Rows
+
+REJECTED = pa.schema(
+    [
+        ("at", pa.int64()),
+        ("row", pa.int64()),
+        ("name", pa.string()),
+        ("time", pa.int64()),
+        ("arrival", pa.int64()),
+        ("reason", pa.string()),
+    ]
+)
+"""Rows that never had an effect, with the clock time at which that was known."""
+
+
+@dataclass(slots=True)
+class Coded:
+    """Rows of one predicate: clock step, time, insertion or retraction, number, arguments."""
+
+    step: Ints
+    time: Ints
+    op: Ints
+    row: Ints
+    args: list[Ints]
+
+    def __len__(self) -> int:
+        return len(self.step)
+
+    def take(self, rows: Ints | Bools | slice) -> Coded:
+        return Coded(self.step[rows], self.time[rows], self.op[rows], self.row[rows], [a[rows] for a in self.args])
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """What one clock step brings."""
+
+    inserted: dict[Place, Facts] = field(default_factory=dict)
+    retracted: dict[Place, Facts] = field(default_factory=dict)
+
+
+class Inbox:
+    """Pending rows by predicate."""
+
+    def __init__(self, datalog: Datalog, codec: Codec, lateness: int, start: int) -> None:
+        self.datalog = datalog
+        self.codec = codec
+        self.lateness = lateness
+        self.start = start
+        self.pending: dict[Signature, list[Coded]] = {}
+        self.rejected: list[pa.Table] = []
+
+    # -- accepting
+
+    def accept(self, rows: Rows, clock: int) -> None:
+        """Check and code rows of one name."""
+        predicate = (rows.name, len(rows.args) + 1)
+        if predicate not in self.datalog.inputs:
+            self._reject(rows, np.ones(len(rows), np.bool_), clock, self._unknown(predicate))
+            return
+        step = np.maximum(np.maximum(rows.arrival, rows.time), clock + 1)
+        good = np.ones(len(rows), np.bool_)
+        for reason, bad in self._faults(rows, step):
+            self._reject(rows, bad & good, clock, reason)
+            good &= ~bad
+        if good.any():
+            columns = rows.args if good.all() else tuple(pc.filter(a, pa.array(good)) for a in rows.args)
+            coded = Coded(step, rows.time, rows.op.astype(np.int64), rows.row, [])
+            coded = coded if good.all() else coded.take(good)
+            coded.args = [self.codec.encode(column) for column in columns]
+            self.pending.setdefault(predicate, []).append(coded)
+
+    def _unknown(self, predicate: Signature) -> str:
+        name, arity = predicate
+        if predicate in self.datalog.rules:
+            return f"{name}/{arity} is derived by rules, it cannot be input"
+        others = sorted(a for n, a in self.datalog.inputs if n == name)
+        if others:
+            return f"{name} has {others[0] - 1} arguments and a time here, the row has {arity - 1} and a time"
+        return f"no rule reads {name}/{arity}"
+
+    def _faults(self, rows: Rows, step: Ints) -> list[tuple[str, Bools]]:
+        found = [
+            (f"before the start of the stream at {self.start}", rows.time < self.start),
+            (f"later than the lateness of {self.lateness}", step > rows.time + self.lateness),
+        ]
+        for position, column in enumerate(rows.args, 1):
+            if column.null_count:
+                missing = pc.is_null(column).to_numpy(zero_copy_only=False)
+                found.append((f"argument {position} is missing", missing))
+            else:
+                inexact = self.codec.inexact(column)
+                if inexact.any():
+                    found.append((f"argument {position} is too large for an exact number", inexact))
+        return found
+
+    def _reject(self, rows: Rows, bad: Bools, clock: int, reason: str) -> None:
+        if bad.any():
+            self._note(clock, rows.row[bad], rows.name, rows.time[bad], rows.arrival[bad], reason)
+
+    def _note(self, clock: int, row: Ints, name: str, time: Ints, arrival: Ints, reason: str) -> None:
+        n = len(row)
+        columns = [np.full(n, clock), row, pa.array([name] * n, pa.string()), time, arrival]
+        self.rejected.append(pa.table([*columns, pa.array([reason] * n, pa.string())], schema=REJECTED))
+
+    def take_rejected(self) -> pa.Table:
+        """All rejections since the last call."""
+        found, self.rejected = self.rejected, []
+        return pa.concat_tables(found) if found else REJECTED.empty_table()
+
+    # -- handing out
+
+    def due(self, to: int) -> dict[int, list[tuple[Signature, Coded]]]:
+        """Rows whose step is at or before `to`, by step."""
+        agenda: dict[int, list[tuple[Signature, Coded]]] = {}
+        for predicate in sorted(self.pending):
+            coded = _merged(self.pending[predicate])
+            now = coded.step <= to
+            if now.all():
+                del self.pending[predicate]
+            else:
+                self.pending[predicate] = [coded.take(~now)]
+                coded = coded.take(now)
+            for step, part in _by_step(coded):
+                agenda.setdefault(step, []).append((predicate, part))
+        return agenda
+
+    def arrivals(self, clock: int, parts: list[tuple[Signature, Coded]], known: Mapping[Place, Facts]) -> Arrivals:
+        """The facts that a step adds to the known ones and takes from them."""
+        found = Arrivals()
+        for predicate, coded in parts:
+            for time, part in _by_time(coded):
+                self._settle(clock, (predicate, time), part, known.get((predicate, time)), found)
+        return found
+
+    def _settle(self, clock: int, place: Place, coded: Coded, known: Facts | None, found: Arrivals) -> None:
+        out = coded.op < 0
+        if not out.any() and known is None:
+            found.inserted[place] = distinct_facts(coded.args, len(coded))
+            return
+        came = coded if not out.any() else coded.take(~out)
+        inserted = distinct_facts(came.args, len(came)) if len(came) else Facts([a[:0] for a in coded.args], 0)
+        if out.any():
+            gone = coded.take(out)
+            facts = Facts(gone.args, len(gone))
+            was_known = known.contains(facts) if known is not None else np.zeros(len(gone), np.bool_)
+            is_new = inserted.contains(facts) if inserted.length else np.zeros(len(gone), np.bool_)
+            lost = ~was_known & ~is_new
+            if lost.any():
+                self._note(
+                    clock, gone.row[lost], place[0][0], gone.time[lost], gone.step[lost], "retracts what is not known"
+                )
+            if is_new.any():
+                inserted = inserted.take(~facts.contains(inserted))
+            if was_known.any() and known is not None:
+                back = gone.take(was_known)
+                found.retracted[place] = distinct_facts(back.args, len(back))
+        if known is not None and inserted.length:
+            inserted = inserted.take(~known.contains(inserted))
+        if inserted.length:
+            found.inserted[place] = inserted
+
+
+def _merged(parts: list[Coded]) -> Coded:
+    if len(parts) == 1:
+        return parts[0]
+    args = [np.concatenate(columns) for columns in zip(*(p.args for p in parts), strict=True)]
+    return Coded(
+        np.concatenate([p.step for p in parts]),
+        np.concatenate([p.time for p in parts]),
+        np.concatenate([p.op for p in parts]),
+        np.concatenate([p.row for p in parts]),
+        args,
+    )
+
+
+def _by_step(coded: Coded) -> list[tuple[int, Coded]]:
+    return _runs(coded, coded.step)
+
+
+def _by_time(coded: Coded) -> list[tuple[int, Coded]]:
+    return _runs(coded, coded.time)
+
+
+def _runs(coded: Coded, key: Ints) -> list[tuple[int, Coded]]:
+    """The rows in runs of one key, sorted by it."""
+    if len(key) and key[0] == key[-1] and (key == key[0]).all():
+        return [(int(key[0]), coded)]
+    if (key[1:] < key[:-1]).any():
+        order = np.argsort(key, kind="stable")
+        coded, key = coded.take(order), key[order]
+    edges = [0, *(np.flatnonzero(key[1:] != key[:-1]) + 1).tolist(), len(key)]
+    return [(int(key[a]), coded.take(slice(a, b))) for a, b in zip(edges, edges[1:], strict=False) if b > a]
+
+
+def coded_matrix(coded: Coded) -> Ints:
+    """All columns of pending rows, for a snapshot."""
+    return matrix([coded.step, coded.time, coded.op, coded.row, *coded.args], len(coded))
+
+
+def coded_from(rows: Ints) -> Coded:
+    """Pending rows from a snapshot."""
+    columns = [np.ascontiguousarray(rows[:, i]) for i in range(rows.shape[1])]
+    return Coded(columns[0], columns[1], columns[2], columns[3], columns[4:])

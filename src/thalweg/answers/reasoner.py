@@ -1,0 +1,124 @@
+"""The reasoner for Temporal Datalog: certain and open answers, online.
+
+    >>> from thalweg import parse
+    >>> from thalweg.answers.reasoner import Reasoner
+    >>> reasoner = Reasoner(parse("query warm(X, T). warm(X, T) :- temp(X, high, T), temp(X, high, T+1)."))
+    >>> reasoner.schemas()["answers"].names
+    ['query', 'time_known', 'answer', 'time', 'X', 'where', 'evidence']
+
+The clock moves in whole steps. At clock t the facts up to t-lateness are complete; those after it may still come,
+or be retracted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from thalweg.answers.codec import Codec
+from thalweg.answers.engine import NEVER, Engine, Touched
+from thalweg.answers.inbox import REJECTED, Inbox
+from thalweg.answers.offline import plan
+from thalweg.answers.report import changes, report
+from thalweg.answers.tables import Lazy, Shown, Writer
+from thalweg.language.program import Program
+from thalweg.protocol import Batch, Revision
+
+
+class Reasoner:
+    """Runs the queries of one program over a stream.
+
+    - `lateness`: how much later than its time a row may arrive, be it an insertion or a retraction; the closed world
+      for time t begins at t + lateness.
+    - `horizon`: how long an answer without a deadline (its premises have unrelated times) may wait; programs with
+      such queries are refused without one.
+    - `start`: the first time-point of the stream. Atoms before it do not exist.
+
+    Every `advance` returns the tables `answers`, `open`, `changes` and `rejected`; `schemas` tells their columns.
+    They are built when read.
+    """
+
+    def __init__(self, program: Program, lateness: int = 0, *, horizon: int | None = None, start: int = 0) -> None:
+        if lateness < 0:
+            raise ValueError(f"lateness is a number of time-points, not {lateness}")
+        self.program = program
+        self.lateness = lateness
+        self.horizon = horizon
+        self.start = start
+        self.plan = plan(program)
+        self._begin(Codec())
+
+    def _begin(self, codec: Codec) -> None:
+        self.codec = codec
+        self.engine = Engine(self.plan, codec, self.lateness, self.start)
+        self.inbox = Inbox(self.plan.datalog, codec, self.lateness, self.start)
+        self.writer = Writer(self.plan, codec, self.lateness)
+
+    @property
+    def clock(self) -> int:
+        """The last time-point that `advance` has reached."""
+        return self.engine.clock
+
+    def schemas(self) -> dict[str, pa.Schema]:
+        """The schema of every table of a revision."""
+        return {**self.writer.schemas, "rejected": REJECTED}
+
+    def accept(self, batch: Batch) -> None:
+        """Take insertions and retractions, in any order; they take effect when the clock reaches their arrival."""
+        for rows in batch:
+            self.inbox.accept(rows, self.engine.clock)
+
+    def advance(self, to: int) -> Revision:
+        """Move the clock, step by step, to `to`; steps at which nothing happens cost nothing."""
+        if to < self.engine.clock:
+            raise ValueError(f"the clock is at {self.engine.clock} and does not go back to {to}")
+        agenda = self.inbox.due(to)
+        steps = sorted(agenda, reverse=True)
+        while (step := min(steps[-1] if steps else NEVER, self.engine.next_step())) <= to:
+            parts = agenda.pop(steps.pop()) if steps and steps[-1] == step else []
+            arrivals = self.inbox.arrivals(step, parts, self.engine.facts)
+            self.engine.step(step, arrivals.inserted, arrivals.retracted)
+        self.engine.skip(to)
+        log, self.engine.log = self.engine.log, []
+        return self._revision(log)
+
+    def _revision(self, log: list[Touched]) -> Revision:
+        state = [
+            (number, time, dict(cell.blocks))
+            for number, cells in enumerate(self.engine.cells)
+            if self.plan.queries[number].main
+            for time, cell in cells.items()
+        ]
+        clock = self.engine.clock
+        rejected = self.inbox.take_rejected()
+        writer = self.writer
+        return Revision(
+            Lazy(
+                {
+                    "answers": lambda: writer.answers(s for s in self._changed(log) if s.op[0] > 0),
+                    "open": lambda: writer.open(self._standing(state, clock)),
+                    "changes": lambda: writer.changes(self._changed(log)),
+                    "rejected": lambda: rejected,
+                }
+            )
+        )
+
+    def _changed(self, log: list[Touched]) -> Iterator[Shown]:
+        for touched in log:
+            shapes = self.engine.shapes[touched.query]
+            before, after = report(shapes, touched.before), report(shapes, touched.after)
+            for change in changes(before, after):
+                n = change.rows.length
+                key = (change.group.shape.number, change.group.mask)
+                source = (touched.after if change.op > 0 else touched.before)[key]
+                at, time, op = (np.full(n, v) for v in (touched.clock, touched.time, change.op))
+                yield Shown(change.group, change.rows, at, time, op, change.labels, source)
+
+    def _standing(self, state: list[tuple[int, int, dict]], clock: int) -> Iterator[Shown]:  # type: ignore[type-arg]
+        for query, time, blocks in state:
+            for group, rows in report(self.engine.shapes[query], blocks).values():
+                n = rows.length
+                at, times, none = np.full(n, clock), np.full(n, time), np.zeros(n, np.int64)
+                yield Shown(group, rows, at, times, none, none, blocks[group.shape.number, group.mask])

@@ -1,0 +1,252 @@
+"""What is reported of a cell: the certain answers, and the open ones that are supported and not superseded.
+
+An open answer is reported when it has evidence, when nothing certain has the same substitution, and when no other
+one with the same substitution needs a proper subset of what it needs. What a step changed is the difference between
+the reports of before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from thalweg.answers.blocks import DEAD, Block
+from thalweg.answers.codec import STAR, Bools
+from thalweg.answers.datalog import TimedAtom
+from thalweg.answers.kernels import distinct, first, index
+from thalweg.answers.shapes import Shape
+from thalweg.columns.keys import matrix
+from thalweg.language.terms import Variable
+from thalweg.protocol import Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows that have met the same premises: one shape, one mask, one set of discharged negations."""
+
+    shape: Shape
+    mask: int
+    bits: int
+
+    @property
+    def is_certain(self) -> bool:
+        return self.mask == self.shape.full and self.bits == self.shape.discharged
+
+    @property
+    def is_supported(self) -> bool:
+        return bool(self.mask or self.bits)
+
+    def evidence(self) -> list[TimedAtom]:
+        """The premises that are met, by time."""
+        return _by_time(self._premises(met=True))
+
+    def needed(self) -> list[TimedAtom]:
+        """The premises that are still missing, by time."""
+        return _by_time(self._premises(met=False))
+
+    def _premises(self, met: bool) -> Iterator[TimedAtom]:
+        for i, positive in enumerate(self.shape.positives):
+            if bool(self.mask >> i & 1) == met:
+                yield positive.atom
+        for j, negative in enumerate(self.shape.negatives):
+            if bool(self.bits >> j & 1) == met:
+                yield negative.atom
+
+
+def _by_time(atoms: Iterator[TimedAtom]) -> list[TimedAtom]:
+    return sorted(atoms, key=lambda a: a.time.offset if a.time is not None else 0)
+
+
+Report = dict[tuple[int, int, int], tuple[Group, Block]]
+"""Rows by (shape, mask, bits)."""
+
+
+def report(shapes: Sequence[Shape], blocks: Mapping[tuple[int, int], Block]) -> Report:
+    """What a user sees of a cell."""
+    groups: Report = {}
+    for (number, mask), block in sorted(blocks.items(), key=lambda item: item[0]):
+        for group, rows in _groups(shapes[number], mask, block):
+            groups[number, mask, group.bits] = (group, rows)
+    if len(groups) < 2 and not any(g.is_certain for g, _ in groups.values()):
+        return groups
+    return _without_superseded(groups)
+
+
+def _groups(shape: Shape, mask: int, block: Block) -> Iterator[tuple[Group, Block]]:
+    if not shape.negatives:
+        group = Group(shape, mask, 0)
+        if group.is_supported or group.is_certain:
+            yield group, block
+        return
+    alive = (block.bits & DEAD) == 0
+    for bits in np.unique(block.bits[alive] & shape.discharged).tolist():
+        group = Group(shape, mask, int(bits))
+        if group.is_supported or group.is_certain:
+            chosen = alive & ((block.bits & shape.discharged) == bits)
+            yield group, block if chosen.all() else block.take(chosen)
+
+
+def _without_superseded(groups: Report) -> Report:
+    kept: Report = {}
+    answered: Ints | None = None
+    for key, (group, rows) in groups.items():
+        if group.is_certain:
+            rows = _first_of_each(group, rows, answered)
+            keys = head_keys(group.shape, rows)
+            answered = keys if answered is None else np.concatenate([answered, keys])
+            if rows.length:
+                kept[key] = (group, rows)
+    for key, (group, rows) in groups.items():
+        if group.is_certain or not _has_head(group):
+            if not group.is_certain:
+                kept[key] = (group, rows)
+            continue
+        better = [head_keys(g.shape, r) for g, r in groups.values() if _needs_less(g, group)]
+        if answered is not None:
+            better.append(answered)
+        for keys in better:
+            if rows.length and len(keys):
+                rows = _drop(rows, _among(head_keys(group.shape, rows), keys))
+        if rows.length:
+            kept[key] = (group, rows)
+    return kept
+
+
+def _first_of_each(group: Group, rows: Block, answered: Ints | None) -> Block:
+    keys = head_keys(group.shape, rows)
+    keep = distinct(keys) if keys.shape[1] else np.arange(len(keys)) == 0
+    if answered is not None and len(answered):
+        keep &= ~_among(keys, answered)
+    return rows if keep.all() else rows.take(keep)
+
+
+def _among(keys: Ints, known: Ints) -> Bools:
+    if not keys.shape[1]:
+        return np.full(len(keys), len(known) > 0)
+    return np.asarray(first(index(known), keys) >= 0)
+
+
+def _drop(rows: Block, gone: Bools) -> Block:
+    return rows.take(~gone) if gone.any() else rows
+
+
+def _has_head(group: Group) -> bool:
+    bound = group.shape.bound(group.mask) | group.shape.open
+    return all(slot.column < 0 or slot.column in bound for slot in group.shape.head)
+
+
+def _needs_less(one: Group, other: Group) -> bool:
+    """True when `one` needs a proper subset of what `other` needs, for the same substitution."""
+    if one.is_certain or not _has_head(one):
+        return False
+    less, more = _needs(one), _needs(other)
+    return less is not None and more is not None and less < more
+
+
+@lru_cache(maxsize=4096)
+def _needs(group: Group) -> frozenset[str] | None:
+    """What is needed, in the variables of the query; None when other variables occur."""
+    names = {slot.column: f"?{k}" for k, slot in enumerate(group.shape.head) if slot.column >= 0}
+    found = set()
+    for atom in group.needed():
+        args = []
+        for arg in atom.args:
+            if isinstance(arg, Variable):
+                column = group.shape.names.index(arg.name)
+                if column not in names:
+                    return None
+                args.append(names[column])
+            else:
+                args.append(str(arg))
+        found.add(f"{atom.negated}{atom.predicate}{args}{atom.time.offset if atom.time is not None else 0}")
+    return frozenset(found)
+
+
+def head_keys(shape: Shape, rows: Block) -> Ints:
+    """The substitution of every row; a star where it says nothing."""
+    columns = []
+    for slot in shape.head:
+        column = rows.columns[slot.column] if slot.column >= 0 else np.full(rows.length, slot.code, np.int64)
+        columns.append(np.full(rows.length, STAR, np.int64) if column is None else column)
+    return matrix(columns, rows.length) if columns else np.empty((rows.length, 0), np.int64)
+
+
+# --------------------------------------------------------------------------- differences
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Rows that came (+1) or went (-1); `labels` says why, one of LABELS per row."""
+
+    group: Group
+    rows: Block
+    op: int
+    labels: Ints
+
+
+LABELS = ("opened", "advanced", "certain", "dropped", "met", "withdrawn")
+OPENED, ADVANCED, CERTAINLY, DROPPED, MET, WITHDRAWN = range(6)
+
+
+def changes(before: Report, after: Report) -> list[Change]:
+    """The difference of two reports. A row that went is *met* when one came, or stays, that continues it, otherwise
+    *dropped*; a row that came is *advanced* when it continues one that was there."""
+    went = list(_missing(before, after))
+    came = list(_missing(after, before))
+    found = []
+    for group, rows in went:
+        if group.is_certain:
+            labels = np.full(rows.length, WITHDRAWN)
+        else:
+            labels = np.where(_continued(group, rows, after.values(), later=True), MET, DROPPED)
+        found.append(Change(group, rows, -1, labels))
+    for group, rows in came:
+        if group.is_certain:
+            labels = np.full(rows.length, CERTAINLY)
+        else:
+            labels = np.where(_continued(group, rows, before.values(), later=False), ADVANCED, OPENED)
+        found.append(Change(group, rows, 1, labels))
+    return found
+
+
+def _missing(here: Report, there: Report) -> Iterator[tuple[Group, Block]]:
+    for key, (group, rows) in here.items():
+        other = there.get(key)
+        if other is None:
+            yield group, rows
+        elif other[1] is not rows:
+            gone = ~_among(_all_columns(rows), _all_columns(other[1]))
+            if gone.any():
+                yield group, rows.take(gone)
+
+
+def _all_columns(rows: Block) -> Ints:
+    known = [c for c in rows.columns if c is not None]
+    return matrix(known, rows.length) if known else np.zeros((rows.length, 1), np.int64)
+
+
+def _continued(group: Group, rows: Block, others: object, later: bool) -> Bools:
+    """Which rows have a counterpart of the same shape that has met more (or less) and agrees with them."""
+    found = np.zeros(rows.length, np.bool_)
+    for other, candidates in others:  # type: ignore[attr-defined]
+        if other.shape is not group.shape or other == group:
+            continue
+        small, large = (group, other) if later else (other, group)
+        if small.mask & ~large.mask or small.bits & ~large.bits & _ground(large):
+            continue
+        shared = [
+            (a, b) for a, b in zip(rows.columns, candidates.columns, strict=True) if a is not None and b is not None
+        ]
+        if not shared:
+            found |= candidates.length > 0
+            continue
+        known = matrix([b for _, b in shared], candidates.length)
+        found |= _among(matrix([a for a, _ in shared], rows.length), known)
+    return found
+
+
+def _ground(group: Group) -> int:
+    return group.shape.ground_negatives(group.mask)

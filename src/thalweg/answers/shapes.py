@@ -1,0 +1,345 @@
+"""Shapes: templates compiled for the online part. Variables are column numbers, constants are codes.
+
+A row of a shape is a partial answer. Which columns it has depends only on its *mask*, the set of positive premises
+that it has met; what is to be computed when a premise is met is worked out once per mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from thalweg.answers.background import EQUAL, ORDERS, UNEQUAL
+from thalweg.answers.codec import Bools, Codec, Floats, values
+from thalweg.answers.datalog import Signature, Test, TimedAtom
+from thalweg.answers.offline import Plan, bound_variables, computed, open_variables
+from thalweg.answers.templates import Template
+from thalweg.columns.symbols import numbers
+from thalweg.language.terms import Compound, Term, Variable, variables
+from thalweg.protocol import Ints
+
+Columns = list[Ints | None]
+"""A column per variable of the shape; None where the variable is not bound yet."""
+
+
+class Slot(NamedTuple):
+    """An argument: a column, or a code when `column` is negative."""
+
+    column: int
+    code: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Positive:
+    """An input atom that must arrive `offset` after the answer's time."""
+
+    predicate: Signature
+    offset: int
+    constants: tuple[tuple[int, int], ...]
+    """(argument, code): the argument must be this constant."""
+    columns: tuple[tuple[int, int], ...]
+    """(argument, column): the first place of every variable."""
+    repeats: tuple[tuple[int, int], ...]
+    """(argument, argument): the places of one variable must be equal."""
+    atom: TimedAtom = field(compare=False)
+
+    @property
+    def variables(self) -> frozenset[int]:
+        return frozenset(column for _, column in self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """A negated atom `offset` after the answer's time; `key` gives the variables of the query that decides it."""
+
+    query: int
+    offset: int
+    key: tuple[Slot, ...]
+    atom: TimedAtom = field(compare=False)
+
+    @property
+    def variables(self) -> frozenset[int]:
+        return frozenset(slot.column for slot in self.key if slot.column >= 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rigid:
+    """A background atom with its rows."""
+
+    rows: Ints
+    args: tuple[Slot, ...]
+    negated: bool
+
+    @property
+    def variables(self) -> frozenset[int]:
+        return frozenset(slot.column for slot in self.args if slot.column >= 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A test on bound columns."""
+
+    test: Test
+    reads: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """A test that gives a column its value."""
+
+    test: Test
+    target: int
+    reads: frozenset[int]
+
+
+Operation = Rigid | Comparison | Computation
+
+
+@dataclass(slots=True, eq=False)
+class Shape:
+    """One template of one query."""
+
+    query: int
+    number: int
+    template: Template
+    names: list[str]
+    positives: tuple[Positive, ...]
+    negatives: tuple[Negative, ...]
+    operations: tuple[Operation, ...]
+    head: tuple[Slot, ...]
+    open: frozenset[int]
+    """Columns of head variables that no positive premise binds."""
+    floor: int
+    full: int = 0
+    discharged: int = 0
+    first: int | None = None
+    closures: dict[int, tuple[tuple[int, ...], frozenset[int]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.full = (1 << len(self.positives)) - 1
+        self.discharged = (1 << len(self.negatives)) - 1
+        self.first = min((p.offset for p in self.positives), default=None)
+
+    @property
+    def materialised(self) -> bool:
+        """True when answers exist before any input meets them: something is negated, or nothing is needed."""
+        return bool(self.negatives) or not self.positives
+
+    def closure(self, mask: int) -> tuple[tuple[int, ...], frozenset[int]]:
+        """Which operations can be done when the premises of `mask` are met, in order, and what is bound then."""
+        if mask not in self.closures:
+            self.closures[mask] = self._closure(mask)
+        return self.closures[mask]
+
+    def bound(self, mask: int) -> frozenset[int]:
+        """The columns that a row with this mask has."""
+        return self.closure(mask)[1]
+
+    def _closure(self, mask: int) -> tuple[tuple[int, ...], frozenset[int]]:
+        bound: set[int] = set()
+        for i, premise in enumerate(self.positives):
+            if mask >> i & 1:
+                bound |= premise.variables
+        done: list[int] = []
+        growing = True
+        while growing:
+            growing = False
+            for i, operation in enumerate(self.operations):
+                if i not in done and self._is_ready(operation, bound, mask):
+                    done.append(i)
+                    growing = True
+                    if isinstance(operation, Computation):
+                        bound.add(operation.target)
+                    elif isinstance(operation, Rigid):
+                        bound |= operation.variables
+        return tuple(done), frozenset(bound)
+
+    def _is_ready(self, operation: Operation, bound: set[int], mask: int) -> bool:
+        if isinstance(operation, Rigid):
+            if operation.negated:
+                return operation.variables <= bound
+            return bool(operation.variables & bound) or mask == self.full
+        return operation.reads <= bound
+
+    def due(self, mask: int) -> int | None:
+        """Offset of the earliest positive premise that is still missing."""
+        missing = [p.offset for i, p in enumerate(self.positives) if not mask >> i & 1]
+        return min(missing, default=None)
+
+    def ground_negatives(self, mask: int) -> int:
+        """Bits of the negated premises whose variables are all bound (open ones count as bound)."""
+        bound = self.bound(mask) | self.open
+        return sum(1 << j for j, n in enumerate(self.negatives) if n.variables <= bound)
+
+
+# --------------------------------------------------------------------------- compiling
+
+
+def compile_plan(plan: Plan, codec: Codec) -> list[list[Shape]]:
+    """The shapes of every query."""
+    return [
+        [compile_template(plan, codec, number, i, template) for i, template in enumerate(query.templates)]
+        for number, query in enumerate(plan.queries)
+    ]
+
+
+def compile_template(plan: Plan, codec: Codec, query: int, number: int, template: Template) -> Shape:
+    """One template as a shape; its positive premises in order of time."""
+    names = template.variables()
+    place = {name: i for i, name in enumerate(names)}
+    slot = _slots(place, codec)
+    positives = sorted(template.positive, key=lambda p: p.time.offset if p.time is not None else 0)
+    goal = plan.queries[query].goal
+    head = dict(zip((a.name for a in goal.args if isinstance(a, Variable)), _head_terms(goal, template), strict=True))
+    time = template.time.variable if template.time is not None else None
+    return Shape(
+        query,
+        number,
+        template,
+        names,
+        tuple(_positive(p, place, codec) for p in positives),
+        tuple(_negative(plan, p, slot) for p in template.negative),
+        tuple(_operations(plan, template, place, codec)),
+        tuple(slot(term) for term in head.values()),
+        frozenset(place[name] for name in open_variables(template)),
+        min((offset for variable, offset in template.floors if variable == time), default=0),
+    )
+
+
+def _head_terms(goal: TimedAtom, template: Template) -> list[Term]:
+    return [term for arg, term in zip(goal.args, template.head, strict=True) if isinstance(arg, Variable)]
+
+
+def _slots(place: dict[str, int], codec: Codec) -> Callable[[Term], Slot]:
+    def slot(term: Term) -> Slot:
+        return Slot(place[term.name]) if isinstance(term, Variable) else Slot(-1, codec.term(term))
+
+    return slot
+
+
+def _positive(atom: TimedAtom, place: dict[str, int], codec: Codec) -> Positive:
+    constants, columns, repeats = [], [], []
+    seen: dict[str, int] = {}
+    for position, arg in enumerate(atom.args):
+        if not isinstance(arg, Variable):
+            constants.append((position, codec.term(arg)))
+        elif arg.name in seen:
+            repeats.append((seen[arg.name], position))
+        else:
+            seen[arg.name] = position
+            columns.append((position, place[arg.name]))
+    offset = atom.time.offset if atom.time is not None else 0
+    return Positive(atom.predicate, offset, tuple(constants), tuple(columns), tuple(repeats), atom)
+
+
+def _negative(plan: Plan, atom: TimedAtom, slot: Callable[[Term], Slot]) -> Negative:
+    number = plan.query_of(replace(atom, negated=False))
+    goal = plan.queries[number].goal
+    given: dict[str, Term] = {}
+    for variable, arg in zip(goal.args, atom.args, strict=True):
+        if isinstance(variable, Variable):
+            given.setdefault(variable.name, arg)
+    offset = atom.time.offset if atom.time is not None else 0
+    return Negative(number, offset, tuple(slot(term) for term in given.values()), atom)
+
+
+def _operations(plan: Plan, template: Template, place: dict[str, int], codec: Codec) -> list[Operation]:
+    slot = _slots(place, codec)
+    found: list[Operation] = []
+    for atom in template.rigid:
+        rows = sorted(plan.background.get(atom.predicate, ()), key=str)
+        coded = np.array([[codec.term(t) for t in row] for row in rows], np.int64).reshape(len(rows), len(atom.args))
+        found.append(Rigid(coded, tuple(slot(a) for a in atom.args), atom.negated))
+    bound = _given(template)
+    waiting = list(template.tests)
+    while waiting:
+        test = next((t for t in waiting if computed(t, bound) is not None or _reads(t) <= bound), waiting[0])
+        waiting.remove(test)
+        target = computed(test, bound)
+        reads = frozenset(place[n] for n in _reads(test) if n in place)
+        if target is not None and target not in bound:
+            bound.add(target)
+            found.append(Computation(test, place[target], reads - {place[target]}))
+        else:
+            found.append(Comparison(test, reads))
+    return found
+
+
+def _given(template: Template) -> set[str]:
+    """Variables bound without computing anything."""
+    return bound_variables(replace(template, tests=()))
+
+
+def _reads(test: Test) -> set[str]:
+    return {v.name for side in (test.left, test.right) for v in variables(side)}
+
+
+# --------------------------------------------------------------------------- evaluating tests
+
+_VECTOR: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "//": np.floor_divide, "div": np.floor_divide,
+    "mod": np.mod, "rem": np.fmod, "min": np.minimum, "max": np.maximum, "**": np.power, "^": np.power,
+}  # fmt: skip
+_VECTOR_ONE: dict[str, Callable[[Floats], Floats]] = {
+    "abs": np.abs, "floor": np.floor, "ceiling": np.ceil, "round": np.round, "sqrt": np.sqrt, "-": np.negative,
+}  # fmt: skip
+_VECTOR_ORDER: dict[str, Callable[[Floats, Floats], Bools]] = {
+    "<": np.less, ">": np.greater, "=<": np.less_equal, ">=": np.greater_equal, "=:=": np.equal,
+}  # fmt: skip
+
+
+class Evaluation:
+    """Terms of tests over the columns of one block."""
+
+    def __init__(self, shape: Shape, columns: Columns, time: Ints, codec: Codec) -> None:
+        self.place = {name: i for i, name in enumerate(shape.names)}
+        self.time_name = shape.template.time.variable if shape.template.time is not None else None
+        self.columns = columns
+        self.time = time
+        self.codec = codec
+
+    def codes(self, term: Term) -> Ints:
+        """The codes of a term; numbers that arithmetic gives are coded like any other."""
+        match term:
+            case Variable(name) if name in self.place:
+                column = self.columns[self.place[name]]
+                assert column is not None
+                return column
+            case Variable() | Compound():
+                return numbers(self.floats(term))
+            case _:
+                return np.full(len(self.time), self.codec.term(term), np.int64)
+
+    def floats(self, term: Term) -> Floats:
+        """The value of an arithmetic term, NaN where it has none."""
+        match term:
+            case Variable(name) if name == self.time_name:
+                return self.time.astype(np.float64)
+            case Compound(functor, (inner,)) if functor in _VECTOR_ONE:
+                return _VECTOR_ONE[functor](self.floats(inner))
+            case Compound(functor, (left, right)) if functor in _VECTOR:
+                with np.errstate(all="ignore"):
+                    found = _VECTOR[functor](self.floats(left), self.floats(right))
+                found[~np.isfinite(found)] = np.nan
+                return found
+            case Compound(functor):
+                raise ValueError(f"{functor} is not an arithmetic function")
+            case _:
+                return values(self.codes(term))
+
+    def holds(self, test: Test) -> Bools:
+        """Where the test is true."""
+        if test.op in ORDERS:
+            left, right = self.floats(test.left), self.floats(test.right)
+            known = ~(np.isnan(left) | np.isnan(right))
+            order = _VECTOR_ORDER.get(test.op)
+            found = known & (order(left, right) if order is not None else left != right)
+        else:
+            same = self.codes(test.left) == self.codes(test.right)
+            found = same if test.op in EQUAL else ~same
+            assert test.op in EQUAL or test.op in UNEQUAL
+        return ~found if test.negated else found
+

@@ -1,0 +1,248 @@
+"""Arrow tables of answers: `answers`, `open`, `changes`, with premises written out. Built only when looked at.
+
+Columns (variables of the queries are columns of type string under their own names):
+
+- answers: query, time_known, answer, time, variables, where, evidence
+- open: query, as_of, answer, time, variables, where, evidence, needed, decided_by, share
+- changes: at, query, op, status, change, answer, time, variables, where, evidence, needed, decided_by
+
+`time` is the answer's time. `where` lists the exceptions of an answer that holds for every constant but some.
+`decided_by` is the latest clock time at which an open answer will be decided; null where there is no deadline.
+`share` is the share of premises already met. Adding (`op` +1) and taking away (-1) the rows of `changes` by status
+gives `answers` and `open`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.answers.blocks import Block
+from thalweg.answers.codec import STAR, Codec
+from thalweg.answers.datalog import TimedAtom
+from thalweg.answers.negation import starred_rows
+from thalweg.answers.offline import Plan
+from thalweg.answers.report import LABELS, Group, head_keys
+from thalweg.answers.shapes import Shape
+from thalweg.language.terms import Variable
+from thalweg.protocol import Ints
+
+EXCEPTIONS_SHOWN = 20
+
+
+def variables_of(plan: Plan) -> list[str]:
+    """The object variables of the main queries, in order of appearance."""
+    goals = [q.goal for q in plan.queries if q.main]
+    return list(dict.fromkeys(a.name for goal in goals for a in goal.args if isinstance(a, Variable)))
+
+
+def schemas(plan: Plan) -> dict[str, pa.Schema]:
+    """The schema of every table of a revision."""
+    bindings = [("answer", pa.string()), ("time", pa.int64()), *((v, pa.string()) for v in variables_of(plan))]
+    bindings.append(("where", pa.string()))
+    listed = pa.list_(pa.string())
+    waiting = [("evidence", listed), ("needed", listed), ("decided_by", pa.int64())]
+    return {
+        "answers": pa.schema([("query", pa.string()), ("time_known", pa.int64()), *bindings, ("evidence", listed)]),
+        "open": pa.schema(
+            [("query", pa.string()), ("as_of", pa.int64()), *bindings, *waiting, ("share", pa.float64())]
+        ),
+        "changes": pa.schema(
+            [
+                ("at", pa.int64()),
+                ("query", pa.string()),
+                ("op", pa.int8()),
+                ("status", pa.string()),
+                ("change", pa.string()),
+                *bindings,
+                *waiting,
+            ]
+        ),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Rows to be written out: the clock time, the answers' times, and for changes the operation and its label."""
+
+    group: Group
+    rows: Block
+    at: Ints
+    time: Ints
+    op: Ints
+    label: Ints
+    source: Block
+    """The block that the rows were taken from, for the exceptions of stars."""
+
+
+class Lazy(Mapping[str, pa.Table]):
+    """Tables that are built when first read."""
+
+    def __init__(self, makers: dict[str, Callable[[], pa.Table]]) -> None:
+        self._makers = makers
+        self._made: dict[str, pa.Table] = {}
+
+    def __getitem__(self, name: str) -> pa.Table:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+class Writer:
+    """Turns rows into tables."""
+
+    def __init__(self, plan: Plan, codec: Codec, lateness: int) -> None:
+        self.plan = plan
+        self.codec = codec
+        self.lateness = lateness
+        self.schemas = schemas(plan)
+        self.variables = variables_of(plan)
+
+    def answers(self, shown: Iterable[Shown]) -> pa.Table:
+        """The certain answers among the rows."""
+        parts = [self._columns(s) | {"time_known": pa.array(s.at)} for s in shown if s.group.is_certain and s.rows.length]
+        return self._table("answers", parts, ["time_known", "query", "time", "answer"])
+
+    def open(self, shown: Iterable[Shown]) -> pa.Table:
+        """The open answers among the rows, those with the largest share of met premises first."""
+        parts = []
+        for s in shown:
+            if not s.group.is_certain and s.rows.length:
+                met, missing = len(s.group.evidence()), len(s.group.needed())
+                share = np.full(s.rows.length, met / (met + missing))
+                parts.append(self._columns(s) | {"as_of": pa.array(s.at), "share": pa.array(share)})
+        table = self._table("open", parts, ["query", "time", "answer"])
+        return table.take(pc.sort_indices(table, sort_keys=[("share", "descending")])) if len(table) else table
+
+    def changes(self, shown: Iterable[Shown]) -> pa.Table:
+        """All rows with what happened to them."""
+        labels = pa.array(LABELS)
+        parts = []
+        for s in shown:
+            if s.rows.length:
+                status = pa.array(["certain" if s.group.is_certain else "open"] * s.rows.length)
+                happened = {"at": pa.array(s.at), "op": pa.array(s.op, pa.int8()), "status": status}
+                parts.append(self._columns(s) | happened | {"change": labels.take(pa.array(s.label))})
+        return self._table("changes", parts, ["at", "query", "time", "answer", "op"])
+
+    def _table(self, name: str, parts: list[dict[str, pa.Array]], order: list[str]) -> pa.Table:
+        schema = self.schemas[name]
+        tables = [pa.table([part[f.name] for f in schema], schema=schema) for part in parts]
+        if not tables:
+            return schema.empty_table()
+        table = pa.concat_tables(tables)
+        return table.take(pc.sort_indices(table, sort_keys=[(column, "ascending") for column in order]))
+
+    # -- columns
+
+    def _columns(self, s: Shown) -> dict[str, pa.Array]:
+        query = self.plan.queries[s.group.shape.query]
+        n = s.rows.length
+        found: dict[str, pa.Array] = {
+            "query": pa.array([query.name] * n, pa.string()),
+            "time": pa.array(s.time),
+            "where": self._where(s),
+            "evidence": self._premises(s, s.group.evidence()),
+            "needed": self._premises(s, s.group.needed()),
+            "decided_by": self._deadline(s),
+        }
+        goal = replace(query.goal, args=s.group.shape.template.head)
+        found["answer"] = self._atom(s, goal)
+        names = [a.name for a in query.goal.args if isinstance(a, Variable)]
+        given = dict(zip(dict.fromkeys(names), head_keys(s.group.shape, s.rows).T, strict=False))
+        for variable in self.variables:
+            codes = given.get(variable)
+            if codes is None:
+                found[variable] = pa.nulls(n, pa.string())
+            else:
+                found[variable] = pc.if_else(pa.array(codes == STAR), None, self.codec.texts(codes))
+        return found
+
+    def _premises(self, s: Shown, atoms: list[TimedAtom]) -> pa.Array:
+        n, k = s.rows.length, len(atoms)
+        if not k:
+            return pa.array([[]] * n, pa.list_(pa.string()))
+        flat = pa.concat_arrays([self._atom(s, a) for a in atoms])
+        order = (np.arange(k)[None, :] * n + np.arange(n)[:, None]).ravel()
+        return pa.ListArray.from_arrays(pa.array(np.arange(0, n * k + 1, k, dtype=np.int32)), flat.take(pa.array(order)))
+
+    def _atom(self, s: Shown, atom: TimedAtom) -> pa.Array:
+        """An atom written out for every row; what is not bound keeps its variable's name."""
+        shape = s.group.shape
+        parts: list[pa.Array | pa.Scalar] = []
+        for arg in atom.args:
+            if isinstance(arg, Variable):
+                parts.append(self._argument(s, shape, arg.name))
+            else:
+                parts.append(pa.scalar(self.codec.one(self.codec.term(arg))))
+        if atom.time is not None:
+            own = shape.template.time.variable if shape.template.time is not None else None
+            stamp = s.time + atom.time.offset if atom.time.variable == own else np.full(len(s.time), atom.time.offset)
+            parts.append(pc.cast(pa.array(stamp), pa.string()))
+        name = ("not " if atom.negated else "") + atom.predicate[0]
+        if not parts:
+            return pa.array([name] * s.rows.length, pa.string())
+        inside = pc.binary_join_element_wise(*parts, ", ") if len(parts) > 1 else parts[0]
+        whole = pc.binary_join_element_wise(pa.scalar(name + "("), inside, pa.scalar(")"), "")
+        return whole if isinstance(whole, pa.Array) else pa.array([whole.as_py()] * s.rows.length, pa.string())
+
+    def _argument(self, s: Shown, shape: Shape, name: str) -> pa.Array | pa.Scalar:
+        column = s.rows.columns[shape.names.index(name)]
+        if column is None:
+            return pa.scalar(name)
+        written = self.codec.texts(column)
+        return pc.if_else(pa.array(column == STAR), pa.scalar(name), written) if shape.open else written
+
+    def _deadline(self, s: Shown) -> pa.Array:
+        latest = None
+        for premise in s.group.needed():
+            assert premise.time is not None
+            due = premise.time.offset
+            if premise.negated:
+                due += self.plan.queries[self.plan.query_of(replace(premise, negated=False))].delay or 0
+            latest = due if latest is None else max(latest, due)
+        if latest is None:
+            return pa.nulls(s.rows.length, pa.int64())
+        return pa.array(s.time + latest + self.lateness)
+
+    def _where(self, s: Shown) -> pa.Array:
+        """Exceptions of rows with a star, and of rows that a negation has not been judged for one by one."""
+        shape, n = s.group.shape, s.rows.length
+        if shape.open:
+            starred = starred_rows(shape, s.rows)
+            if not starred.any():
+                return pa.nulls(n, pa.string())
+            listed = self._exceptions(shape, s.source)
+            return pa.array([listed if star else None for star in starred.tolist()], pa.string())
+        return pa.nulls(n, pa.string())
+
+    def _exceptions(self, shape: Shape, block: Block) -> str | None:
+        own = ~starred_rows(shape, block)
+        names = [shape.names[c] for c in sorted(shape.open)]
+        columns = [self.codec.texts(block.columns[c][own]).to_pylist() for c in sorted(shape.open)]  # type: ignore[index]
+        found = sorted(set(zip(*columns, strict=True)))
+        if not found:
+            return None
+        return exceptions_text(names, found)
+
+
+def exceptions_text(names: list[str], found: list[tuple[str, ...]]) -> str:
+    """``X != john, X != gus``; long lists are cut and counted."""
+    if len(names) == 1:
+        shown = [f"{names[0]} != {values[0]}" for values in found[:EXCEPTIONS_SHOWN]]
+    else:
+        left = f"({', '.join(names)})"
+        shown = [f"{left} != ({', '.join(values)})" for values in found[:EXCEPTIONS_SHOWN]]
+    if len(found) > EXCEPTIONS_SHOWN:
+        shown.append(f"and {len(found) - EXCEPTIONS_SHOWN} more")
+    return ", ".join(shown)
