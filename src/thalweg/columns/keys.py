@@ -1,0 +1,151 @@
+"""Dense ids for tuples of int64: the table behind ground instances and join indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numba import njit
+
+from thalweg.protocol import Ints
+
+
+@njit(cache=True)
+def _slot(keys: Ints, table: Ints, row: Ints, width: int) -> int:
+    """Where the row stands in the open-addressing table, or the free slot where it would."""
+    h = np.uint64(0x9E3779B97F4A7C15)
+    for c in range(width):
+        h ^= np.uint64(row[c])
+        h *= np.uint64(0xFF51AFD7ED558CCD)
+        h ^= h >> np.uint64(32)
+    mask = np.uint64(len(table) - 1)
+    slot = np.int64(h & mask)
+    while table[slot] != 0:
+        held = table[slot] - 1
+        same = True
+        for c in range(width):
+            if keys[held, c] != row[c]:
+                same = False
+                break
+        if same:
+            break
+        slot = (slot + 1) & np.int64(mask)
+    return slot
+
+
+@njit(cache=True)
+def _intern(keys: Ints, count: int, table: Ints, rows: Ints, first: int, out: Ints) -> tuple[int, int]:
+    """Ids of rows from `first` on, adding unknown ones, until done or full. Returns the new count and how far
+    it came. Linear."""
+    n, width = rows.shape
+    for i in range(first, n):
+        if i > 0:
+            same = True
+            for c in range(width):
+                if rows[i, c] != rows[i - 1, c]:
+                    same = False
+                    break
+            if same:
+                out[i] = out[i - 1]
+                continue
+        slot = _slot(keys, table, rows[i], width)
+        if table[slot] == 0:
+            if count == len(keys):
+                return count, i
+            for c in range(width):
+                keys[count, c] = rows[i, c]
+            count += 1
+            table[slot] = count
+        out[i] = table[slot] - 1
+    return count, n
+
+
+@njit(cache=True)
+def _find(keys: Ints, table: Ints, rows: Ints, out: Ints) -> None:
+    """Ids of rows, -1 where unknown. Linear."""
+    n, width = rows.shape
+    for i in range(n):
+        if i > 0:
+            same = True
+            for c in range(width):
+                if rows[i, c] != rows[i - 1, c]:
+                    same = False
+                    break
+            if same:
+                out[i] = out[i - 1]
+                continue
+        slot = _slot(keys, table, rows[i], width)
+        out[i] = table[slot] - 1
+
+
+@njit(cache=True)
+def _rehash(keys: Ints, count: int, table: Ints) -> None:
+    width = keys.shape[1]
+    for i in range(count):
+        table[_slot(keys, table, keys[i], width)] = i + 1
+
+
+def matrix(columns: Sequence[Ints], length: int) -> Ints:
+    """Columns side by side as one C-ordered matrix with a row per tuple."""
+    if len(columns) == 1:
+        return np.ascontiguousarray(columns[0]).reshape(length, 1)
+    out = np.empty((length, len(columns)), np.int64)
+    for c, column in enumerate(columns):
+        out[:, c] = column
+    return out
+
+
+class KeyTable:
+    """Tuples of a fixed width and their ids, in order of first sight; nothing is ever removed."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.count = 0
+        self._keys = np.empty((16, width), np.int64)
+        self._table = np.zeros(32, np.int64)
+
+    @property
+    def keys(self) -> Ints:
+        """The known tuples, a row per id."""
+        return self._keys[: self.count]
+
+    def column(self, position: int, ids: Ints) -> Ints:
+        """One component of the tuples with these ids."""
+        return self._keys[ids, position]
+
+    def intern(self, columns: Sequence[Ints], length: int) -> Ints:
+        """Ids of the tuples, adding unknown ones."""
+        rows = matrix(columns, length)
+        out = np.empty(length, np.int64)
+        done = 0
+        while done < length:
+            self.count, done = _intern(self._keys, self.count, self._table, rows, done, out)
+            if done < length:
+                self._grow(2 * len(self._keys))
+        return out
+
+    def find(self, columns: Sequence[Ints], length: int) -> Ints:
+        """Ids of the tuples, -1 where unknown."""
+        out = np.empty(length, np.int64)
+        _find(self._keys, self._table, matrix(columns, length), out)
+        return out
+
+    def _grow(self, room: int) -> None:
+        keys = np.empty((room, self.width), np.int64)
+        keys[: self.count] = self.keys
+        self._keys = keys
+        self._table = np.zeros(1 << (2 * room - 1).bit_length(), np.int64)
+        _rehash(self._keys, self.count, self._table)
+
+    def state(self) -> Ints:
+        """The known tuples, for a snapshot."""
+        return self.keys.copy()
+
+    @classmethod
+    def of(cls, keys: Ints) -> KeyTable:
+        """A table that knows these tuples, in this order."""
+        table = cls(keys.shape[1])
+        table.count = len(keys)
+        table._keys = np.ascontiguousarray(keys)
+        table._grow(max(16, len(keys)))
+        return table

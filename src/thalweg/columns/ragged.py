@@ -1,0 +1,412 @@
+"""Ragged: one sorted list of int64 rows per dense id, with three versions of every list.
+
+A list lives in a slab of a shared pool. Appending at the end leaves earlier versions untouched; any other change
+writes the list anew elsewhere. So the *base* version (as of the last query), the *last* one (as of the last round of
+a loop) and the *now* version can all be read while a query is evaluated, and only lists that change cost anything.
+Rows whose time (column `clock`) is at or before the expiry are dropped when their list is next written, or when the
+pool is packed.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+from numba import njit
+
+from thalweg.protocol import Ints
+
+
+class Version(IntEnum):
+    """Which state of the lists to read."""
+
+    BASE = 0
+    LAST = 1
+    NOW = 2
+
+
+@njit(cache=True)
+def _needed(offsets: Ints, lengths: Ints, rooms: Ints, ids: Ints, groups: Ints) -> int:
+    """Upper bound of pool rows that a merge of the groups can use."""
+    total = 0
+    for g in range(len(groups) - 1):
+        i = ids[groups[g]]
+        total += 2 * (lengths[2, i] + groups[g + 1] - groups[g]) + 4
+    return total
+
+
+@njit(cache=True)
+def _compare(a: Ints, b: Ints, width: int) -> int:
+    for c in range(width):
+        if a[c] < b[c]:
+            return -1
+        if a[c] > b[c]:
+            return 1
+    return 0
+
+
+@njit(cache=True)
+def _merge(
+    offsets: Ints,
+    lengths: Ints,
+    rooms: Ints,
+    pool: Ints,
+    used: int,
+    ids: Ints,
+    rows: Ints,
+    groups: Ints,
+    expiry: int,
+    gone: Ints,
+    came: Ints,
+    assign: bool,
+) -> tuple[int, int, int]:
+    """Merge sorted (id, row) changes into the lists; the last column is a count that adds up, zero removes. With
+    `assign` it is the count that shall be.
+
+    `gone` and `came` receive the positions of rows that ceased or began to be there. Rows of equal key within a
+    group must be adjacent. Linear in the changes plus the lists that are not merely appended to.
+    """
+    width = pool.shape[1]
+    keys = width - 1
+    n_gone = 0
+    n_came = 0
+    for g in range(len(groups) - 1):
+        lo, hi = groups[g], groups[g + 1]
+        i = ids[lo]
+        start, length = offsets[2, i], lengths[2, i]
+        while length > 0 and pool[start, 0] <= expiry:
+            start += 1
+            length -= 1
+            rooms[i] -= 1
+        appends = length == 0 or _compare(pool[start + length - 1], rows[lo], keys) < 0
+        if appends:
+            for r in range(lo, hi):
+                if rows[r, keys] <= 0:
+                    appends = False
+                    break
+        if appends:
+            if length + hi - lo > rooms[i]:
+                room = 2 * (length + hi - lo) + 4
+                for r in range(length):
+                    for c in range(width):
+                        pool[used + r, c] = pool[start + r, c]
+                start = used
+                used += room
+                rooms[i] = room
+            n = length
+            for r in range(lo, hi):
+                if n > length and _compare(pool[start + n - 1], rows[r], keys) == 0:
+                    if not assign:
+                        pool[start + n - 1, keys] += rows[r, keys]
+                    continue
+                for c in range(width):
+                    pool[start + n, c] = rows[r, c]
+                came[n_came] = r
+                n_came += 1
+                n += 1
+            offsets[2, i] = start
+            lengths[2, i] = n
+            continue
+        room = 2 * (length + hi - lo) + 4
+        target = used
+        used += room
+        n = 0
+        a = start
+        end = start + length
+        r = lo
+        while a < end or r < hi:
+            if r >= hi:
+                order = -1
+            elif a >= end:
+                order = 1
+            else:
+                order = _compare(pool[a], rows[r], keys)
+            if order < 0:
+                for c in range(width):
+                    pool[target + n, c] = pool[a, c]
+                n += 1
+                a += 1
+                continue
+            before = 0
+            if order == 0:
+                before = pool[a, keys]
+                a += 1
+            first = r
+            count = before
+            while r < hi and _compare(rows[r], rows[first], keys) == 0:
+                count = rows[r, keys] if assign else count + rows[r, keys]
+                r += 1
+            if count > 0:
+                for c in range(keys):
+                    pool[target + n, c] = rows[first, c]
+                pool[target + n, keys] = count
+                n += 1
+                if before <= 0:
+                    came[n_came] = first
+                    n_came += 1
+            elif before > 0:
+                gone[n_gone] = first
+                n_gone += 1
+        offsets[2, i] = target
+        lengths[2, i] = n
+        rooms[i] = room
+    return used, n_gone, n_came
+
+
+@njit(cache=True)
+def _pack(
+    offsets: Ints, lengths: Ints, rooms: Ints, pool: Ints, target: Ints, count: int, clock: int, expiry: int
+) -> int:
+    """Copy all lists to a fresh pool, dropping expired rows; every version becomes the same. Linear in the pool."""
+    used = 0
+    width = pool.shape[1]
+    for i in range(count):
+        start, length = offsets[2, i], lengths[2, i]
+        while length > 0 and pool[start, clock] <= expiry:
+            start += 1
+            length -= 1
+        for r in range(length):
+            for c in range(width):
+                target[used + r, c] = pool[start + r, c]
+        for v in range(3):
+            offsets[v, i] = used
+            lengths[v, i] = length
+        room = length + (length >> 2)
+        rooms[i] = room
+        used += room
+    return used
+
+
+@njit(cache=True)
+def _copy_lists(offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, out: Ints) -> None:
+    n = 0
+    for k in range(len(ids)):
+        start = offsets[ids[k]]
+        for r in range(lengths[ids[k]]):
+            for c in range(pool.shape[1]):
+                out[n, c] = pool[start + r, c]
+            n += 1
+
+
+@njit(cache=True)
+def _in_ranges(
+    offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, froms: Ints, tos: Ints, out: Ints, which: Ints
+) -> int:
+    """Pool positions of the rows of list ids[k] whose first column is in [froms[k], tos[k]). With `out` empty, only
+    counts. Binary search per range."""
+    n = 0
+    for k in range(len(ids)):
+        if ids[k] < 0:
+            continue
+        start = offsets[ids[k]]
+        end = start + lengths[ids[k]]
+        lo, hi = start, end
+        while lo < hi:
+            mid = (lo + hi) >> 1
+            if pool[mid, 0] < froms[k]:
+                lo = mid + 1
+            else:
+                hi = mid
+        while lo < end and pool[lo, 0] < tos[k]:
+            if len(out):
+                out[n] = lo
+                which[n] = k
+            n += 1
+            lo += 1
+    return n
+
+
+@njit(cache=True)
+def group_starts(ids: Ints) -> Ints:
+    """Where each run of equal ids starts, and the length at the end."""
+    n = len(ids)
+    count = 0
+    for i in range(n):
+        if i == 0 or ids[i] != ids[i - 1]:
+            count += 1
+    out = np.empty(count + 1, np.int64)
+    count = 0
+    for i in range(n):
+        if i == 0 or ids[i] != ids[i - 1]:
+            out[count] = i
+            count += 1
+    out[count] = n
+    return out
+
+
+@njit(cache=True)
+def _sorted_already(ids: Ints, rows: Ints, width: int) -> bool:
+    for i in range(1, len(ids)):
+        if ids[i] < ids[i - 1] or (ids[i] == ids[i - 1] and _compare(rows[i - 1], rows[i], width) > 0):
+            return False
+    return True
+
+
+@njit(cache=True)
+def _settle_ties(order: Ints, ids: Ints, rows: Ints, width: int) -> None:
+    """Insertion-sort by the remaining columns where id and first column tie."""
+    for i in range(1, len(order)):
+        k = order[i]
+        j = i - 1
+        while j >= 0 and ids[order[j]] == ids[k] and _compare(rows[order[j]], rows[k], width) > 0:
+            order[j + 1] = order[j]
+            j -= 1
+        order[j + 1] = k
+
+
+def sort_changes(ids: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Rows sorted by (id, all columns but the last)."""
+    width = rows.shape[1] - 1
+    if len(ids) < 2 or _sorted_already(ids, rows, width):
+        return ids, rows
+    times = rows[:, 0]
+    low = int(times.min())
+    span = int(times.max()) - low + 1
+    if span * (int(ids.max()) + 1) < 2**62:
+        order = np.argsort(ids * span + (times - low), kind="stable")
+        _settle_ties(order, ids, rows, width)
+    else:
+        order = np.lexsort([rows[:, c] for c in range(width - 1, -1, -1)] + [ids])
+    return ids[order], rows[order]
+
+
+class Ragged:
+    """Lists of rows of a fixed width; the first column is a time."""
+
+    def __init__(self, width: int, clock: int = 0) -> None:
+        self.width = width
+        self.clock = clock
+        self.count = 0
+        self.offsets = np.zeros((3, 8), np.int64)
+        self.lengths = np.zeros((3, 8), np.int64)
+        self.rooms = np.zeros(8, np.int64)
+        self.pool = np.empty((64, width), np.int64)
+        self.used = 0
+        self.expiry = -(2**62)
+        self._touched: list[Ints] = []
+        self._pack_at = 4096
+
+    def ensure(self, count: int) -> None:
+        """Make room for ids below `count`; new lists are empty."""
+        if count > len(self.rooms):
+            size = max(count, 2 * len(self.rooms))
+            for name in ("offsets", "lengths"):
+                old = getattr(self, name)
+                new = np.zeros((3, size), np.int64)
+                new[:, : self.count] = old[:, : self.count]
+                setattr(self, name, new)
+            rooms = np.zeros(size, np.int64)
+            rooms[: self.count] = self.rooms[: self.count]
+            self.rooms = rooms
+        self.count = max(self.count, count)
+
+    def reserve(self, more: int) -> int:
+        """Room for `more` rows at the end of the pool; returns where they start."""
+        if self.used + more > len(self.pool):
+            pool = np.empty((max(self.used + more, 2 * len(self.pool)), self.width), np.int64)
+            pool[: self.used] = self.pool[: self.used]
+            self.pool = pool
+        return self.used
+
+    def merge(
+        self, ids: Ints, rows: Ints, *, assign: bool = False
+    ) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
+        """Add counted rows to the lists, or with `assign` give rows their counts. Returns (ids, rows) that ceased and
+        (ids, rows) that began to be there."""
+        ids, rows = sort_changes(ids, rows)
+        groups = group_starts(ids)
+        self.reserve(_needed(self.offsets, self.lengths, self.rooms, ids, groups))
+        gone = np.empty(len(ids), np.int64)
+        came = np.empty(len(ids), np.int64)
+        self.used, n_gone, n_came = _merge(
+            self.offsets,
+            self.lengths,
+            self.rooms,
+            self.pool,
+            self.used,
+            ids,
+            rows,
+            groups,
+            self.expiry,
+            gone,
+            came,
+            assign,
+        )
+        self.touch(ids[groups[:-1]])
+        gone, came = gone[:n_gone], came[:n_came]
+        return (ids[gone], rows[gone]), (ids[came], rows[came])
+
+    def touch(self, ids: Ints) -> None:
+        """Note that the lists changed, for `settle` and `commit`."""
+        self._touched.append(ids)
+
+    def view(self, version: Version) -> tuple[Ints, Ints]:
+        """Offsets and lengths of a version."""
+        return self.offsets[version], self.lengths[version]
+
+    def ranges(self, ids: Ints, froms: Ints, tos: Ints, version: Version) -> tuple[Ints, Ints]:
+        """Pool positions of rows of list ids[k] with time in [froms[k], tos[k]), and the k of each."""
+        offsets, lengths = self.view(version)
+        none = np.empty(0, np.int64)
+        n = _in_ranges(offsets, lengths, self.pool, ids, froms, tos, none, none)
+        out = np.empty(n, np.int64)
+        which = np.empty(n, np.int64)
+        if n:
+            _in_ranges(offsets, lengths, self.pool, ids, froms, tos, out, which)
+        return out, which
+
+    def gather(self, ids: Ints, version: Version) -> tuple[Ints, Ints]:
+        """All rows of the lists one after the other, and the length of each list."""
+        offsets, lengths = self.view(version)
+        sizes = lengths[ids]
+        out = np.empty((int(sizes.sum()), self.width), np.int64)
+        _copy_lists(offsets, lengths, self.pool, ids, out)
+        return out, sizes
+
+    def settle(self) -> None:
+        """What is now becomes what was last (between rounds of a loop)."""
+        for ids in self._touched:
+            self.offsets[1, ids] = self.offsets[2, ids]
+            self.lengths[1, ids] = self.lengths[2, ids]
+
+    def commit(self) -> None:
+        """What is now becomes the base (at the end of a query)."""
+        for ids in self._touched:
+            for version in (0, 1):
+                self.offsets[version, ids] = self.offsets[2, ids]
+                self.lengths[version, ids] = self.lengths[2, ids]
+        self._touched = []
+        if self.used > self._pack_at:
+            self.pack()
+
+    def pack(self) -> None:
+        """Drop garbage and expired rows; only between queries."""
+        target = np.empty((max(64, self.used), self.width), np.int64)
+        used = _pack(self.offsets, self.lengths, self.rooms, self.pool, target, self.count, self.clock, self.expiry)
+        self.pool = target[: max(64, 2 * used)].copy()
+        self.used = used
+        self._pack_at = max(4096, 4 * used)
+
+    def state(self) -> dict[str, Ints]:
+        """All lists of the base version, for a snapshot."""
+        rows, sizes = self.gather(np.arange(self.count), Version.NOW)
+        return {"rows": rows, "sizes": sizes}
+
+    def adopt(self, other: Ragged) -> None:
+        """Become another's lists, in place."""
+        self.__dict__.update(other.__dict__)
+
+    @classmethod
+    def of(cls, state: dict[str, Ints], clock: int = 0) -> Ragged:
+        """Lists from a snapshot."""
+        rows, sizes = state["rows"], state["sizes"]
+        self = cls(rows.shape[1], clock)
+        self.ensure(len(sizes))
+        ends = np.cumsum(sizes)
+        for version in range(3):
+            self.offsets[version, : len(sizes)] = ends - sizes
+            self.lengths[version, : len(sizes)] = sizes
+        self.rooms[: len(sizes)] = sizes
+        self.pool = rows.copy() if len(rows) >= 64 else np.concatenate([rows, np.empty((64, self.width), np.int64)])
+        self.used = len(rows)
+        return self

@@ -1,0 +1,302 @@
+"""Kernels of the interval algebra: union, intersection, difference, duration filters, Allen relations.
+
+A *batch* of lists is (offsets, lengths, pool): list k is pool[offsets[k] : offsets[k] + lengths[k]], rows (start, end, ...),
+sorted, disjoint, never touching. Every operation takes batches of equal size and is linear in their rows (Allen: in
+their product per list).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from thalweg.columns.timelines import OPEN
+from thalweg.protocol import Ints
+
+Batch = tuple[Ints, Ints, Ints]
+
+UNION, INTERSECTION, DIFFERENCE = 0, 1, 2
+BEFORE, MEETS, OVERLAPS, STARTS, FINISHES, DURING, EQUAL = range(7)
+RELATIONS = ("before", "meets", "overlaps", "starts", "finishes", "during", "equal")
+
+
+@njit(cache=True)
+def combine(
+    op: int, a_off: Ints, a_len: Ints, a: Ints, b_off: Ints, b_len: Ints, b: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """List by list: a or b, a and b, a but not b. One pass over the borders of both."""
+    n = len(a_off)
+    total = 0
+    for k in range(n):
+        total += a_len[k] + b_len[k] + 1
+    out = np.empty((total, 2), np.int64)
+    offsets = np.empty(n, np.int64)
+    lengths = np.empty(n, np.int64)
+    used = 0
+    for k in range(n):
+        offsets[k] = used
+        i, i_end = a_off[k], a_off[k] + a_len[k]
+        j, j_end = b_off[k], b_off[k] + b_len[k]
+        in_a = in_b = on = False
+        while i < i_end or j < j_end:
+            ta = OPEN
+            if i < i_end:
+                ta = a[i, 1] if in_a else a[i, 0]
+            tb = OPEN
+            if j < j_end:
+                tb = b[j, 1] if in_b else b[j, 0]
+            t = min(ta, tb)
+            if t == OPEN:
+                break
+            if i < i_end and ta == t:
+                if in_a:
+                    i += 1
+                in_a = not in_a
+            if j < j_end and tb == t:
+                if in_b:
+                    j += 1
+                in_b = not in_b
+            if op == UNION:
+                now = in_a or in_b
+            elif op == INTERSECTION:
+                now = in_a and in_b
+            else:
+                now = in_a and not in_b
+            if now and not on:
+                out[used, 0] = t
+                out[used, 1] = OPEN
+                on = True
+            elif on and not now:
+                out[used, 1] = t
+                used += 1
+                on = False
+        if on:
+            used += 1
+        lengths[k] = used - offsets[k]
+    return offsets, lengths, out
+
+
+@njit(cache=True)
+def with_value(offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, values: Ints) -> tuple[Ints, Ints, Ints]:
+    """The intervals of list ids[k] that have values[k]; nothing where the id is -1."""
+    n = len(ids)
+    total = 0
+    for k in range(n):
+        if ids[k] >= 0:
+            total += lengths[ids[k]]
+    out = np.empty((total, 2), np.int64)
+    o = np.empty(n, np.int64)
+    m = np.empty(n, np.int64)
+    used = 0
+    for k in range(n):
+        o[k] = used
+        if ids[k] >= 0:
+            start = offsets[ids[k]]
+            for r in range(start, start + lengths[ids[k]]):
+                if pool[r, 2] == values[k]:
+                    out[used, 0], out[used, 1] = pool[r, 0], pool[r, 1]
+                    used += 1
+        m[k] = used - o[k]
+    return o, m, out
+
+
+@njit(cache=True)
+def by_length(
+    op: int, offsets: Ints, lengths: Ints, pool: Ints, bounds: Ints, until: int
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """Intervals longer (op 0: >, 1: >=) or shorter (2: <, 3: =<) than the bounds; a running one is measured up to
+    `until`. Also, per list, the measuring time at which a running interval's verdict changes (`OPEN`: never)."""
+    n = len(offsets)
+    out = np.empty((int(lengths.sum()), 2), np.int64)
+    o = np.empty(n, np.int64)
+    m = np.empty(n, np.int64)
+    flips = np.full(n, OPEN)
+    used = 0
+    for k in range(n):
+        o[k] = used
+        for r in range(offsets[k], offsets[k] + lengths[k]):
+            start, end = pool[r, 0], pool[r, 1]
+            size = (until if end == OPEN else end) - start
+            bound = bounds[k]
+            if op == 0:
+                keep = size > bound
+            elif op == 1:
+                keep = size >= bound
+            elif op == 2:
+                keep = size < bound
+            else:
+                keep = size <= bound
+            if end == OPEN:
+                flip = start + bound + (1 if op == 0 or op == 3 else 0)
+                if flip > until:
+                    flips[k] = flip
+            if keep:
+                out[used, 0], out[used, 1] = start, end
+                used += 1
+        m[k] = used - o[k]
+    return o, m, out, flips
+
+
+@njit(cache=True)
+def _related(relation: int, s1: int, e1: int, s2: int, e2: int, tick: int) -> bool:
+    last = e1 if e1 == OPEN else e1 - tick
+    if last < s2:
+        return relation == BEFORE
+    if s1 == s2:
+        if e1 == e2:
+            return relation == EQUAL
+        return e1 < e2 and relation == STARTS
+    if s1 > s2:
+        if e1 == e2:
+            return relation == FINISHES
+        return e1 < e2 and relation == DURING
+    if e1 < e2:
+        return relation == (MEETS if last == s2 else OVERLAPS)
+    return False
+
+
+@njit(cache=True)
+def allen(
+    relation: int,
+    pick: int,
+    a_off: Ints,
+    a_len: Ints,
+    a: Ints,
+    b_off: Ints,
+    b_len: Ints,
+    b: Ints,
+    tick: int,
+) -> tuple[Ints, Ints, Ints]:
+    """The intervals of a (pick 0) or of b (pick 1) that stand in the relation, a to b, with one of the other list."""
+    n = len(a_off)
+    total = 0
+    for k in range(n):
+        total += a_len[k] if pick == 0 else b_len[k]
+    out = np.empty((total, 2), np.int64)
+    o = np.empty(n, np.int64)
+    m = np.empty(n, np.int64)
+    used = 0
+    for k in range(n):
+        o[k] = used
+        x_off, x_len, x = (a_off[k], a_len[k], a) if pick == 0 else (b_off[k], b_len[k], b)
+        y_off, y_len, y = (b_off[k], b_len[k], b) if pick == 0 else (a_off[k], a_len[k], a)
+        for i in range(x_off, x_off + x_len):
+            for j in range(y_off, y_off + y_len):
+                if pick == 0:
+                    hit = _related(relation, x[i, 0], x[i, 1], y[j, 0], y[j, 1], tick)
+                else:
+                    hit = _related(relation, y[j, 0], y[j, 1], x[i, 0], x[i, 1], tick)
+                if hit:
+                    out[used, 0], out[used, 1] = x[i, 0], x[i, 1]
+                    used += 1
+                    break
+        m[k] = used - o[k]
+    return o, m, out
+
+
+@njit(cache=True)
+def unite_groups(starts: Ints, offsets: Ints, lengths: Ints, pool: Ints) -> tuple[Ints, Ints, Ints]:
+    """The union of the lists starts[g] .. starts[g+1]-1 of each group. Groups are small: repeated merging."""
+    groups = len(starts) - 1
+    total = 0
+    for k in range(len(offsets)):
+        total += lengths[k]
+    out = np.empty((total, 2), np.int64)
+    o = np.empty(groups, np.int64)
+    m = np.empty(groups, np.int64)
+    used = 0
+    for g in range(groups):
+        o[g] = used
+        first, last = starts[g], starts[g + 1]
+        heads = offsets[first:last].copy()
+        while True:
+            best = -1
+            for k in range(last - first):
+                if heads[k] < offsets[first + k] + lengths[first + k]:
+                    if best < 0 or pool[heads[k], 0] < pool[heads[best], 0]:
+                        best = k
+            if best < 0:
+                break
+            s, e = pool[heads[best], 0], pool[heads[best], 1]
+            heads[best] += 1
+            if used > o[g] and s <= out[used - 1, 1]:
+                out[used - 1, 1] = max(out[used - 1, 1], e)
+            else:
+                out[used, 0], out[used, 1] = s, e
+                used += 1
+        m[g] = used - o[g]
+    return o, m, out
+
+
+@njit(cache=True)
+def unite_sorted(starts: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
+    """The union of the intervals rows[starts[g]:starts[g+1]] of each group, given sorted by start."""
+    groups = len(starts) - 1
+    out = np.empty((len(rows), 2), np.int64)
+    o = np.empty(groups, np.int64)
+    m = np.empty(groups, np.int64)
+    used = 0
+    for g in range(groups):
+        o[g] = used
+        for r in range(starts[g], starts[g + 1]):
+            if used > o[g] and rows[r, 0] <= out[used - 1, 1]:
+                out[used - 1, 1] = max(out[used - 1, 1], rows[r, 1])
+            else:
+                out[used, 0], out[used, 1] = rows[r, 0], rows[r, 1]
+                used += 1
+        m[g] = used - o[g]
+    return o, m, out
+
+
+@njit(cache=True)
+def graft_room(old_lengths: Ints, ids: Ints, lengths: Ints) -> int:
+    """Upper bound of rows that `graft` writes."""
+    total = 0
+    for k in range(len(ids)):
+        total += old_lengths[ids[k]] + lengths[k] + 1
+    return total
+
+
+@njit(cache=True)
+def graft(
+    offsets: Ints,
+    lengths: Ints,
+    rooms: Ints,
+    pool: Ints,
+    used: int,
+    ids: Ints,
+    n_off: Ints,
+    n_len: Ints,
+    new: Ints,
+    final: int,
+    expiry: int,
+) -> int:
+    """Replace what lies after `final` in the lists `ids` by the new lists; what lies at or before it stays. Intervals
+    that ended by the expiry are dropped. The tables have three versions; the last is read and written."""
+    cut = final + 1
+    for k in range(len(ids)):
+        i = ids[k]
+        out = used
+        n = 0
+        for r in range(offsets[2, i], offsets[2, i] + lengths[2, i]):
+            if pool[r, 0] >= cut:
+                break
+            if pool[r, 1] > expiry:
+                pool[out + n, 0] = pool[r, 0]
+                pool[out + n, 1] = min(pool[r, 1], cut)
+                pool[out + n, 2] = 0
+                n += 1
+        for r in range(n_off[k], n_off[k] + n_len[k]):
+            s, e = max(new[r, 0], cut), new[r, 1]
+            if s >= e:
+                continue
+            if n > 0 and pool[out + n - 1, 1] == s:
+                pool[out + n - 1, 1] = e
+            else:
+                pool[out + n, 0], pool[out + n, 1], pool[out + n, 2] = s, e, 0
+                n += 1
+        offsets[2, i] = out
+        lengths[2, i] = n
+        rooms[i] = n
+        used += n
+    return used

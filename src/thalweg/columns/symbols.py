@@ -1,0 +1,116 @@
+"""Constants as int64 codes.
+
+A *symbol* column holds ids into a table of canonical texts; a *number* column holds the bits of a float64.
+Both are int64 arrays, so joins, sorting and hashing do not ask which is which.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.protocol import Ints
+
+_PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z|[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?\Z")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
+_COMPOUND = re.compile(r"[a-z]\w*\(.*\)\Z", re.DOTALL)
+EXACT = 2**53
+"""Integers beyond this have no exact float64 and are refused in number positions."""
+
+
+def number_text(value: float) -> str:
+    """Canonical text of a number: integral values have no point.
+
+    >>> number_text(12.0), number_text(0.5)
+    ('12', '0.5')
+    """
+    return str(int(value)) if math.isfinite(value) and value == int(value) else repr(float(value))
+
+
+def constant_text(raw: str) -> str:
+    """Canonical text of a constant given as data: numbers lose leading zeros, other texts are quoted where needed.
+
+    >>> constant_text("0012"), constant_text("m1"), constant_text("North Sea")
+    ('12', 'm1', "'North Sea'")
+    """
+    if _NUMBER.match(raw):
+        value = float(raw)
+        return number_text(value) if abs(value) <= EXACT else raw
+    if _PLAIN.match(raw) or _COMPOUND.match(raw):
+        return raw
+    return "'" + raw.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+class SymbolTable:
+    """Texts and their ids, in order of first sight."""
+
+    def __init__(self, texts: Sequence[str] = ()) -> None:
+        self.texts: list[str] = list(texts)
+        self._ids: dict[str, int] = {text: i for i, text in enumerate(self.texts)}
+        self._raw: dict[str, int] = {}
+        self._ranks: Ints = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def add(self, text: str) -> int:
+        """The id of a canonical text."""
+        found = self._ids.get(text)
+        if found is None:
+            found = self._ids[text] = len(self.texts)
+            self.texts.append(text)
+        return found
+
+    def add_raw(self, raw: str) -> int:
+        """The id of a constant given as data."""
+        found = self._raw.get(raw)
+        if found is None:
+            found = self._raw[raw] = self.add(constant_text(raw))
+        return found
+
+    def encode(self, column: pa.Array) -> Ints:
+        """Ids of an Arrow column without nulls: strings (plain or dictionary-encoded) or numbers."""
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        if not pa.types.is_dictionary(column.type):
+            if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
+                column = pc.cast(column, pa.string())
+            column = column.dictionary_encode()
+        names = column.dictionary
+        if not pa.types.is_string(names.type) and not pa.types.is_large_string(names.type):
+            names = pc.cast(names, pa.string())
+        ids = np.fromiter((self.add_raw(name) for name in names.to_pylist()), np.int64, len(names))
+        indices = column.indices.to_numpy(zero_copy_only=False)
+        return ids[indices] if len(ids) else np.empty(0, np.int64)
+
+    def ranks(self) -> Ints:
+        """Position of every id in the standard order of terms: numbers by value, then texts by alphabet."""
+        if len(self._ranks) != len(self.texts):
+            order = sorted(range(len(self.texts)), key=lambda i: _standard_order(self.texts[i]))
+            self._ranks = np.empty(len(order), np.int64)
+            self._ranks[order] = np.arange(len(order))
+        return self._ranks
+
+
+def _standard_order(text: str) -> tuple[int, float, str]:
+    return (0, float(text), "") if _NUMBER.match(text) else (1, 0.0, text.strip("'"))
+
+
+def numbers(values: np.ndarray) -> Ints:  # type: ignore[type-arg]
+    """Codes of numbers; minus zero is zero."""
+    return (np.ascontiguousarray(values, np.float64) + 0.0).view(np.int64)
+
+
+def number(value: float) -> int:
+    """Code of one number."""
+    return int(numbers(np.array([value]))[0])
+
+
+def as_floats(codes: Ints) -> np.ndarray:  # type: ignore[type-arg]
+    """The numbers behind codes."""
+    return np.ascontiguousarray(codes).view(np.float64)

@@ -1,0 +1,278 @@
+"""Admission: input rows become codes, wait for their query time, and are taken in or rejected.
+
+A row takes part from the first query time at or after its arrival and its own time. In the order of arrival, an insertion
+makes its fact be there and a retraction takes it away; of rows that arrive together retractions come first, so that
+the order in which rows are accepted does not matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numba import njit
+
+from thalweg.columns.keys import KeyTable
+from thalweg.columns.symbols import EXACT, numbers
+from thalweg.events.plan import Plan
+from thalweg.protocol import OPEN_END, Ints, Rows
+
+TOO_LATE = "too late"
+BEFORE_START = "before the start"
+UNKNOWN_RETRACTION = "unknown retraction"
+UNKNOWN_NAME = "unknown name"
+WRONG_ARITY = "wrong arity"
+EMPTY_INTERVAL = "end before start"
+OFF_TICK = "not on the tick"
+NOT_A_NUMBER = "not a number"
+MISSING = "missing value"
+
+
+@dataclass(slots=True)
+class Rejected:
+    """Rows that count for nothing, as (query time, row, reason, detail)."""
+
+    times: list[Ints] = field(default_factory=list)
+    rows: list[Ints] = field(default_factory=list)
+    reasons: list[tuple[str, str, int]] = field(default_factory=list)
+
+    def add(self, query: int, rows: Ints, reason: str, detail: str) -> None:
+        if len(rows):
+            self.times.append(np.full(len(rows), query))
+            self.rows.append(np.asarray(rows, np.int64))
+            self.reasons.append((reason, detail, len(rows)))
+
+    def table(self) -> pa.Table:
+        """As an Arrow table, in order of query time and row; and start anew."""
+        empty = np.empty(0, np.int64)
+        times, rows = np.concatenate([empty, *self.times]), np.concatenate([empty, *self.rows])
+        which = np.repeat(np.arange(len(self.reasons)), [n for _, _, n in self.reasons]).astype(np.int32)
+        order = np.lexsort([rows, times])
+        reasons = pa.array([r for r, _, _ in self.reasons], pa.string()).take(pa.array(which[order]))
+        details = pa.array([d for _, d, _ in self.reasons], pa.string()).take(pa.array(which[order]))
+        self.times, self.rows, self.reasons = [], [], []
+        return pa.table({"query_time": times[order], "row": rows[order], "reason": reasons, "detail": details})
+
+
+@dataclass(slots=True)
+class Waiting:
+    """Coded rows of one relation that have not had their query time. Columns: due, arrival, op, row, then the fact:
+    time, arguments; for fluents: start, end, arguments, value."""
+
+    width: int
+    parts: list[Ints] = field(default_factory=list)
+    ready: bool = True
+
+    def add(self, rows: Ints) -> None:
+        self.parts.append(rows)
+        self.ready = len(self.parts) == 1 and bool((np.diff(rows[:, 0]) >= 0).all())
+
+    def take(self, query: int) -> Ints:
+        """Rows whose query time has come."""
+        if not self.parts:
+            return np.empty((0, self.width), np.int64)
+        if not self.ready:
+            rows = np.concatenate(self.parts)
+            if (np.diff(rows[:, 0]) < 0).any():
+                rows = rows[np.argsort(rows[:, 0], kind="stable")]
+            self.parts, self.ready = [rows], True
+        rows = self.parts[0]
+        at = int(np.searchsorted(rows[:, 0], query, side="right"))
+        self.parts = [rows[at:]] if at < len(rows) else []
+        return rows[:at]
+
+
+class Admission:
+    """Codes rows and hands them to the stores."""
+
+    def __init__(self, plan: Plan, *, window: int, start: int, tick: int) -> None:
+        self.plan = plan
+        self.window, self.start, self.tick = window, start, tick
+        self.rejected = Rejected()
+        self._by_name = _by_name(plan)
+        self.waiting: dict[str, Waiting] = {}
+        self.coder = plan.catalogue.coder
+
+    # ----------------------------------------------------------------- accepting
+
+    def accept(self, rows: Rows, query: int) -> None:
+        """Code the rows of one name; what can never be used is rejected at once."""
+        found = self._by_name.get(rows.name)
+        if found is None:
+            self.rejected.add(query, rows.row, UNKNOWN_NAME, f"no rule reads {rows.name}")
+            return
+        relation = found.get(len(rows.args))
+        if relation is None:
+            known = ", ".join(f"{rows.name}/{n}" for n in sorted(found))
+            self.rejected.add(query, rows.row, WRONG_ARITY, f"{rows.name}/{len(rows.args)}; the rules read {known}")
+            return
+        fluent = relation in self.plan.inputs
+        if fluent != (rows.value is not None):
+            what = "an interval fluent, with a value" if fluent else "an event, without a value"
+            self.rejected.add(query, rows.row, WRONG_ARITY, f"{rows.name} is {what}")
+            return
+        self._code(rows, relation, fluent, query)
+
+    def _code(self, rows: Rows, relation: str, fluent: bool, query: int) -> None:
+        n = len(rows)
+        good = np.ones(n, np.bool_)
+        columns = []
+        kind = "fluent" if fluent else "event"
+        for i, column in enumerate(rows.args):
+            columns.append(self._column(column, (kind, relation, i), rows.row, good, query))
+        if fluent:
+            assert rows.value is not None
+            columns.append(self._column(rows.value, ("value", relation, 0), rows.row, good, query))
+        times: list[Ints] = [rows.time]
+        if fluent:
+            end = rows.end if rows.end is not None else rows.time + self.tick
+            times.append(end)
+            bad = good & (end <= rows.time)
+            self._reject(good, bad, rows.row, query, EMPTY_INTERVAL, "an interval ends after it starts")
+        if self.tick > 1:
+            off = rows.time % self.tick != 0
+            if fluent:
+                off |= (times[1] != OPEN_END) & (times[1] % self.tick != 0)
+            self._reject(good, good & off, rows.row, query, OFF_TICK, f"times are multiples of {self.tick}")
+        last = rows.time if not fluent else np.where(times[1] == OPEN_END, OPEN_END, times[1] - self.tick)
+        early = good & ((rows.arrival <= self.start) | (last <= self.start))
+        self._reject(good, early, rows.row, query, BEFORE_START, f"the stream starts after {self.start}")
+        out = np.column_stack(
+            [np.maximum(rows.arrival, rows.time), rows.arrival, rows.op, rows.row, *times, *columns]
+        ).astype(np.int64)
+        if not good.all():
+            out = out[good]
+        if len(out):
+            self.waiting.setdefault(relation, Waiting(out.shape[1])).add(out)
+
+    def _reject(self, good: np.ndarray, bad: np.ndarray, row: Ints, query: int, reason: str, detail: str) -> None:  # type: ignore[type-arg]
+        if bad.any():
+            self.rejected.add(query, row[bad], reason, detail)
+            good &= ~bad
+
+    def _column(self, column: pa.Array, node: tuple[str, str, int], row: Ints, good: np.ndarray, query: int) -> Ints:  # type: ignore[type-arg]
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        if column.null_count:
+            missing = column.is_null().to_numpy(zero_copy_only=False)
+            self._reject(good, good & missing, row, query, MISSING, f"argument {node[2] + 1} of {node[1]} is missing")
+            filler = pa.scalar(0 if not _is_text(column.type) else "", _value_type(column.type))
+            column = pc.fill_null(column, filler)
+        if not self.coder.sorts.numeric(node):
+            return self.coder.symbols.encode(column)
+        return self._numbers(column, node, row, good, query)
+
+    def _numbers(self, column: pa.Array, node: tuple[str, str, int], row: Ints, good: np.ndarray, query: int) -> Ints:  # type: ignore[type-arg]
+        if _is_text(column.type):
+            if pa.types.is_dictionary(column.type):
+                names = column.dictionary.to_pylist()
+                values = np.array([_float(x) for x in names], np.float64)[column.indices.to_numpy(zero_copy_only=False)]
+            else:
+                values = np.array([_float(x) for x in column.to_pylist()], np.float64)
+        else:
+            values = column.to_numpy(zero_copy_only=False).astype(np.float64)
+        bad = good & (~np.isfinite(values) | (np.abs(values) > EXACT))
+        self._reject(good, bad, row, query, NOT_A_NUMBER, f"argument {node[2] + 1} of {node[1]} is no number in range")
+        return numbers(np.where(np.isfinite(values), values, 0.0))
+
+    # ----------------------------------------------------------------- taking in
+
+    def admit(self, query: int, previous: int) -> bool:
+        """Hand over the rows whose time has come; True when some are late or retracted, so that causes matter."""
+        horizon = query - self.window
+        revised = False
+        for relation, waiting in self.waiting.items():
+            rows = waiting.take(query)
+            if not len(rows):
+                continue
+            fluent = relation in self.plan.inputs
+            last = np.where(rows[:, 5] == OPEN_END, OPEN_END, rows[:, 5] - self.tick) if fluent else rows[:, 4]
+            late = last <= horizon
+            if late.any():
+                self.rejected.add(query, rows[late, 3], TOO_LATE, f"the window starts after {horizon}")
+                rows = rows[~late]
+            if len(rows):
+                revised |= self._deliver(relation, fluent, rows, query, previous)
+        return revised
+
+    def _deliver(self, relation: str, fluent: bool, rows: Ints, query: int, previous: int) -> bool:
+        late = rows[:, 4] <= previous
+        retracts = rows[:, 2] < 0
+        causes: Ints | None = None
+        if late.any() or retracts.any():
+            causes = np.where(late | retracts, rows[:, 3], -1)
+        if fluent:
+            unit = self.plan.inputs[relation]
+            ids = unit.store.intern([np.ascontiguousarray(rows[:, c]) for c in range(6, rows.shape[1])], len(rows))
+            facts = np.column_stack([ids, rows[:, 4:6]])
+        else:
+            facts = rows[:, 4:]
+        there = np.ones(len(rows), np.int64)
+        if retracts.any():
+            present = (
+                unit.present(facts[:, 0], facts[:, 1:]) if fluent else self.plan.input_events[relation].present(facts)
+            )
+            facts, there, causes = self._settle(facts, rows, present, causes, query)
+        if fluent:
+            unit.feed(np.ascontiguousarray(facts[:, 0]), facts[:, 1:], there, causes)
+        else:
+            self.plan.input_events[relation].apply(facts, there, causes, assign=True)
+        return causes is not None
+
+    def _settle(
+        self, facts: Ints, rows: Ints, present: np.ndarray, causes: Ints | None, query: int  # type: ignore[type-arg]
+    ) -> tuple[Ints, Ints, Ints | None]:
+        """Each fact once, with whether it is there after all its rows; retractions of what is not there are rejected."""
+        table = KeyTable(facts.shape[1])
+        ids = table.intern([np.ascontiguousarray(facts[:, c]) for c in range(facts.shape[1])], len(facts))
+        order = np.lexsort([rows[:, 3], rows[:, 2], rows[:, 1], ids])
+        there = np.zeros(table.count, np.int64)
+        there[ids] = present
+        unknown = np.zeros(len(rows), np.bool_)
+        _replay(order, ids, rows[:, 2], there, unknown)
+        self.rejected.add(query, rows[unknown, 3], UNKNOWN_RETRACTION, "nothing like it is known")
+        best = np.full(table.count, -1)
+        if causes is not None:
+            np.maximum.at(best, ids, causes)
+        return table.keys.copy(), there, best
+
+
+@njit(cache=True)
+def _replay(order: Ints, ids: Ints, ops: Ints, there: Ints, unknown: np.ndarray) -> None:  # type: ignore[type-arg]
+    """Apply insertions and retractions in order to what is there."""
+    for k in order:
+        if ops[k] > 0:
+            there[ids[k]] = 1
+        elif there[ids[k]] == 1:
+            there[ids[k]] = 0
+        else:
+            unknown[k] = True
+
+
+def _by_name(plan: Plan) -> dict[str, dict[int, str]]:
+    """Input relations by name and number of arguments."""
+    found: dict[str, dict[int, str]] = {}
+    for relation, store in plan.input_events.items():
+        found.setdefault(relation.split("(")[0], {})[store.arity] = relation
+    for relation, unit in plan.inputs.items():
+        found.setdefault(relation.split("(")[0], {})[unit.store.arity] = relation
+    return found
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")

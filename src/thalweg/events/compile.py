@@ -1,0 +1,598 @@
+"""Compiles flat bodies: a driver literal that brings rows, steps in a good order, and what else can change the result.
+
+Because all literals are read at one time-point, a change of any literal affects exactly the driver rows at the changed
+times that agree with it; `Trigger` finds them (or a few more, where the literal shares no variable with the driver).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from thalweg.columns.keys import KeyTable
+from thalweg.columns.ragged import Version
+from thalweg.events.frames import (
+    AssignStep,
+    CompareStep,
+    CopyStep,
+    EffectStep,
+    EitherStep,
+    EventStep,
+    FactStep,
+    Frame,
+    HoldsStep,
+    Match,
+    MissingStep,
+    Reader,
+    SameStep,
+    Slot,
+    Step,
+    TimeStep,
+    TotalStep,
+    Unequal,
+    run_steps,
+)
+from thalweg.events.normal import (
+    EdgeAt,
+    EffectAt,
+    EventAt,
+    Fact,
+    Flat,
+    HoldsAt,
+    Missing,
+    PointRule,
+    Substitution,
+    Test,
+    Total,
+    apply,
+    names,
+    rebuild,
+    refuse,
+    unify,
+)
+from thalweg.events.sorts import ARITHMETIC, NUMERIC, Coder, Node
+from thalweg.events.stores import EventStore, FactStore, FluentStore, Moves
+from thalweg.language.rules import Edge, Effect
+from thalweg.language.terms import Atom, Compound, Number, Span, Term, Variable, variables
+from thalweg.protocol import Ints
+
+
+@dataclass(slots=True)
+class Catalogue:
+    """The stores of a program by relation. A fluent may have a simple and a determined store."""
+
+    coder: Coder
+    tick: int
+    events: dict[str, EventStore] = field(default_factory=dict)
+    simple: dict[str, FluentStore] = field(default_factory=dict)
+    determined: dict[str, FluentStore] = field(default_factory=dict)
+    facts: dict[str, FactStore] = field(default_factory=dict)
+
+    def fluents(self, name: str) -> list[FluentStore]:
+        """The stores that may hold a pair of the fluent."""
+        return [s[name] for s in (self.simple, self.determined) if name in s]
+
+
+def solve(rule: PointRule) -> PointRule:
+    """Substitute positive equations between variables and constants, so that literals share variables."""
+    body = list(rule.body)
+    while True:
+        for at, x in enumerate(body):
+            if isinstance(x, Test) and x.op == "=" and not x.negated and _plain(x.left) and _plain(x.right):
+                binding: Substitution = {}
+                if not unify(x.left, x.right, binding):
+                    break
+                if any(name == rule.time for name in binding) or Variable(rule.time) in binding.values():
+                    continue
+                del body[at]
+                rewritten = rebuild(replace(rule, body=tuple(body)), lambda t: apply(t, binding))
+                assert isinstance(rewritten, PointRule)
+                rule = rewritten
+                body = list(rule.body)
+                break
+        else:
+            return replace(rule, body=tuple(body))
+        if isinstance(x, Test) and x in body:
+            return replace(rule, body=tuple(body))
+
+
+def _plain(term: Term) -> bool:
+    return isinstance(term, Variable | Atom | Number)
+
+
+class BodyCompiler:
+    """Compiles the literals of one rule; `scope` names its variables to the sorts."""
+
+    def __init__(self, catalogue: Catalogue, scope: int, span: Span, time: str | None) -> None:
+        self.catalogue = catalogue
+        self.scope = scope
+        self.span = span
+        self.time = time
+
+    # ----------------------------------------------------------------- slots
+
+    def slot(self, term: Term, node: Node, bound: set[str]) -> Slot:
+        if isinstance(term, Variable):
+            return Slot(name=term.name, binds=term.name not in bound)
+        return Slot(code=self.catalogue.coder.constant(term, node, self.span))
+
+    def match(self, kind: str, name: str, args: Sequence[Term], bound: set[str]) -> Match:
+        return Match(tuple(self.slot(t, (kind, name, i), bound) for i, t in enumerate(args)))
+
+    # ----------------------------------------------------------------- ordering
+
+    def steps(self, body: Sequence[Flat], bound: set[str], outer: set[str]) -> list[Step]:
+        """Steps for all literals: cheap and bound ones first. `outer` are variables that others read, so a negation
+        waits for them. Updates `bound`."""
+        todo = list(body)
+        out: list[Step] = []
+        while todo:
+            best = min(range(len(todo)), key=lambda i: self._cost(todo, i, bound, outer))
+            if self._cost(todo, best, bound, outer) >= 100:
+                missing = sorted(n for n in names([todo[best]]) - bound if not n.startswith("_"))
+                raise refuse(
+                    f"variable {', '.join(missing) or '_'} is not bound by a positive literal",
+                    self.span,
+                    "add a literal that gives it a value",
+                )
+            out += self._steps(todo.pop(best), bound, outer)
+        return out
+
+    def _cost(self, todo: list[Flat], i: int, bound: set[str], outer: set[str]) -> int:
+        x = todo[i]
+        free = names([x]) - bound
+        if self.time is not None and self.time in free and isinstance(x, Test | Total):
+            free = free - {self.time}
+        elsewhere = names(todo[:i] + todo[i + 1 :]) | outer
+        match x:
+            case Test(op, left, right, negated):
+                if not free:
+                    return 0
+                if not negated and op in ("=", "is", "==") and self._assignable(left, right, bound):
+                    return 1
+                return 100
+            case Total(_, _, _, result):
+                waiting = (free - {v.name for v in variables(result)}) & elsewhere
+                return 100 if waiting else 40
+            case Missing(_, _):
+                return 100 if free & elsewhere else 30
+            case EventAt(negated=True) | HoldsAt(negated=True) | EdgeAt(negated=True) | EffectAt(negated=True) | Fact(
+                negated=True
+            ):
+                return 100 if free & elsewhere else 12
+            case Fact():
+                return 5 + 10 * bool(free) + (30 if free and len(free) == len(names([x])) else 0)
+            case _:
+                return 10 + 10 * bool(free) + (30 if free and len(free) == len(names([x])) else 0)
+
+    def _assignable(self, left: Term, right: Term, bound: set[str]) -> bool:
+        for one, other in ((left, right), (right, left)):
+            unbound = isinstance(one, Variable) and one.name not in bound
+            if unbound and all(v.name in bound or v.name == self.time for v in variables(other)):
+                return True
+        return False
+
+    # ----------------------------------------------------------------- literals
+
+    def _steps(self, x: Flat, bound: set[str], outer: set[str]) -> list[Step]:
+        c = self.catalogue
+        match x:
+            case EventAt(relation, args, negated):
+                step: Step = EventStep(c.events[relation], self.match("event", relation, args, bound), negated)
+                c.events[relation].index(step.match.positions)
+            case HoldsAt(_, _, _, negated, _) | EdgeAt(_, _, _, _, negated):
+                ways = [self._holds(x, store, bound) for store in self._stores(x)]
+                if negated:
+                    return list(ways)
+                step = ways[0] if len(ways) == 1 else EitherStep(ways)
+            case EffectAt(effect, fluent, args, value, negated):
+                store = c.simple.get(fluent)
+                if store is None:
+                    raise refuse(f"{fluent} has no initiatedAt or terminatedAt rules", self.span, "use start or end")
+                store.reads_points = True
+                match_ = self.match("fluent", fluent, args, bound)
+                inner = bound | {s.name for s in match_.slots if s.name}
+                step = EffectStep(store, match_, self.slot(value, ("value", fluent, 0), inner), effect, negated)
+            case Fact(relation, args, negated):
+                step = FactStep(c.facts[relation], self.match("fact", relation, args, bound), negated)
+            case Test():
+                return self._test(x, bound)
+            case Total():
+                return self._total(x, bound, outer)
+            case Missing(bodies, negated):
+                step = MissingStep([self.steps(b, set(bound), outer) for b in bodies], negated)
+                return [*self._time(x, bound), step]
+        if not getattr(x, "negated", False):
+            bound |= names([x])
+        return [step]
+
+    def _stores(self, x: HoldsAt | EdgeAt) -> list[FluentStore]:
+        found = self.catalogue.fluents(x.fluent)
+        return found
+
+    def _holds(self, x: HoldsAt | EdgeAt, store: FluentStore, bound: set[str]) -> Step:
+        slots = [self.slot(t, ("fluent", x.fluent, i), bound) for i, t in enumerate(x.args)]
+        inner = bound | {s.name for s in slots if s.name}
+        value: Slot | None = self.slot(x.value, ("value", x.fluent, 0), bound if store.by_value else inner)
+        if store.by_value:
+            assert value is not None
+            slots.append(value)
+            value = None
+        edge = x.edge if isinstance(x, EdgeAt) else None
+        shift = self.catalogue.tick if isinstance(x, HoldsAt) and x.next else 0
+        return HoldsStep(store, Match(tuple(slots)), value, x.negated, self.catalogue.tick, edge, shift)
+
+    def _time(self, x: Flat, bound: set[str]) -> list[Step]:
+        if self.time is not None and self.time not in bound and self.time in names([x]):
+            bound.add(self.time)
+            return [TimeStep(self.time)]
+        return []
+
+    def _test(self, x: Test, bound: set[str]) -> list[Step]:
+        before = self._time(x, bound)
+        for one, other in ((x.left, x.right), (x.right, x.left)):
+            if isinstance(one, Variable) and one.name not in bound:
+                bound.add(one.name)
+                if self._numeric(one) and not isinstance(other, Atom):
+                    return [*before, AssignStep(one.name, other)]
+                return [*before, CopyStep(one.name, self.slot(other, ("var", self.scope, one.name), bound))]
+        sides = (x.left, x.right)
+        if x.op in NUMERIC or any(isinstance(t, Compound) and t.functor in ARITHMETIC for t in sides):
+            return [*before, CompareStep(x.op, x.left, x.right, x.negated)]
+        kinds = [self._numeric(t) for t in sides]
+        if kinds[0] != kinds[1] and not any(isinstance(t, Variable) for t in sides):
+            return [*before, Unequal((x.op in ("\\=", "\\==")) != x.negated)]
+        if all(kinds):
+            return [*before, CompareStep(x.op, x.left, x.right, x.negated)]
+        slots = [self._side(t, next((s for s in sides if isinstance(s, Variable)), None), bound) for t in sides]
+        ordered = x.op.startswith("@")
+        symbols = self.catalogue.coder.symbols if ordered else None
+        return [*before, SameStep(x.op, slots[0], slots[1], x.negated, symbols)]
+
+    def _side(self, term: Term, variable: Variable | None, bound: set[str]) -> Slot:
+        node: Node = ("var", self.scope, variable.name) if variable else ("constant",)
+        return self.slot(term, node, bound)
+
+    def _numeric(self, term: Term) -> bool:
+        if isinstance(term, Variable):
+            return term.name == self.time or self.catalogue.coder.sorts.numeric(("var", self.scope, term.name))
+        return isinstance(term, Number | Compound)
+
+    def _total(self, x: Total, bound: set[str], outer: set[str]) -> list[Step]:
+        before = self._time(x, bound)
+        inner_bound = set(bound)
+        inner = self.steps(x.body, inner_bound, outer)
+        name = x.result.name if isinstance(x.result, Variable) and x.result.name not in bound else None
+        if name is not None:
+            bound.add(name)
+        return [*before, TotalStep(x.function, inner, x.template, name, x.result)]
+
+
+# --------------------------------------------------------------------------- drivers
+
+
+@dataclass(slots=True)
+class Driver:
+    """The literal that brings rows (time, arguments) to a body, and how its rows become a frame."""
+
+    slots: tuple[Slot, ...]
+
+    def frame(self, rows: Ints, causes: Ints | None) -> Frame:
+        """The rows that fit the pattern, with its variables bound."""
+        keep: np.ndarray | None = None  # type: ignore[type-arg]
+        columns: dict[str, Ints] = {}
+        for i, slot in enumerate(self.slots):
+            column = rows[:, 1 + i]
+            if slot.name is None:
+                fits = column == slot.code
+            elif slot.name in columns:
+                fits = column == columns[slot.name]
+            else:
+                columns[slot.name] = column
+                continue
+            keep = fits if keep is None else keep & fits
+        frame = Frame(rows[:, 0], columns, np.arange(len(rows)), causes)
+        if keep is not None:
+            frame = frame.take(keep)
+        else:
+            frame.columns = {name: np.ascontiguousarray(column) for name, column in columns.items()}
+            frame.time = np.ascontiguousarray(frame.time)
+        return frame
+
+    @property
+    def variables(self) -> dict[str, int]:
+        """The first position of each variable."""
+        found: dict[str, int] = {}
+        for i, slot in enumerate(self.slots):
+            if slot.name is not None:
+                found.setdefault(slot.name, i)
+        return found
+
+    def prepare(self, positions: tuple[int, ...]) -> None:
+        """Make the index that `select` will use."""
+
+    def moves(self) -> Moves:
+        """What changed in the relation."""
+        raise NotImplementedError
+
+    def select(
+        self, positions: tuple[int, ...], columns: list[Ints], froms: Ints, tos: Ints, version: Version
+    ) -> tuple[Ints, Ints]:
+        """Rows that agree with the columns on the positions in the time ranges, and the range of each."""
+        raise NotImplementedError
+
+
+@dataclass(slots=True)
+class EventDriver(Driver):
+    store: EventStore
+
+    def prepare(self, positions: tuple[int, ...]) -> None:
+        self.store.index(positions)
+
+    def moves(self) -> Moves:
+        return self.store.moves
+
+    def select(
+        self, positions: tuple[int, ...], columns: list[Ints], froms: Ints, tos: Ints, version: Version
+    ) -> tuple[Ints, Ints]:
+        index = self.store.index(positions)
+        ids = index.keys.find(columns, len(froms))
+        at, which = index.lists.ranges(ids, froms, tos, version)
+        return index.lists.pool[at, :-1], which
+
+
+@dataclass(slots=True)
+class EdgeDriver(Driver):
+    store: FluentStore
+    edge: Edge
+    tick: int
+    edges: Moves | None = None
+
+    def moves(self) -> Moves:
+        return self.edges if self.edges is not None else Moves.none(len(self.slots) + 1)
+
+    def select(
+        self, positions: tuple[int, ...], columns: list[Ints], froms: Ints, tos: Ints, version: Version
+    ) -> tuple[Ints, Ints]:
+        keys = tuple(p for p in positions if p < self.store.arity + self.store.by_value)
+        ids, which = self.store.match(keys, [columns[positions.index(p)] for p in keys], len(froms))
+        rows, nth = self.store.edge_rows(ids, froms[which], tos[which], self.edge, self.tick, version)
+        which = which[nth]
+        if len(keys) < len(positions):
+            same = rows[:, -1] == columns[-1][which]
+            rows, which = rows[same], which[same]
+        return rows, which
+
+
+@dataclass(slots=True)
+class EffectDriver(Driver):
+    store: FluentStore
+    effect: Effect
+
+    def moves(self) -> Moves:
+        wanted = int(self.effect is Effect.TERMINATES)
+        moves = self.store.effects
+
+        def part(rows: Ints, causes: Ints) -> tuple[Ints, Ints]:
+            keep = rows[:, 1] == wanted
+            return np.delete(rows[keep], 1, axis=1), causes[keep]
+
+        gone, gone_cause = part(moves.gone, moves.gone_cause)
+        came, came_cause = part(moves.came, moves.came_cause)
+        return Moves(len(self.slots) + 1, gone, came, gone_cause, came_cause)
+
+    def select(
+        self, positions: tuple[int, ...], columns: list[Ints], froms: Ints, tos: Ints, version: Version
+    ) -> tuple[Ints, Ints]:
+        keys = tuple(p for p in positions if p < self.store.arity)
+        ids, which = self.store.match(keys, [columns[positions.index(p)] for p in keys], len(froms))
+        at, nth = self.store.points.ranges(ids, froms[which], tos[which], version)
+        points = self.store.points.pool[at]
+        ids, which = ids[nth], which[nth]
+        keep = points[:, 1] == int(self.effect is Effect.TERMINATES)
+        if len(keys) < len(positions):
+            keep &= points[:, 2] == columns[-1][which]
+        points, ids, which = points[keep], ids[keep], which[keep]
+        return np.hstack([points[:, :1], self.store.instances.keys[ids], points[:, 2:3]]), which
+
+
+# --------------------------------------------------------------------------- triggers
+
+
+@dataclass(slots=True)
+class Trigger:
+    """A literal that can change the result of driver rows. `shared` pairs its positions with the driver's."""
+
+    store: EventStore | FluentStore | FactStore
+    kind: str  # event, holds, next, edge, effect, fact
+    constants: tuple[tuple[int, int], ...]
+    shared: tuple[tuple[int, int], ...]
+    tick: int
+
+    def changed(self) -> bool:
+        match self.store:
+            case EventStore():
+                return bool(self.store.moves)
+            case FluentStore() if self.kind == "effect":
+                return bool(self.store.effects)
+            case FluentStore():
+                return bool(self.store.stretches)
+            case _:
+                return False
+
+    def ranges(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Changes as (argument rows, from, to, cause)."""
+        store = self.store
+        match store:
+            case EventStore():
+                return _points(store.moves, 1)
+            case FluentStore() if self.kind == "effect":
+                return _points(store.effects, 2)
+            case FluentStore():
+                s = store.stretches
+                froms = s.froms - self.tick if self.kind in ("edge", "next") else s.froms
+                return store.instances.keys[s.ids], froms, s.tos, s.causes
+            case _:
+                raise TypeError(store)
+
+    def select(self, driver: Driver, low: int, high: int, version: Version) -> tuple[Ints, Ints]:
+        """Driver rows in (low, high] that the changes touch, with their causes."""
+        rows, froms, tos, causes = self.ranges()
+        froms, tos = np.maximum(froms, low + 1), np.minimum(tos, high + 1)
+        keep = froms < tos
+        for position, code in self.constants:
+            keep &= rows[:, position] == code
+        rows, froms, tos, causes = rows[keep], froms[keep], tos[keep], causes[keep]
+        positions = tuple(d for _, d in self.shared)
+        columns = [np.ascontiguousarray(rows[:, p]) for p, _ in self.shared]
+        found, which = driver.select(positions, columns, froms, tos, version)
+        return found, causes[which]
+
+
+def _points(moves: Moves, skip: int) -> tuple[Ints, Ints, Ints, Ints]:
+    rows = np.concatenate([moves.gone, moves.came])
+    causes = np.concatenate([moves.gone_cause, moves.came_cause])
+    return rows[:, skip:], rows[:, 0], rows[:, 0] + 1, causes
+
+
+# --------------------------------------------------------------------------- rules
+
+
+@dataclass(slots=True)
+class Body:
+    """A compiled rule body: evaluate it for changed driver rows, before and after."""
+
+    driver: Driver
+    steps: list[Step]
+    triggers: list[Trigger]
+
+    def affected(self, reader: Reader) -> bool:
+        """Has anything that the body reads changed?"""
+        driven = reader.sees(self.driver.store) and bool(self.driver.moves())  # type: ignore[attr-defined]
+        return driven or any(reader.sees(t.store) and t.changed() for t in self.triggers)
+
+    def run(self, reader: Reader, low: int, high: int, causes: bool) -> Frame:
+        """Solutions for the driver rows that are affected by the current changes, as `reader` sees the state."""
+        store = self.driver.store  # type: ignore[attr-defined]
+        moves = self.driver.moves() if reader.sees(store) else Moves.none(len(self.driver.slots) + 1)
+        rows, cause = (moves.gone, moves.gone_cause) if reader.before else (moves.came, moves.came_cause)
+        version = reader.version(store)
+        more = [
+            t.select(self.driver, low, high, version) for t in self.triggers if reader.sees(t.store) and t.changed()
+        ]
+        more = [m for m in more if len(m[0])]
+        if more:
+            rows, cause = _distinct(
+                np.concatenate([rows, *(m[0] for m in more)]), np.concatenate([cause, *(m[1] for m in more)])
+            )
+        return run_steps(self.steps, self.driver.frame(rows, cause if causes else None), reader)
+
+
+def _distinct(rows: Ints, causes: Ints) -> tuple[Ints, Ints]:
+    """Each row once, with the largest cause."""
+    table = KeyTable(rows.shape[1])
+    ids = table.intern([rows[:, c] for c in range(rows.shape[1])], len(rows))
+    best = np.full(table.count, -1)
+    np.maximum.at(best, ids, causes)
+    return table.keys.copy(), best
+
+
+def compile_body(catalogue: Catalogue, rule: PointRule, scope: int, outer: set[str], inner: Sequence[Flat]) -> Body:
+    """Choose the driver, order the rest, and list the triggers. `inner` is the body without sweep conditions."""
+    compiler = BodyCompiler(catalogue, scope, rule.span, rule.time)
+    body = list(inner)
+    at = _driver_position(catalogue, body)
+    if at is None:
+        raise refuse(
+            "no event says when this rule applies", rule.span, "add a positive happensAt (or start/end) literal"
+        )
+    literal = body.pop(at)
+    driver = _driver(compiler, literal)
+    bound = set(driver.variables)
+    steps = compiler.steps(body, bound, outer)
+    if rule.time in outer and rule.time not in bound:
+        steps.append(TimeStep(rule.time))
+    triggers = [t for x in body for t in _triggers(compiler, x, driver)]
+    for t in triggers:
+        driver.prepare(tuple(d for _, d in t.shared))
+    if isinstance(driver, EventDriver) and not driver.store.indexes:
+        driver.prepare((0,) if driver.store.arity else ())
+    return Body(driver, steps, triggers)
+
+
+def _driver_position(catalogue: Catalogue, body: list[Flat]) -> int | None:
+    ranked = []
+    for i, x in enumerate(body):
+        match x:
+            case EventAt(negated=False):
+                ranked.append((0, i))
+            case EdgeAt(negated=False) if len(catalogue.fluents(x.fluent)) == 1:
+                ranked.append((1, i))
+            case EffectAt(negated=False):
+                ranked.append((2, i))
+            case _:
+                pass
+    return min(ranked)[1] if ranked else None
+
+
+def _driver(compiler: BodyCompiler, x: Flat) -> Driver:
+    c = compiler.catalogue
+    match x:
+        case EventAt(relation, args, _):
+            slots = compiler.match("event", relation, args, set()).slots
+            return EventDriver(slots, c.events[relation])
+        case EdgeAt(edge, fluent, args, value, _):
+            slots = compiler.match("fluent", fluent, args, set()).slots
+            slots += (compiler.slot(value, ("value", fluent, 0), set()),)
+            return EdgeDriver(slots, c.fluents(fluent)[0], edge, c.tick)
+        case EffectAt(effect, fluent, args, value, _):
+            slots = compiler.match("fluent", fluent, args, set()).slots
+            slots += (compiler.slot(value, ("value", fluent, 0), set()),)
+            c.simple[fluent].reads_points = True
+            return EffectDriver(slots, c.simple[fluent], effect)
+        case _:
+            raise TypeError(x)
+
+
+def _triggers(compiler: BodyCompiler, x: Flat, driver: Driver) -> list[Trigger]:
+    c = compiler.catalogue
+
+    def trigger(store: EventStore | FluentStore | FactStore, kind: str, sort: str, name: str, args: Sequence[Term]) -> Trigger:
+        constants, shared = [], []
+        for i, t in enumerate(args):
+            if not isinstance(t, Variable):
+                node = (sort, name, i) if sort != "fluent" or i < getattr(store, "arity", i + 1) else ("value", name, 0)
+                constants.append((i, c.coder.constant(t, node, compiler.span)))
+            elif t.name in driver.variables:
+                shared.append((i, driver.variables[t.name]))
+        shared = _once(shared)
+        return Trigger(store, kind, tuple(constants), tuple(shared), c.tick)
+
+    match x:
+        case EventAt(relation, args, _):
+            return [trigger(c.events[relation], "event", "event", relation, args)]
+        case HoldsAt(fluent, args, value, _, _):
+            return [
+                trigger(s, "next" if x.next else "holds", "fluent", fluent, (*args, value) if s.by_value else args)
+                for s in c.fluents(fluent)
+            ]
+        case EdgeAt(_, fluent, args, value, _):
+            return [
+                trigger(s, "edge", "fluent", fluent, (*args, value) if s.by_value else args) for s in c.fluents(fluent)
+            ]
+        case EffectAt(_, fluent, args, _, _):
+            return [trigger(c.simple[fluent], "effect", "fluent", fluent, args)]
+        case Total(_, _, inner, _):
+            return [t for y in inner for t in _triggers(compiler, y, driver)]
+        case Missing(bodies):
+            return [t for inner in bodies for y in inner for t in _triggers(compiler, y, driver)]
+        case _:
+            return []
+
+
+def _once(shared: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """One pair per driver position, in its order."""
+    by_driver = {d: p for p, d in reversed(shared)}
+    return [(by_driver[d], d) for d in sorted(by_driver)]

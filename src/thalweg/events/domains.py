@@ -1,0 +1,398 @@
+"""Hidden fluents: which instances are known, which individuals a dynamic domain holds, and since when.
+
+An instance is known from the time-point at which the input events of one of its rules first happen together, or from the
+start where a grounding lists it. ``initially`` reaches an instance when it becomes known; a head variable that no
+condition binds ranges over the instances known at that time; a complement holds for what is known. All of that is
+expressed by ordinary rules over hidden fluents, so it is windowed, revised and snapshotted like everything else.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+from thalweg.events.normal import (
+    EdgeAt,
+    EffectAt,
+    EventAt,
+    Fact,
+    Flat,
+    HoldsAt,
+    Missing,
+    Normal,
+    PointRule,
+    SpanRule,
+    StartRule,
+    Test,
+    Total,
+    Wanted,
+    apply,
+    holes,
+    names,
+    rebuild,
+)
+from thalweg.language.rules import Allen, Combine, Duration, Edge, Effect
+from thalweg.language.terms import NOWHERE, Atom, Term, Variable, variables
+
+TRUE = Atom("true")
+
+
+def hidden(name: str) -> bool:
+    """Is this the name of a hidden fluent?"""
+    return name.startswith(("known ", "domain ", "range "))
+
+
+def _free(args: tuple[Term, ...], body: tuple[Flat, ...]) -> set[str]:
+    return {v.name for a in args for v in variables(a)} - _binding(body)
+
+
+def _binding(body: tuple[Flat, ...]) -> set[str]:
+    """Variables that positive literals bind (roughly: all of them but what only negations mention)."""
+    positive = [x for x in body if not getattr(x, "negated", False)]
+    return names(tuple(positive))
+
+
+class Domains:
+    """Adds the hidden rules that a program needs to its normal form."""
+
+    def __init__(self, normal: Normal, inputs: set[str]) -> None:
+        self.normal = normal
+        self.inputs = inputs  # input fluents
+        self.seeds: list[StartRule] = []
+        self.derived = {p.relation for p in normal.points if p.effect is None}
+        self.determined = {s.fluent for s in normal.spans}
+        self.fresh = itertools.count()
+        self._done: set[str] = set()
+        self.greeted = {s.fluent for s in normal.starts if _free(s.args, s.body)}
+        self._effects_of: dict[str, list[PointRule]] = {}
+        for p in normal.points:
+            if p.effect is not None:
+                self._effects_of.setdefault(p.relation, []).append(p)
+
+    def extend(self) -> None:
+        """Rewrite the rules: dynamic facts, free head variables, initially, grounding, complements."""
+        normal = self.normal
+        self._domain_rules()
+        normal.points = [self._effect(p) for p in normal.points]
+        for start in normal.starts:
+            self._initially(start)
+        normal.spans = [self._ranged(rule) for s in normal.spans for rule in self._wanted_span(s)]
+        for rules in (normal.delays, normal.postpones):
+            rules[:] = [replace(d, body=self._timed(d.body, shift=False)) for d in rules]  # type: ignore[type-var]
+
+    # ----------------------------------------------------------------- dynamic domains
+
+    def _timed(self, body: tuple[Flat, ...], *, shift: bool) -> tuple[Flat, ...]:
+        """Facts of dynamic domains as hidden fluents."""
+
+        def one(x: Flat) -> Flat:
+            match x:
+                case Fact(relation, args, negated) if relation in self.normal.domains:
+                    return HoldsAt(f"domain {relation}", args, TRUE, negated, shift)
+                case Missing(bodies, negated):
+                    return Missing(tuple(tuple(one(y) for y in b) for b in bodies), negated)
+                case Total(function, template, inner, result):
+                    return Total(function, template, tuple(one(y) for y in inner), result)
+                case _:
+                    return x
+
+        return tuple(one(x) for x in body)
+
+    def _domain_rules(self) -> None:
+        """Input rows show individuals: a grounding of an input entity by a dynamic domain fills it."""
+        normal = self.normal
+        for relation in normal.domains:
+            name = f"domain {relation}"
+            arity = holes(relation)
+            normal.fluents[name] = arity
+            for args in normal.facts.get(relation, []):
+                self.seeds.append(StartRule(name, args, TRUE, (), NOWHERE))
+        for found in list(normal.wanted.values()):
+            for w in found:
+                for x in w.body:
+                    if isinstance(x, Fact) and x.relation in normal.domains:
+                        self._shown(w, x)
+
+    def _shown(self, w: Wanted, fact: Fact) -> None:
+        name = f"domain {fact.relation}"
+        if w.relation in self.normal.events and w.relation not in self.derived:
+            body: tuple[Flat, ...] = (EventAt(w.relation, w.args),)
+            early = True
+        elif w.relation in self.inputs:
+            value = w.value if w.value is not None else Variable("_Value")
+            body = (EdgeAt(Edge.START, w.relation, w.args, value),)
+            early = False
+        else:
+            return
+        if {v.name for a in fact.args for v in variables(a)} <= names(body):
+            self._add(name, fact.args, body, early=early)
+
+    def _add(self, name: str, args: tuple[Term, ...], body: tuple[Flat, ...], *, early: bool = False) -> None:
+        """A hidden rule: the hidden pair begins when the body is true (`early`: at that very time-point)."""
+        self.normal.fluents[name] = len(args)
+        self.normal.points.append(
+            PointRule(Effect.INITIATES, name, args, TRUE, "T", body, -1, NOWHERE, early=early)
+        )
+
+    def _becoming(self, literals: list[HoldsAt], rest: tuple[Flat, ...]) -> list[tuple[Flat, ...]]:
+        """Bodies that are true one tick before all hidden literals hold together for the first time."""
+        bodies = []
+        for at, x in enumerate(literals):
+            others = tuple(replace(y, next=True) for k, y in enumerate(literals) if k != at)
+            bodies.append((EdgeAt(Edge.START, x.fluent, x.args, x.value), *others, *rest))
+        return bodies
+
+    # ----------------------------------------------------------------- rules
+
+    def _effect(self, p: PointRule) -> PointRule:
+        if hidden(p.relation):
+            return p
+        body = self._visible(self._timed(p.body, shift=False))
+        if p.effect is not None and _free(p.args, body):
+            body = (*body, HoldsAt(self.known(p.relation), p.args, TRUE))
+        return replace(p, body=body + self._filter(p.relation, p.args, p.value, shift=False))
+
+    def _visible(self, body: tuple[Flat, ...]) -> tuple[Flat, ...]:
+        """A value that an instance has from the moment it becomes known has no start."""
+        guards = [
+            HoldsAt(self.known(x.fluent), x.args, TRUE)
+            for x in body
+            if isinstance(x, EdgeAt) and x.edge is Edge.START and not x.negated and x.fluent in self.greeted
+        ]
+        return (*body, *guards)
+
+    def _filter(
+        self, relation: str, args: tuple[Term, ...], value: Term | None, *, shift: bool
+    ) -> tuple[Flat, ...]:
+        """A literal that keeps only wanted instances; none where nothing is said."""
+        is_fluent = relation in self.normal.fluents
+        wanted = [w for w in self.normal.wanted.get(relation, []) if not is_fluent or w.value is not None]
+        if not wanted:
+            return ()
+        bodies = []
+        for w in wanted:
+            binding = {name: Variable(f"{name}_w{next(self.fresh)}") for name in _variables_of(w)}
+            copy = rebuild(w, lambda t, b=binding: apply(t, b))
+            assert isinstance(copy, Wanted)
+            same = [Test("=", a, b) for a, b in zip(args, copy.args, strict=True)]
+            if value is not None and copy.value is not None and not _open(value, args):
+                same.append(Test("=", value, copy.value))
+            bodies.append((*same, *self._timed(copy.body, shift=shift)))
+        return (Missing(tuple(bodies), negated=False),)
+
+    def _initially(self, start: StartRule) -> None:
+        body = start.body
+        dynamic = [
+            HoldsAt(f"domain {x.relation}", x.args, TRUE)
+            for x in body
+            if isinstance(x, Fact) and x.relation in self.normal.domains and not x.negated
+        ]
+        rest = tuple(x for x in body if not (isinstance(x, Fact) and x.relation in self.normal.domains and not x.negated))
+        if _free(start.args, body):
+            dynamic.append(HoldsAt(self.known(start.fluent), start.args, TRUE))
+        if not dynamic:
+            self.seeds.append(replace(start, body=rest + self._filter(start.fluent, start.args, start.value, shift=True)))
+            return
+        check = self._filter(start.fluent, start.args, start.value, shift=True)
+        for choice in self._becoming(dynamic, rest + check):
+            self.normal.points.append(
+                PointRule(Effect.INITIATES, start.fluent, start.args, start.value, "T", choice, -1, start.span)
+            )
+
+    # ----------------------------------------------------------------- known instances
+
+    def known(self, fluent: str) -> str:
+        """The hidden fluent of known instances, with its rules."""
+        name = f"known {fluent}"
+        if name in self._done:
+            return name
+        self._done.add(name)
+        arity = self.normal.fluents[fluent]
+        self.normal.fluents[name] = arity
+        wanted = [w for w in self.normal.wanted.get(fluent, []) if w.value is not None]
+        if wanted:
+            for w in wanted:
+                self._declared(name, w)
+        elif fluent in self.inputs:
+            args = tuple(Variable(f"A{i}") for i in range(arity))
+            self._add(name, args, (EdgeAt(Edge.START, fluent, args, Variable("_V")),))
+        else:
+            self._seen(name, fluent)
+            for rule in self.normal.spans:
+                if rule.fluent == fluent:
+                    self._instances(name, rule)
+        return name
+
+    def _declared(self, name: str, w: Wanted) -> None:
+        dynamic = [
+            HoldsAt(f"domain {x.relation}", x.args, TRUE)
+            for x in w.body
+            if isinstance(x, Fact) and x.relation in self.normal.domains
+        ]
+        rest = tuple(x for x in w.body if not (isinstance(x, Fact) and x.relation in self.normal.domains))
+        if _free(w.args, w.body):
+            return
+        if not dynamic:
+            self.seeds.append(StartRule(name, w.args, TRUE, rest, NOWHERE))
+        for body in self._becoming(dynamic, rest):
+            self._add(name, w.args, body)
+
+    def _seen(self, name: str, fluent: str) -> None:
+        uncovered = False
+        for p in self._effects_of.get(fluent, []):
+            triggers = tuple(
+                x for x in p.body if isinstance(x, EventAt) and not x.negated and x.relation not in self.derived
+            )
+            if triggers and not _free(p.args, triggers):
+                self._add(name, p.args, triggers, early=True)
+            elif not _free(p.args, p.body):
+                uncovered = True
+        if uncovered:
+            arity = self.normal.fluents[fluent]
+            args = tuple(Variable(f"A{i}") for i in range(arity))
+            for effect in Effect:
+                self._add(name, args, (EffectAt(effect, fluent, args, Variable("_V")),))
+
+    # ----------------------------------------------------------------- determined fluents
+
+    def _instances(self, name: str, rule: SpanRule) -> None:
+        """The heads of a rule are known when all its variables have known values and its tests agree."""
+        ranged = [
+            HoldsAt(self.range(rule, v), (Variable(v),), TRUE)
+            for v in sorted({v for _, x in rule.inputs for v in names((x,))})
+        ]
+        tests = tuple(t for t in rule.tests)
+        if not ranged:
+            self.seeds.append(StartRule(name, rule.args, TRUE, tests, NOWHERE))
+        for body in self._becoming(ranged, tests):
+            self._add(name, rule.args, body)
+
+    def range(self, rule: SpanRule, variable: str) -> str:
+        """The hidden fluent of the constants that a variable of a determined fluent's rule can stand for."""
+        name = f"range {rule.fluent}/{rule.source}/{rule.result}/{variable}"
+        if name in self._done:
+            return name
+        self._done.add(name)
+        self.normal.fluents[name] = 1
+        for _, x in rule.inputs:
+            if variable not in names((x,)):
+                continue
+            if any(v.name == variable for v in variables(x.value)):
+                body: tuple[Flat, ...] = (EdgeAt(Edge.START, x.fluent, x.args, x.value),)
+            else:
+                body = (EdgeAt(Edge.START, self.known(x.fluent), x.args, TRUE),)
+            self._add(name, (Variable(variable),), body)
+        return name
+
+    def _wanted_span(self, s: SpanRule) -> list[SpanRule]:
+        """A rule per grounding of its head: its facts are tests, its dynamic domains are further inputs."""
+        wanted = [w for w in self.normal.wanted.get(s.fluent, []) if w.value is not None]
+        if not any(isinstance(x, Fact) and x.relation in self.normal.domains for w in wanted for x in w.body):
+            dynamic_tests = self._as_inputs(s, s.tests)
+            return [replace(dynamic_tests, tests=dynamic_tests.tests + self._filter(s.fluent, s.args, s.value, shift=False))]
+        rules = []
+        for w in wanted:
+            binding = {name: Variable(f"{name}_w{next(self.fresh)}") for name in _variables_of(w)}
+            copy = rebuild(w, lambda t, b=binding: apply(t, b))
+            assert isinstance(copy, Wanted) and copy.value is not None
+            same = tuple(
+                Test("=", b, a) for a, b in zip((*s.args, s.value), (*copy.args, copy.value), strict=True)
+            )
+            solved = {t.left.name: t.right for t in same if isinstance(t.left, Variable)}
+            rest = tuple(t for t in same if not isinstance(t.left, Variable))
+            body = tuple(rebuild(x, lambda t: apply(t, solved)) for x in copy.body)
+            rules.append(self._as_inputs(replace(s, tests=s.tests + rest), (*s.tests, *rest, *body)))  # type: ignore[arg-type]
+        return rules
+
+    def _ranged(self, s: SpanRule) -> SpanRule:
+        """Intersect with the ranges of variables that no indispensable input binds, so that the result speaks about
+        known instances only. Where whole intervals of a complement are measured, the complement itself is cut."""
+        inputs, steps, result = list(s.inputs), list(s.steps), s.result
+        every = sorted({v for _, x in s.inputs for v in names((x,))})
+        needed = indispensable(s)
+        bound = {v for name, x in s.inputs if name in needed for v in names((x,))}
+        uncovered = [v for v in every if v not in bound]
+        complements = any(isinstance(x, Combine) and x.op == "complement_all" for x in steps)
+        if complements and any(isinstance(x, Allen | Duration) for x in steps):
+            return self._cut_complements(s, every)
+        for v in uncovered:
+            at = next(self.fresh)
+            inputs.append((f"_D{at}", HoldsAt(self.range(s, v), (Variable(v),), TRUE)))
+            steps.append(Combine("intersect_all", (Variable(result), Variable(f"_D{at}")), Variable(f"_R{at}")))
+            result = f"_R{at}"
+        return replace(s, inputs=tuple(inputs), steps=tuple(steps), result=result)
+
+    def _cut_complements(self, s: SpanRule, every: list[str]) -> SpanRule:
+        inputs, steps = list(s.inputs), []
+        ranges = []
+        for v in every:
+            at = next(self.fresh)
+            inputs.append((f"_D{at}", HoldsAt(self.range(s, v), (Variable(v),), TRUE)))
+            ranges.append(Variable(f"_D{at}"))
+        for x in s.steps:
+            if isinstance(x, Combine) and x.op == "complement_all" and ranges:
+                whole = Variable(f"_R{next(self.fresh)}")
+                steps.append(replace(x, result=whole))
+                steps.append(Combine("intersect_all", (whole, *ranges), x.result))
+            else:
+                steps.append(x)
+        cut = replace(s, inputs=tuple(inputs), steps=tuple(steps))
+        needed = indispensable(cut)
+        bound = {v for name, x in cut.inputs if name in needed for v in names((x,))}
+        result = cut.result
+        for v, r in zip(every, ranges, strict=True):
+            if v not in bound:
+                target = Variable(f"_R{next(self.fresh)}")
+                steps.append(Combine("intersect_all", (Variable(result), r), target))
+                result = target.name
+        return replace(cut, steps=tuple(steps), result=result)
+
+    def _as_inputs(self, s: SpanRule, tests: tuple[Flat, ...]) -> SpanRule:
+        """Dynamic facts among the tests become inputs that the result is intersected with."""
+        plain, inputs, steps, result = [], list(s.inputs), list(s.steps), s.result
+        for x in tests:
+            if isinstance(x, Fact) and x.relation in self.normal.domains and not x.negated:
+                at = next(self.fresh)
+                inputs.append((f"_D{at}", HoldsAt(f"domain {x.relation}", x.args, TRUE)))
+                steps.append(Combine("intersect_all", (Variable(result), Variable(f"_D{at}")), Variable(f"_R{at}")))
+                result = f"_R{at}"
+            else:
+                plain.append(x)
+        return replace(s, inputs=tuple(inputs), steps=tuple(steps), result=result, tests=tuple(plain))
+
+
+def _variables_of(w: Wanted) -> set[str]:
+    found = {v.name for a in w.args for v in variables(a)} | names(w.body)
+    return found | ({v.name for v in variables(w.value)} if w.value is not None else set())
+
+
+def _open(value: Term, args: tuple[Term, ...]) -> bool:
+    """A value that nothing binds: every value is meant."""
+    return isinstance(value, Variable) and value.name.startswith("_") and value not in args
+
+
+def indispensable(rule: SpanRule) -> set[str]:
+    """The inputs without which the result is empty, by the names of their interval variables."""
+    inputs = {name for name, _ in rule.inputs}
+    steps = {x.result.name: x for x in rule.steps if isinstance(x.result, Variable)}
+
+    def of(term: Term) -> set[str]:
+        if not isinstance(term, Variable):
+            return set()
+        if term.name in inputs:
+            return {term.name}
+        match steps.get(term.name):
+            case Combine("union_all", parts) if parts:
+                return set.intersection(*(of(p) for p in parts))
+            case Combine("intersect_all", parts):
+                return set().union(*(of(p) for p in parts))
+            case Combine("relative_complement_all", _, base=base) if base is not None:
+                return of(base)
+            case Duration(_, intervals):
+                return of(intervals)
+            case Allen(_, left, right):
+                return of(left) | of(right)
+            case _:
+                return set()
+
+    return of(Variable(rule.result))

@@ -1,0 +1,504 @@
+"""Frames and steps: a rule body as a short list of set-at-a-time steps over a table of bindings.
+
+A frame holds one row per partial solution: its time, the codes of the bound variables, which driver row it came from
+and that row's cause. A step filters, joins or binds; the same steps run on the state before and after a change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from thalweg.columns.ragged import Version
+from thalweg.columns.symbols import SymbolTable, as_floats, numbers
+from thalweg.events.stores import EventStore, FactStore, FluentStore
+from thalweg.language.rules import Edge, Effect
+from thalweg.language.terms import Compound, Number, Term, Variable
+from thalweg.protocol import Ints
+
+Mask = np.ndarray  # of bool
+
+
+@dataclass(slots=True)
+class Frame:
+    """Bindings as columns; `origin` is the driver row of each."""
+
+    time: Ints
+    columns: dict[str, Ints]
+    origin: Ints
+    cause: Ints | None = None
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def take(self, rows: Ints | Mask) -> Frame:
+        """The frame with only these rows (positions or mask), in this order."""
+        return Frame(
+            self.time[rows],
+            {name: column[rows] for name, column in self.columns.items()},
+            self.origin[rows],
+            None if self.cause is None else self.cause[rows],
+        )
+
+    def bind(self, name: str, column: Ints) -> Frame:
+        return Frame(self.time, {**self.columns, name: column}, self.origin, self.cause)
+
+
+def concat(frames: Sequence[Frame]) -> Frame:
+    """Frames with the same columns, one after the other."""
+    first = frames[0]
+    cause = None if first.cause is None else np.concatenate([f.cause for f in frames])  # type: ignore[misc]
+    return Frame(
+        np.concatenate([f.time for f in frames]),
+        {name: np.concatenate([f.columns[name] for f in frames]) for name in first.columns},
+        np.concatenate([f.origin for f in frames]),
+        cause,
+    )
+
+
+@dataclass(slots=True)
+class Reader:
+    """Says which version of a store a step reads: now, or before the change that is being propagated."""
+
+    before: bool
+    first_round: bool = True
+    inside: frozenset[int] = frozenset()
+
+    def sees(self, store: object) -> bool:
+        """Is the store's change part of what is being propagated? After the first round only inner changes are."""
+        return self.first_round or id(store) in self.inside
+
+    def version(self, store: object) -> Version:
+        if not self.before:
+            return Version.NOW
+        if id(store) in self.inside:
+            return Version.LAST
+        return Version.BASE if self.first_round else Version.NOW
+
+
+class Step(Protocol):
+    """One step of a body."""
+
+    def run(self, frame: Frame, reader: Reader) -> Frame: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One argument of a literal: a constant's code, a bound variable, or a variable that the literal binds."""
+
+    code: int = 0
+    name: str | None = None
+    binds: bool = False
+
+    def column(self, frame: Frame) -> Ints:
+        return np.full(len(frame), self.code) if self.name is None else frame.columns[self.name]
+
+
+@dataclass(slots=True)
+class Match:
+    """How a literal's slots meet the columns of a relation."""
+
+    slots: tuple[Slot, ...]
+    positions: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.positions = tuple(i for i, s in enumerate(self.slots) if not s.binds)
+
+    @property
+    def complete(self) -> bool:
+        return len(self.positions) == len(self.slots)
+
+    def keys(self, frame: Frame) -> list[Ints]:
+        """The columns of the bound slots."""
+        return [self.slots[p].column(frame) for p in self.positions]
+
+    def extend(self, frame: Frame, which: Ints, column: Callable[[int], Ints]) -> Frame:
+        """The frame's rows `which`, with the binding slots taken from column(position). A variable that the literal
+        binds twice must agree with itself."""
+        new: dict[str, Ints] = {}
+        agree: Mask | None = None
+        for i, slot in enumerate(self.slots):
+            if not slot.binds:
+                continue
+            assert slot.name is not None
+            values = column(i)
+            if slot.name in new:
+                same = new[slot.name] == values
+                agree = same if agree is None else agree & same
+            else:
+                new[slot.name] = values
+        out = frame.take(which)
+        out.columns.update(new)
+        return out if agree is None else out.take(agree)
+
+
+@dataclass(slots=True)
+class EventStep:
+    """``[not] happensAt``: rows of an index at the frame's time."""
+
+    store: EventStore
+    match: Match
+    negated: bool
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        index = self.store.index(self.match.positions)
+        ids = index.keys.find(self.match.keys(frame), len(frame))
+        at, which = index.lists.ranges(ids, frame.time, frame.time + 1, reader.version(self.store))
+        if self.negated:
+            if not self.match.complete:
+                found = self.match.extend(_numbered(frame), which, lambda p: index.lists.pool[at, 1 + p])
+                which = found.origin
+            keep = np.ones(len(frame), np.bool_)
+            keep[which] = False
+            return frame.take(keep)
+        return self.match.extend(frame, which, lambda p: index.lists.pool[at, 1 + p])
+
+
+def _numbered(frame: Frame) -> Frame:
+    """The frame with its own row numbers as origin."""
+    return Frame(frame.time, frame.columns, np.arange(len(frame)))
+
+
+@dataclass(slots=True)
+class HoldsStep:
+    """``[not] holdsAt``, and ``start``/``end`` where `edge` is given. `value` is None when it is part of the key."""
+
+    store: FluentStore
+    match: Match
+    value: Slot | None
+    negated: bool
+    tick: int
+    edge: Edge | None = None
+    shift: int = 0
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        store, n = self.store, len(frame)
+        if self.match.complete:
+            ids, which = store.find(self.match.keys(frame), n), None
+            times = frame.time + self.shift
+        else:
+            ids, which = store.match(self.match.positions, self.match.keys(frame), n)
+            times = frame.time[which] + self.shift
+        version = reader.version(store)
+        if self.edge is None:
+            at = store.covering(ids, times, version)
+        else:
+            at = store.edge_at(ids, times, self.edge, self.tick, version)
+        hit = at >= 0
+        value = self.value
+        if value is not None and not value.binds:
+            wanted = value.code if value.name is None else frame.columns[value.name]
+            if which is not None and not np.isscalar(wanted):
+                wanted = wanted[which]  # type: ignore[index]
+            hit &= store.lists.pool[at, 2] == wanted
+        if which is None:
+            if self.negated:
+                return frame.take(~hit)
+            out = frame.take(hit)
+            if value is not None and value.binds:
+                assert value.name is not None
+                return out.bind(value.name, store.lists.pool[at[hit], 2])
+            return out
+        ids, which, at = ids[hit], which[hit], at[hit]
+        if self.negated:
+            found = self.match.extend(_numbered(frame), which, lambda p: store.instances.column(p, ids))
+            keep = np.ones(n, np.bool_)
+            keep[found.origin] = False
+            return frame.take(keep)
+        slots = self.match.slots
+        if value is not None and value.binds:
+            both = Match((*slots, value))
+            last = len(slots)
+            return both.extend(
+                frame,
+                which,
+                lambda p: store.lists.pool[at, 2] if p == last else store.instances.column(p, ids),
+            )
+        return self.match.extend(frame, which, lambda p: store.instances.column(p, ids))
+
+
+@dataclass(slots=True)
+class EffectStep:
+    """``[not] initiatedAt/terminatedAt`` as a body literal: the points of another pair at the frame's time."""
+
+    store: FluentStore
+    match: Match
+    value: Slot
+    effect: Effect
+    negated: bool
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        store, n = self.store, len(frame)
+        if self.match.complete:
+            ids, which = store.find(self.match.keys(frame), n), np.arange(n)
+        else:
+            ids, which = store.match(self.match.positions, self.match.keys(frame), n)
+        times = frame.time[which]
+        at, nth = store.points.ranges(ids, times, times + 1, reader.version(store))
+        rows = store.points.pool[at]
+        ids, which = ids[nth], which[nth]
+        if self.effect is Effect.INITIATES:
+            keep = rows[:, 1] == 0
+        else:
+            keep = rows[:, 1] == 1
+            if not self.value.binds:
+                keep |= rows[:, 1] == 2
+        if not self.value.binds:
+            wanted = self.value.column(frame)[which]
+            keep &= (rows[:, 2] == wanted) | (rows[:, 1] == 2)
+        ids, which, values = ids[keep], which[keep], rows[keep, 2]
+        slots = (*self.match.slots, self.value)
+        last = len(slots) - 1
+        found = Match(slots).extend(
+            _numbered(frame) if self.negated else frame,
+            which,
+            lambda p: values if p == last else store.instances.column(p, ids),
+        )
+        if not self.negated:
+            if self.match.complete and not self.value.binds:
+                mask = np.zeros(n, np.bool_)
+                mask[which] = True
+                return frame.take(mask)
+            return found
+        mask = np.ones(n, np.bool_)
+        mask[found.origin] = False
+        return frame.take(mask)
+
+
+@dataclass(slots=True)
+class FactStep:
+    """``[not]`` a background fact."""
+
+    store: FactStore
+    match: Match
+    negated: bool
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        found, which = self.store.match(self.match.positions, self.match.keys(frame), len(frame))
+        if self.negated:
+            rows = self.match.extend(_numbered(frame), which, lambda p: self.store.rows.column(p, found))
+            keep = np.ones(len(frame), np.bool_)
+            keep[rows.origin] = False
+            return frame.take(keep)
+        return self.match.extend(frame, which, lambda p: self.store.rows.column(p, found))
+
+
+# --------------------------------------------------------------------------- arithmetic and tests
+
+Floats = np.ndarray  # of float64
+
+_FUNCTIONS: dict[str, Callable[..., Floats]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "//": lambda a, b: np.trunc(a / b),
+    "mod": np.mod,
+    "rem": np.fmod,
+    "min": np.minimum,
+    "max": np.maximum,
+    "**": np.power,
+    "^": np.power,
+    "abs": np.abs,
+    "sign": np.sign,
+    "floor": np.floor,
+    "ceiling": np.ceil,
+    "round": lambda a: np.trunc(a + np.copysign(0.5, a)),
+    "truncate": np.trunc,
+    "integer": lambda a: np.trunc(a + np.copysign(0.5, a)),
+    "float": lambda a: a,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "exp": np.exp,
+    "log": np.log,
+}
+_NAMED = {"pi": np.pi, "e": np.e, "inf": np.inf}
+
+_ORDERINGS: dict[str, Callable[..., Mask]] = {
+    "<": np.less,
+    ">": np.greater,
+    "=<": np.less_equal,
+    ">=": np.greater_equal,
+    "=:=": np.equal,
+    "=\\=": np.not_equal,
+    "@<": np.less,
+    "@>": np.greater,
+    "@=<": np.less_equal,
+    "@>=": np.greater_equal,
+    "=": np.equal,
+    "==": np.equal,
+    "\\=": np.not_equal,
+    "\\==": np.not_equal,
+    "is": np.equal,
+}
+
+
+def value_of(term: Term, frame: Frame) -> Floats:
+    """An arithmetic term over the frame; rows where it is undefined are NaN."""
+    match term:
+        case Number(value):
+            return np.full(len(frame), float(value))
+        case Variable(name):
+            return as_floats(frame.columns[name])
+        case Compound("-", (only,)):
+            return -value_of(only, frame)
+        case Compound("+", (only,)):
+            return value_of(only, frame)
+        case Compound(functor, args):
+            with np.errstate(all="ignore"):
+                return _FUNCTIONS[functor](*(value_of(a, frame) for a in args))
+        case _:
+            return np.full(len(frame), _NAMED[term.name])  # type: ignore[union-attr]
+
+
+@dataclass(slots=True)
+class AssignStep:
+    """``X is expression`` or ``X = expression`` with X unbound; undefined results have no solution."""
+
+    name: str
+    term: Term
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        values = value_of(self.term, frame)
+        defined = np.isfinite(values)
+        if not defined.all():
+            frame, values = frame.take(defined), values[defined]
+        return frame.bind(self.name, numbers(values))
+
+
+@dataclass(slots=True)
+class CopyStep:
+    """``X = Y`` or ``X = constant`` with X unbound."""
+
+    name: str
+    slot: Slot
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        return frame.bind(self.name, self.slot.column(frame))
+
+
+@dataclass(slots=True)
+class CompareStep:
+    """A numeric comparison; undefined values make it false."""
+
+    op: str
+    left: Term
+    right: Term
+    negated: bool
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        left, right = value_of(self.left, frame), value_of(self.right, frame)
+        keep = _ORDERINGS[self.op](left, right) & ~(np.isnan(left) | np.isnan(right))
+        return frame.take(~keep if self.negated else keep)
+
+
+@dataclass(slots=True)
+class SameStep:
+    """Equality and standard order of constants."""
+
+    op: str
+    left: Slot
+    right: Slot
+    negated: bool
+    symbols: SymbolTable | None = None
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        left, right = self.left.column(frame), self.right.column(frame)
+        if self.symbols is not None:
+            ranks = self.symbols.ranks()
+            left, right = ranks[left], ranks[right]
+        keep = _ORDERINGS[self.op](left, right)
+        return frame.take(~keep if self.negated else keep)
+
+
+@dataclass(slots=True)
+class TimeStep:
+    """Binds the rule's time variable as a number, where a test or the head reads it."""
+
+    name: str
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        return frame.bind(self.name, numbers(frame.time.astype(np.float64)))
+
+
+@dataclass(slots=True)
+class Unequal:
+    """A test between constants of different sorts: never equal."""
+
+    holds: bool
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        return frame if self.holds else frame.take(np.zeros(len(frame), np.bool_))
+
+
+# --------------------------------------------------------------------------- inner bodies
+
+
+def run_steps(steps: Sequence[Step], frame: Frame, reader: Reader) -> Frame:
+    """The frame after all steps; stops early when nothing is left."""
+    for step in steps:
+        frame = step.run(frame, reader)
+    return frame
+
+
+@dataclass(slots=True)
+class MissingStep:
+    """``\\+ (body)``, or with `negated` false "some solution"."""
+
+    bodies: list[list[Step]]
+    negated: bool
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        found = np.zeros(len(frame), np.bool_)
+        for steps in self.bodies:
+            found[run_steps(steps, _numbered(frame), reader).origin] = True
+        return frame.take(~found if self.negated else found)
+
+
+@dataclass(slots=True)
+class TotalStep:
+    """findall with length, sum_list, min_list or max_list."""
+
+    function: str
+    steps: list[Step]
+    template: Term
+    name: str | None
+    wanted: Term
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        inner = run_steps(self.steps, _numbered(frame), reader)
+        n = len(frame)
+        counts = np.bincount(inner.origin, minlength=n).astype(np.float64)
+        if self.function == "count":
+            totals = counts
+        else:
+            values = value_of(self.template, inner)
+            if self.function == "sum":
+                totals = np.bincount(inner.origin, weights=values, minlength=n)
+            else:
+                totals = np.full(n, np.inf if self.function == "min" else -np.inf)
+                ufunc = np.minimum if self.function == "min" else np.maximum
+                ufunc.at(totals, inner.origin, values)
+                frame, totals = frame.take(counts > 0), totals[counts > 0]
+        if self.name is not None:
+            return frame.bind(self.name, numbers(totals))
+        return frame.take(totals == value_of(self.wanted, frame))
+
+
+@dataclass(slots=True)
+class EitherStep:
+    """One of several ways to run a literal (a fluent that is kept in two stores)."""
+
+    ways: list[Step]
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        return concat([way.run(frame, reader) for way in self.ways])

@@ -1,0 +1,674 @@
+"""Normal form of an event description: flat literals over named relations, all read at one time-point.
+
+Background rules are unfolded into the bodies that call them, disjunctions become rules of their own, nested compound
+arguments become part of the relation's name (``per(close_ballot(C,M))`` is the relation ``per(close_ballot(_,_))`` of
+C and M), anonymous variables get names, and ``findall`` with ``length`` and its kin becomes one counting literal.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from thalweg.language import rules as r
+from thalweg.language.diagnostics import Code, Diagnostic, ProgramError, Severity, register
+from thalweg.language.program import Program
+from thalweg.language.terms import NOWHERE, Atom, Compound, Number, Span, Term, Variable, variables
+from thalweg.language.terms import Sequence as ListTerm
+
+register(
+    Code(
+        "TW290",
+        "beyond the event reasoner",
+        "The rule is understood but uses a construct in a way that the event reasoner cannot evaluate. The message says "
+        "which, and what to write instead.",
+    )
+)
+
+AGGREGATES = {"length": "count", "sum_list": "sum", "sumlist": "sum", "max_list": "max", "min_list": "min"}
+_HOLE = re.compile(r"(?<=[(,])_(?=[,)])")
+LIMIT = 4096
+"""How many rules one rule may become by unfolding."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventAt:
+    relation: str
+    args: tuple[Term, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HoldsAt:
+    """With `next`, the state one tick later is read: only used by hidden rules."""
+
+    fluent: str
+    args: tuple[Term, ...]
+    value: Term
+    negated: bool = False
+    next: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeAt:
+    edge: r.Edge
+    fluent: str
+    args: tuple[Term, ...]
+    value: Term
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EffectAt:
+    effect: r.Effect
+    fluent: str
+    args: tuple[Term, ...]
+    value: Term
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    relation: str
+    args: tuple[Term, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    op: str
+    left: Term
+    right: Term
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """`result` is the count, sum, min or max of `template` over the solutions of the body."""
+
+    function: str
+    template: Term
+    body: tuple[Flat, ...]
+    result: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """No solution of any of the bodies (or, with `negated` false, at least one)."""
+
+    bodies: tuple[tuple[Flat, ...], ...]
+    negated: bool = True
+
+
+Flat = EventAt | HoldsAt | EdgeAt | EffectAt | Fact | Test | Total | Missing
+
+
+@dataclass(frozen=True, slots=True)
+class PointRule:
+    """A rule that fires at points: it initiates or terminates a pair, or makes an event happen (`value` is None)."""
+
+    effect: r.Effect | None
+    relation: str
+    args: tuple[Term, ...]
+    value: Term | None
+    time: str
+    body: tuple[Flat, ...]
+    source: int
+    span: Span
+    early: bool = False
+    """The effect is placed one tick before the rule's time, so that it shows at that time (hidden rules)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanRule:
+    """A rule of a determined fluent. `inputs` name interval variables; `steps` combine them; `tests` bind and filter."""
+
+    fluent: str
+    args: tuple[Term, ...]
+    value: Term
+    inputs: tuple[tuple[str, HoldsAt], ...]
+    steps: tuple[r.Combine | r.Allen | r.Duration, ...]
+    tests: tuple[Flat, ...]
+    result: str
+    source: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class StartRule:
+    """``initially``: the pair holds from the start for every solution of the body."""
+
+    fluent: str
+    args: tuple[Term, ...]
+    value: Term
+    body: tuple[Flat, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class DelayRule:
+    """``fi`` (with `target`) or ``ft``: after `delay` the target begins, or the source ends."""
+
+    fluent: str
+    args: tuple[Term, ...]
+    value: Term
+    target: Term | None
+    delay: Term
+    body: tuple[Flat, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class PostponeRule:
+    fluent: str
+    args: tuple[Term, ...]
+    value: Term
+    body: tuple[Flat, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """``grounding`` of a pair (`value` given) or of an event or a whole fluent."""
+
+    relation: str
+    args: tuple[Term, ...]
+    value: Term | None
+    body: tuple[Flat, ...]
+
+
+@dataclass(slots=True)
+class Normal:
+    """The whole program in normal form."""
+
+    points: list[PointRule] = field(default_factory=list)
+    spans: list[SpanRule] = field(default_factory=list)
+    starts: list[StartRule] = field(default_factory=list)
+    delays: list[DelayRule] = field(default_factory=list)
+    postpones: list[PostponeRule] = field(default_factory=list)
+    facts: dict[str, list[tuple[Term, ...]]] = field(default_factory=dict)
+    fact_spans: dict[str, Span] = field(default_factory=dict)
+    domains: set[str] = field(default_factory=set)
+    wanted: dict[str, list[Wanted]] = field(default_factory=dict)
+    events: dict[str, int] = field(default_factory=dict)
+    fluents: dict[str, int] = field(default_factory=dict)
+    pointwise: set[str] = field(default_factory=set)
+    declared: dict[str, r.Declare] = field(default_factory=dict)
+
+
+def refuse(message: str, span: Span, help: str | None = None) -> ProgramError:
+    """The error for what the event reasoner cannot do."""
+    return ProgramError([Diagnostic("TW290", Severity.ERROR, message, span, (), help)])
+
+
+def flatten(term: Term, span: Span = NOWHERE) -> tuple[str, tuple[Term, ...]]:
+    """A relation's name with holes, and what fills them.
+
+    >>> flatten(Compound("per", (Compound("vote", (Variable("V"), Atom("m"))),)))
+    ('per(vote(_,_))', (Variable(name='V'), Atom(name='m')))
+    """
+    holes: list[Term] = []
+
+    def skeleton(part: Term) -> str:
+        if isinstance(part, Compound) and part.functor not in "+-*/":
+            return f"{part.functor}({','.join(skeleton(a) for a in part.args)})"
+        holes.append(part)
+        return "_"
+
+    match term:
+        case Atom(name):
+            return name, ()
+        case Compound(functor, args):
+            return f"{functor}({','.join(skeleton(a) for a in args)})", tuple(holes)
+        case _:
+            raise refuse(f"a name with arguments is expected here, not {term}", span)
+
+
+def holes(name: str) -> int:
+    """How many arguments a relation's name has room for.
+
+    >>> holes("per(close_ballot(_,_))")
+    2
+    """
+    return len(_HOLE.findall(name))
+
+
+Substitution = dict[str, Term]
+
+
+def apply(term: Term, binding: Substitution) -> Term:
+    """The term with variables replaced, all the way."""
+    match term:
+        case Variable(name):
+            seen = binding.get(name)
+            return term if seen is None else apply(seen, binding)
+        case Compound(functor, args, span):
+            return Compound(functor, tuple(apply(a, binding) for a in args), span)
+        case ListTerm(items, rest, span):
+            return ListTerm(
+                tuple(apply(a, binding) for a in items), None if rest is None else apply(rest, binding), span
+            )
+        case _:
+            return term
+
+
+def unify(a: Term, b: Term, binding: Substitution) -> bool:
+    """Make two terms equal by binding variables (in place); False when that is impossible."""
+    stack = [(a, b)]
+    while stack:
+        x, y = (apply(t, binding) for t in stack.pop())
+        if isinstance(x, Variable):
+            if x != y:
+                binding[x.name] = y
+        elif isinstance(y, Variable):
+            binding[y.name] = x
+        elif isinstance(x, Compound) and isinstance(y, Compound):
+            if x.functor != y.functor or len(x.args) != len(y.args):
+                return False
+            stack.extend(zip(x.args, y.args, strict=True))
+        elif isinstance(x, Number) and isinstance(y, Number):
+            if x.value != y.value:
+                return False
+        elif x != y:
+            return False
+    return True
+
+
+class Normaliser:
+    """Turns the statements of one program into `Normal`; holds the background rules and fresh names."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.out = Normal()
+        self.fresh = itertools.count()
+        self.clauses: dict[tuple[str, int], list[r.Clause]] = {}
+        self.depth: list[tuple[str, int]] = []
+
+    def run(self) -> Normal:
+        statements = self.program.statements
+        for s in statements:
+            match s:
+                case r.Clause(head, body):
+                    self._background(s, head, body)
+                case r.DynamicDomain(predicate):
+                    self.out.domains.add(flatten(predicate)[0])
+                case r.Declare():
+                    name = s.name + (f"({','.join('_' * len(s.arguments))})" if s.arguments else "")
+                    self.out.declared[name] = s
+                    if s.role is r.Role.POINTS:
+                        self.out.pointwise.add(name)
+        for index, s in enumerate(statements):
+            self._statement(index, s)
+        self._specialise()
+        return self.out
+
+    # ----------------------------------------------------------------- statements
+
+    def _background(self, clause: r.Clause, head: Term, body: r.Body) -> None:
+        if body or any(True for _ in variables(head)):
+            key = (head.functor, len(head.args)) if isinstance(head, Compound) else (head.name, 0)  # type: ignore[union-attr]
+            self.clauses.setdefault(key, []).append(clause)
+        else:
+            name, args = flatten(head, clause.span)
+            self.out.facts.setdefault(name, []).append(args)
+            self.out.fact_spans.setdefault(name, clause.span)
+
+    def _statement(self, index: int, s: r.Statement) -> None:
+        out = self.out
+        match s:
+            case r.EffectRule():
+                for rule in self._variants(s):
+                    assert isinstance(rule, r.EffectRule)
+                    fluent, args, value = self._pair(rule.pair, s.span)
+                    body = self._body(rule.body, rule.time, s.span)
+                    for flat in body:
+                        out.points.append(
+                            PointRule(s.effect, fluent, args, value, _time(rule.time, s.span), flat, index, s.span)
+                        )
+            case r.EventRule():
+                for rule in self._variants(s):
+                    assert isinstance(rule, r.EventRule)
+                    relation, args = flatten(rule.event, s.span)
+                    out.events[relation] = len(args)
+                    for flat in self._body(rule.body, rule.time, s.span):
+                        out.points.append(
+                            PointRule(None, relation, args, None, _time(rule.time, s.span), flat, index, s.span)
+                        )
+            case r.IntervalRule():
+                for rule in self._variants(s):
+                    assert isinstance(rule, r.IntervalRule)
+                    self._span_rule(index, rule)
+            case r.Initially():
+                for rule in self._variants(s):
+                    assert isinstance(rule, r.Initially)
+                    fluent, args, value = self._pair(rule.pair, s.span)
+                    for flat in self._body(rule.body, None, s.span):
+                        out.starts.append(StartRule(fluent, args, value, flat, s.span))
+            case r.Delayed():
+                for rule in self._variants(s):
+                    assert isinstance(rule, r.Delayed)
+                    self._delay(rule)
+            case r.Postponable():
+                for rule in self._variants(s):
+                    assert isinstance(rule, r.Postponable)
+                    fluent, args, value = self._pair(rule.pair, s.span)
+                    for flat in self._body(rule.body, None, s.span):
+                        out.postpones.append(PostponeRule(fluent, args, value, flat, s.span))
+            case r.Grounding():
+                self._grounding(s)
+            case _:
+                pass
+
+    def _variants(self, s: r.Statement) -> Iterator[r.Statement]:
+        """The statement with anonymous variables named."""
+        yield self._rename(s)
+
+    def _delay(self, rule: r.Delayed) -> None:
+        fluent, args, value = self._pair(rule.source, rule.span)
+        target: Term | None = None
+        if rule.target is not None:
+            other, target_args, target = self._pair(rule.target, rule.span)
+            binding: Substitution = {}
+            if other != fluent or not all(unify(a, b, binding) for a, b in zip(args, target_args, strict=True)):
+                raise refuse("a delayed effect is on the same fluent", rule.span, "let both pairs be of one fluent")
+            args = tuple(apply(a, binding) for a in args)
+            value, target = apply(value, binding), apply(target, binding)
+        for flat in self._body(rule.body, None, rule.span):
+            self.out.delays.append(DelayRule(fluent, args, value, target, rule.delay, flat, rule.span))
+
+    def _grounding(self, s: r.Grounding) -> None:
+        renamed = self._rename(s)
+        assert isinstance(renamed, r.Grounding)
+        entity, value = renamed.entity, None
+        if isinstance(entity, Compound) and entity.functor == "=":
+            entity, value = entity.args
+        relation, args = flatten(entity, s.span)
+        for flat in self._body(renamed.body, None, s.span):
+            self.out.wanted.setdefault(relation, []).append(Wanted(relation, args, value, flat))
+
+    def _pair(self, pair: r.Pair, span: Span) -> tuple[str, tuple[Term, ...], Term]:
+        fluent, args = flatten(pair.fluent, span)
+        self.out.fluents[fluent] = len(args)
+        return fluent, args, self._value(pair.value, span)
+
+    def _value(self, value: Term, span: Span) -> Term:
+        if isinstance(value, Compound | ListTerm) and any(True for _ in variables(value)):
+            raise refuse("a fluent's value is a constant or a variable", span, "give the parts arguments of their own")
+        return value
+
+    def _rename(self, s: r.Statement) -> r.Statement:
+        """Give every anonymous variable a name of its own."""
+
+        def term(t: Term) -> Term:
+            match t:
+                case Variable("_", span):
+                    return Variable(f"_{next(self.fresh)}", span)
+                case Compound(functor, args, span):
+                    return Compound(functor, tuple(term(a) for a in args), span)
+                case ListTerm(items, rest, span):
+                    return ListTerm(tuple(term(a) for a in items), None if rest is None else term(rest), span)
+                case _:
+                    return t
+
+        result: r.Statement = rebuild(s, term)
+        return result
+
+    # ----------------------------------------------------------------- bodies
+
+    def _body(self, body: r.Body, time: Term | None, span: Span) -> list[tuple[Flat, ...]]:
+        """The alternatives of a body, flat."""
+        return [self._flat(choice, time, span) for choice in self._unfold(body, span)]
+
+    def _unfold(self, body: r.Body, span: Span) -> list[r.Body]:
+        """Replace calls of background rules by their bodies and disjunctions by their branches."""
+        done: list[r.Body] = [()]
+        for literal in body:
+            choices = self._choices(literal, span)
+            done = [d + c for d in done for c in choices]
+            if len(done) > LIMIT:
+                raise refuse(f"the body unfolds to more than {LIMIT} rules", span, "split it by hand")
+        return done
+
+    def _choices(self, literal: r.Literal, span: Span) -> list[r.Body]:
+        match literal:
+            case r.Either(alternatives):
+                return [choice for a in alternatives for choice in self._unfold(a, span)]
+            case r.Call(goal, negated) if self._clauses_of(goal):
+                expanded = self._expand(goal, literal.span, span)
+                if not negated:
+                    return expanded
+                return [tuple(r.Absent(body, span=literal.span) for body in expanded)]
+            case _:
+                return [(literal,)]
+
+    def _clauses_of(self, goal: Term) -> list[r.Clause]:
+        key = (goal.functor, len(goal.args)) if isinstance(goal, Compound) else (getattr(goal, "name", ""), 0)
+        return self.clauses.get(key, [])
+
+    def _expand(self, goal: Term, where: Span, span: Span) -> list[r.Body]:
+        """The bodies that make the goal true: its facts, and each clause with the head's unifier as equations."""
+        key = (goal.functor, len(goal.args)) if isinstance(goal, Compound) else (getattr(goal, "name", ""), 0)
+        if key in self.depth:
+            raise refuse(f"background rule {key[0]}/{key[1]} is recursive", where, "write its consequences as facts")
+        self.depth.append(key)
+        found: list[r.Body] = []
+        if flatten(goal)[0] in self.out.facts or flatten(goal)[0] in self.out.domains:
+            found.append((r.Call(goal, span=where),))
+        for clause in self.clauses[key]:
+            head, body = self._fresh_clause(clause)
+            binding: Substitution = {}
+            if not unify(goal, head, binding):
+                continue
+            equations = tuple(
+                r.Compare("=", Variable(name), apply(term, binding), span=where)
+                for name, term in binding.items()
+                if any(v.name == name for v in variables(goal))
+            )
+            inner = tuple(rebuild(x, lambda t: apply(t, binding)) for x in body)
+            found += [equations + choice for choice in self._unfold(inner, span)]
+        self.depth.pop()
+        return found
+
+    def _fresh_clause(self, clause: r.Clause) -> tuple[Term, r.Body]:
+        mark = next(self.fresh)
+
+        def term(t: Term) -> Term:
+            match t:
+                case Variable("_"):
+                    return Variable(f"_{next(self.fresh)}")
+                case Variable(name):
+                    return Variable(f"{name}_{mark}")
+                case Compound(functor, args, span):
+                    return Compound(functor, tuple(term(a) for a in args), span)
+                case ListTerm(items, rest, span):
+                    return ListTerm(tuple(term(a) for a in items), None if rest is None else term(rest), span)
+                case _:
+                    return t
+
+        return term(clause.head), tuple(rebuild(x, term) for x in clause.body)
+
+    def _flat(self, body: r.Body, time: Term | None, span: Span) -> tuple[Flat, ...]:
+        lists = {
+            x.result.name: x for x in body if isinstance(x, r.FindAll) and isinstance(x.result, Variable)
+        }
+        out: list[Flat] = []
+        for literal in body:
+            out += self._literal(literal, time, span, lists)
+        return tuple(out)
+
+    def _literal(
+        self, literal: r.Literal, time: Term | None, span: Span, lists: dict[str, r.FindAll]
+    ) -> Iterable[Flat]:
+        where = literal.span if literal.span.line else span
+        match literal:
+            case r.Happens(event, t, negated):
+                self._same_time(t, time, where)
+                relation, args = flatten(event, where)
+                self.out.events.setdefault(relation, len(args))
+                return [EventAt(relation, args, negated)]
+            case r.Holds(pair, t, negated):
+                self._same_time(t, time, where)
+                return [HoldsAt(*self._pair(pair, where), negated)]
+            case r.Boundary(edge, pair, t, negated):
+                self._same_time(t, time, where)
+                return [EdgeAt(edge, *self._pair(pair, where), negated)]
+            case r.Affects(effect, pair, t, negated):
+                self._same_time(t, time, where)
+                return [EffectAt(effect, *self._pair(pair, where), negated)]
+            case r.Compare(op, left, right, negated):
+                on_list = self._list_test(literal, lists, time, span)
+                return [on_list] if on_list else [Test(op, left, right, negated)]
+            case r.FindAll():
+                return []
+            case r.Call(goal, negated):
+                return self._call(goal, negated, where, time, lists)
+            case r.Absent(body):
+                return [Missing(tuple(self._body(body, time, span)))]
+            case _:
+                raise refuse("interval operations belong in holdsFor rules", where, "read the fluent with holdsAt")
+
+    def _call(
+        self, goal: Term, negated: bool, where: Span, time: Term | None, lists: dict[str, r.FindAll]
+    ) -> Iterable[Flat]:
+        if isinstance(goal, Compound) and goal.functor in AGGREGATES and len(goal.args) == 2:
+            listed = goal.args[0]
+            if isinstance(listed, Variable) and listed.name in lists:
+                found = lists[listed.name]
+                (body,) = self._one(self._body(found.body, time, where), where)
+                return [Total(AGGREGATES[goal.functor], found.template, body, goal.args[1])]
+            raise refuse("this reads a list that findall did not make", where, "collect it with findall in this rule")
+        if goal == Atom("true"):
+            return []
+        if goal in (Atom("fail"), Atom("false")):
+            return [Test("<", Number(1), Number(0))]
+        relation, args = flatten(goal, where)
+        return [Fact(relation, args, negated)]
+
+    def _one(self, bodies: list[tuple[Flat, ...]], where: Span) -> list[tuple[Flat, ...]]:
+        if len(bodies) != 1:
+            raise refuse("findall over a disjunction", where, "give the alternatives a predicate or fluent of their own")
+        return bodies
+
+    def _list_test(
+        self, test: r.Compare, lists: dict[str, r.FindAll], time: Term | None, span: Span
+    ) -> Flat | None:
+        """``L = []`` and ``L \\= []`` for a list made by findall."""
+        for side, other in ((test.left, test.right), (test.right, test.left)):
+            if isinstance(side, Variable) and side.name in lists and other == ListTerm(()):
+                empty = (test.op in ("=", "==")) != test.negated
+                return Missing(tuple(self._body(lists[side.name].body, time, span)), negated=empty)
+        return None
+
+    def _same_time(self, t: Term, time: Term | None, where: Span) -> None:
+        if time is not None and t != time:
+            raise refuse("all literals of a rule are read at one time-point", where, f"use {time} here too")
+
+    # ----------------------------------------------------------------- determined fluents
+
+    def _span_rule(self, index: int, rule: r.IntervalRule) -> None:
+        fluent, args, value = self._pair(rule.pair, rule.span)
+        for choice in self._unfold(rule.body, rule.span):
+            inputs: list[tuple[str, HoldsAt]] = []
+            steps: list[r.Combine | r.Allen | r.Duration] = []
+            tests: list[Flat] = []
+            for x in choice:
+                match x:
+                    case r.HoldsFor(pair, Variable(name)):
+                        inputs.append((name, HoldsAt(*self._pair(pair, rule.span))))
+                    case r.Combine() | r.Allen() | r.Duration():
+                        steps.append(x)
+                    case r.Compare(op, left, right) if ListTerm(()) in (left, right):
+                        continue
+                    case r.Compare() | r.Call() | r.Absent():
+                        tests += self._literal(x, None, rule.span, {})
+                    case _:
+                        raise refuse("this cannot stand in a holdsFor rule", x.span, "use holdsFor and intervals")
+            assert isinstance(rule.intervals, Variable)
+            self.out.spans.append(
+                SpanRule(
+                    fluent,
+                    args,
+                    value,
+                    tuple(inputs),
+                    tuple(steps),
+                    tuple(tests),
+                    rule.intervals.name,
+                    index,
+                    rule.span,
+                )
+            )
+
+    # ----------------------------------------------------------------- nested shapes
+
+    def _specialise(self) -> None:
+        """Where a literal's variable meets heads with compound arguments there, make a rule per shape."""
+        shapes: dict[str, set[str]] = {}
+        for p in self.out.points:
+            if p.effect is not None:
+                shapes.setdefault(p.relation.split("(")[0], set()).add(p.relation)
+        nested = {name for found in shapes.values() for name in found if name.count("(") > 1}
+        if not nested:
+            return
+        for p in self.out.points:
+            for x in p.body:
+                if isinstance(x, HoldsAt | EdgeAt | EffectAt) and x.fluent not in shapes.get(
+                    x.fluent.split("(")[0], {x.fluent}
+                ):
+                    raise refuse(
+                        f"{x.fluent} reads a fluent whose argument is a compound term",
+                        p.span,
+                        "write the compound out, with variables inside",
+                    )
+
+
+def _time(time: Term, span: Span) -> str:
+    if not isinstance(time, Variable):
+        raise refuse("the time of a rule is a variable", span, "write T")
+    return time.name
+
+
+def rebuild(node: object, term: object) -> object:
+    """A literal or statement with every term in it rewritten."""
+    import dataclasses
+
+    def value(x: object) -> object:
+        if isinstance(x, Atom | Number | Variable | Compound | ListTerm):
+            return term(x)  # type: ignore[operator]
+        if isinstance(x, tuple):
+            return tuple(value(y) for y in x)
+        if dataclasses.is_dataclass(x) and not isinstance(x, Span | type):
+            return rebuild(x, term)
+        return x
+
+    assert dataclasses.is_dataclass(node) and not isinstance(node, type)
+    changes = {f.name: value(getattr(node, f.name)) for f in dataclasses.fields(node) if f.name != "span"}
+    return replace(node, **changes)
+
+
+def normalise(program: Program) -> Normal:
+    """The normal form of an event description."""
+    return Normaliser(program).run()
+
+
+def names(body: Sequence[Flat]) -> set[str]:
+    """The variables of flat literals, inner bodies included."""
+    found: set[str] = set()
+    for x in body:
+        match x:
+            case EventAt(_, args, _) | Fact(_, args, _):
+                terms: tuple[Term, ...] = args
+            case HoldsAt(_, args, value, _, _) | EdgeAt(_, _, args, value, _) | EffectAt(_, _, args, value, _):
+                terms = (*args, value)
+            case Test(_, left, right, _):
+                terms = (left, right)
+            case Total(_, template, inner, result):
+                terms = (template, result)
+                found |= names(inner)
+            case Missing(bodies):
+                terms = ()
+                for inner in bodies:
+                    found |= names(inner)
+        found |= {v.name for t in terms for v in variables(t)}
+    return found

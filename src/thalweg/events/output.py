@@ -1,0 +1,235 @@
+"""What a query found, as Arrow tables: changes of intervals, derived events, pending countdowns.
+
+Texts of instances are made once per instance and then taken by id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from thalweg.columns.sweep import NONE
+from thalweg.columns.symbols import as_floats, number_text
+from thalweg.columns.timelines import OPEN
+from thalweg.events.plan import Plan
+from thalweg.events.stores import TIME, EventStore, FluentStore, Moves
+from thalweg.events.units import Clock, SweepUnit
+from thalweg.protocol import Ints
+
+CHANGES = pa.schema(
+    [
+        ("query_time", pa.int64()),
+        ("op", pa.string()),
+        ("fluent", pa.string()),
+        ("value", pa.string()),
+        ("start", pa.int64()),
+        ("end", pa.int64()),
+        ("cause", pa.string()),
+    ]
+)
+EVENTS = pa.schema(
+    [
+        ("query_time", pa.int64()),
+        ("op", pa.string()),
+        ("event", pa.string()),
+        ("time", pa.int64()),
+        ("cause", pa.string()),
+    ]
+)
+PENDING = pa.schema(
+    [
+        ("query_time", pa.int64()),
+        ("fluent", pa.string()),
+        ("value", pa.string()),
+        ("due", pa.int64()),
+        ("since", pa.int64()),
+        ("cancelled_by", pa.string()),
+    ]
+)
+REJECTED = pa.schema(
+    [("query_time", pa.int64()), ("row", pa.int64()), ("reason", pa.string()), ("detail", pa.string())]
+)
+
+
+@dataclass(slots=True)
+class Texts:
+    """Instance texts of one relation, grown with its instances."""
+
+    name: str
+    kind: str
+    arity: int
+    array: pa.Array = field(default_factory=lambda: pa.array([], pa.string()))
+
+
+class Output:
+    """Collects differences query by query and turns them into tables."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._texts = {id(store): Texts(store.name, "fluent", store.arity) for _, _, store in plan.outputs}
+        self._changes: list[pa.Table] = []
+        self._events: list[pa.Table] = []
+        self._values: dict[str, dict[int, str]] = {}
+
+    # ----------------------------------------------------------------- texts
+
+    def _arguments(self, kind: str, name: str, keys: Ints) -> list[list[str]]:
+        """The texts of argument columns."""
+        coder = self.plan.catalogue.coder
+        columns = []
+        for i in range(keys.shape[1]):
+            if coder.sorts.numeric((kind, name, i)):
+                columns.append([number_text(v) for v in as_floats(keys[:, i]).tolist()])
+            else:
+                texts = coder.symbols.texts
+                columns.append([texts[c] for c in keys[:, i].tolist()])
+        return columns
+
+    def _instances(self, kind: str, name: str, keys: Ints) -> list[str]:
+        """The texts of ground instances: the relation's name with its holes filled."""
+        parts = _split(name)
+        if len(parts) == 1:
+            return [name] * len(keys)
+        columns = self._arguments(kind, name, keys)
+        return [
+            "".join(p + a for p, a in zip(parts, row, strict=False)) + parts[-1]
+            for row in zip(*columns, strict=True)
+        ]
+
+    def fluent_texts(self, store: FluentStore, ids: Ints) -> pa.Array:
+        """The texts of fluent instances."""
+        texts = self._texts[id(store)]
+        if len(texts.array) < store.instances.count:
+            keys = store.instances.keys[len(texts.array) :, : store.arity]
+            new = pa.array(self._instances("fluent", store.name, keys), pa.string())
+            texts.array = pa.concat_arrays([texts.array, new])
+        return texts.array.take(pa.array(ids))
+
+    def value_texts(self, store: FluentStore, values: Ints) -> pa.Array:
+        """The texts of values."""
+        codes, inverse = np.unique(values, return_inverse=True)
+        coder = self.plan.catalogue.coder
+        names = [coder.text(int(c), ("value", store.name, 0)) for c in codes]
+        return pa.array(names, pa.string()).take(pa.array(inverse))
+
+    # ----------------------------------------------------------------- collecting
+
+    def collect(self, clock: Clock) -> None:
+        """Take the differences of the query that has just run."""
+        for unit, at, store in self.plan.outputs:
+            difference = unit.differences[at]
+            if difference is not None:
+                self._change(clock, store, "delete", difference.removed_ids, difference.removed, difference.removed_cause)
+                self._change(clock, store, "insert", difference.added_ids, difference.added, difference.added_cause)
+        for derived in self.plan.derived:
+            if derived.moves:
+                self._happened(clock, derived.store, derived.moves)
+
+    def _change(self, clock: Clock, store: FluentStore, op: str, ids: Ints, intervals: Ints, causes: Ints) -> None:
+        n = len(ids)
+        if not n:
+            return
+        values = store.instances.column(store.arity, ids) if store.by_value else intervals[:, 2]
+        ends = intervals[:, 1]
+        self._changes.append(
+            pa.table(
+                [
+                    pa.array(np.full(n, clock.query)),
+                    pa.repeat(op, n),
+                    self.fluent_texts(store, ids),
+                    self.value_texts(store, np.ascontiguousarray(values)),
+                    pa.array(np.ascontiguousarray(intervals[:, 0])),
+                    pa.array(np.ascontiguousarray(ends), mask=ends == OPEN),
+                    cause_texts(causes),
+                ],
+                schema=CHANGES,
+            )
+        )
+
+    def _happened(self, clock: Clock, store: EventStore, moves: Moves) -> None:
+        for op, rows, causes in (
+            ("delete", moves.gone, moves.gone_cause),
+            ("insert", moves.came, moves.came_cause),
+        ):
+            if len(rows):
+                names = self._instances("event", store.name, np.ascontiguousarray(rows[:, 1:]))
+                self._events.append(
+                    pa.table(
+                        [
+                            pa.array(np.full(len(rows), clock.query)),
+                            pa.repeat(op, len(rows)),
+                            pa.array(names, pa.string()),
+                            pa.array(np.ascontiguousarray(rows[:, 0])),
+                            cause_texts(causes),
+                        ],
+                        schema=EVENTS,
+                    )
+                )
+
+    # ----------------------------------------------------------------- tables
+
+    def tables(self, query_time: int) -> dict[str, pa.Table]:
+        """Everything collected since the last call, and the countdowns that run at `query_time`."""
+        changes = pa.concat_tables(self._changes) if self._changes else CHANGES.empty_table()
+        events = pa.concat_tables(self._events) if self._events else EVENTS.empty_table()
+        self._changes, self._events = [], []
+        return {"changes": changes, "events": events, "open": self._pending(query_time)}
+
+    def _pending(self, query_time: int) -> pa.Table:
+        found = []
+        for unit in self.plan.units():
+            if not isinstance(unit, SweepUnit) or not unit.plans:
+                continue
+            pending = unit.pending()
+            for at, store in enumerate(unit.stores):
+                mine = pending.fluent == at
+                n = int(mine.sum())
+                if not n:
+                    continue
+                source, target = pending.value[mine], pending.target[mine]
+                shown = np.where(target == NONE, source, target)
+                name = self.fluent_texts(store, pending.instance[mine])
+                was = self.value_texts(store, source).to_pylist()
+                ends = (target == NONE).tolist()
+                shown_texts = self.value_texts(store, shown).to_pylist()
+                found.append(
+                    pa.table(
+                        [
+                            pa.array(np.full(n, query_time)),
+                            name,
+                            pa.array([f"not {t}" if e else t for t, e in zip(shown_texts, ends, strict=True)]),
+                            pa.array(pending.due[mine]),
+                            pa.array(pending.since[mine]),
+                            pa.array([f"end of {f}={w}" for f, w in zip(name.to_pylist(), was, strict=True)]),
+                        ],
+                        schema=PENDING,
+                    )
+                )
+        return pa.concat_tables(found) if found else PENDING.empty_table()
+
+    def forget(self) -> None:
+        """Drop texts and collected rows, after a snapshot was put in."""
+        for texts in self._texts.values():
+            texts.array = pa.array([], pa.string())
+        self._changes, self._events = [], []
+
+    @staticmethod
+    def schemas() -> dict[str, pa.Schema]:
+        return {"changes": CHANGES, "events": EVENTS, "open": PENDING, "rejected": REJECTED}
+
+
+def cause_texts(causes: Ints) -> pa.Array:
+    """``time``, or the input row."""
+    if (causes == TIME).all():
+        return pa.repeat("time", len(causes))
+    codes, inverse = np.unique(causes, return_inverse=True)
+    return pa.array(["time" if c == TIME else f"row {c}" for c in codes.tolist()]).take(pa.array(inverse))
+
+
+def _split(name: str) -> list[str]:
+    """A relation's name around its holes."""
+    import re
+
+    return re.split(r"(?<=[(,])_(?=[,)])", name)

@@ -1,0 +1,582 @@
+"""The plan: stores and units of a program, in the order in which a query evaluates them.
+
+The dependency graph is over stores. A component without a cycle is one unit. A component of simple fluents whose mutual
+conditions can be grounded is one sweep. Any other cycle (through determined fluents, derived events, edges, counting) is
+a loop: its units run in rounds until nothing changes, which ends because every way round passes a simple fluent and so
+moves on in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from thalweg.analysis.order import strong_components
+from thalweg.columns.keys import KeyTable
+from thalweg.columns.spans import RELATIONS
+from thalweg.columns.symbols import SymbolTable
+from thalweg.columns.timelines import INITIATE, TERMINATE, TERMINATE_ALL
+from thalweg.events.compile import BodyCompiler, Catalogue, EdgeDriver, compile_body, solve
+from thalweg.events.determined import (
+    Apply,
+    Complement,
+    InputUnit,
+    Lasting,
+    Leaf,
+    Node,
+    Related,
+    SpanPlan,
+    SpanUnit,
+    Whole,
+    leaves,
+    required,
+)
+from thalweg.events.domains import Domains
+from thalweg.events.frames import Frame, Reader, Slot, run_steps
+from thalweg.events.normal import (
+    DelayRule,
+    EdgeAt,
+    EffectAt,
+    EventAt,
+    Fact,
+    Flat,
+    HoldsAt,
+    Missing,
+    Normal,
+    PointRule,
+    SpanRule,
+    StartRule,
+    Total,
+    holes,
+    names,
+    normalise,
+    refuse,
+)
+from thalweg.events.sorts import Coder, Sorts
+from thalweg.events.stores import EventStore, FactStore, FluentStore
+from thalweg.events.units import Condition, DelayPlan, EventUnit, FluentUnit, Head, SimpleUnit, SweepUnit
+from thalweg.language.program import Program
+from thalweg.language.rules import Allen, Combine, Duration, Effect, Role
+from thalweg.language.terms import Number, Term, Variable, variables
+from thalweg.protocol import Ints
+
+Unit = EventUnit | SimpleUnit | SweepUnit | SpanUnit | InputUnit
+Key = tuple[str, str]
+MEASURES = {">": 0, ">=": 1, "<": 2, "=<": 3}
+
+
+@dataclass(slots=True)
+class Stage:
+    """Units that are evaluated together; `loop` says in rounds."""
+
+    units: list[Unit]
+    loop: bool
+    inside: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class Plan:
+    """Everything that a reasoner needs to run a program."""
+
+    normal: Normal
+    catalogue: Catalogue
+    stages: list[Stage]
+    inputs: dict[str, InputUnit]
+    input_events: dict[str, EventStore]
+    seeds: list[tuple[SimpleUnit | SweepUnit, FluentStore, Ints, Ints]]
+    outputs: list[tuple[FluentUnit, int, FluentStore]] = field(default_factory=list)
+    derived: list[EventUnit] = field(default_factory=list)
+    pointwise: set[str] = field(default_factory=set)
+
+    @property
+    def symbols(self) -> SymbolTable:
+        return self.catalogue.coder.symbols
+
+    def units(self) -> Iterable[Unit]:
+        for stage in self.stages:
+            yield from stage.units
+
+
+def plan(program: Program, *, tick: int = 1, start: int = 0) -> Plan:
+    """Compile a program."""
+    return _Planner(program, tick, start).run()
+
+
+class _Planner:
+    def __init__(self, program: Program, tick: int, start: int) -> None:
+        self.tick = tick
+        self.start = start
+        normal = normalise(program)
+        normal.points = [solve(p) for p in normal.points]
+        self.input_fluents = _input_fluents(normal)
+        domains = Domains(normal, self.input_fluents)
+        domains.extend()
+        normal.points = [solve(p) for p in normal.points]
+        self.normal = normal
+        self.seed_rules = domains.seeds
+        self.simple = {p.relation for p in normal.points if p.effect is not None}
+        self.simple |= {s.fluent for s in (*normal.starts, *normal.delays)} | {s.fluent for s in domains.seeds}
+        self.simple |= {f for f in normal.fluents if f.startswith(("known ", "domain ", "range "))}
+        self.simple |= {n for n, d in normal.declared.items() if d.role is Role.STATE} - {
+            s.fluent for s in normal.spans
+        }
+        self.derived = {p.relation for p in normal.points if p.effect is None}
+        self.spans: dict[str, list[SpanRule]] = {}
+        for s in normal.spans:
+            self.spans.setdefault(s.fluent, []).append(s)
+        sorts = Sorts(_with_seeds(normal, domains.seeds))
+        self.catalogue = Catalogue(Coder(sorts, SymbolTable()), tick)
+        self._stores()
+
+    # ----------------------------------------------------------------- stores
+
+    def _stores(self) -> None:
+        c, normal = self.catalogue, self.normal
+        for name, declared in normal.declared.items():
+            if declared.role is Role.EVENT:
+                normal.events.setdefault(name, len(declared.arguments))
+        for name, arity in normal.events.items():
+            c.events[name] = EventStore(name, arity)
+        for name in self.simple:
+            c.simple[name] = FluentStore(name, normal.fluents[name], by_value=False)
+        for name in (*self.spans, *sorted(self.input_fluents)):
+            c.determined[name] = FluentStore(name, normal.fluents[name], by_value=True)
+        for name, rows in normal.facts.items():
+            arity = len(rows[0])
+            table = KeyTable(arity)
+            columns = [
+                np.array([c.coder.constant(row[i], ("fact", name, i), normal.fact_spans[name]) for row in rows], np.int64)
+                for i in range(arity)
+            ]
+            table.intern(columns, len(rows))
+            c.facts[name] = FactStore(name, table)
+        for name, arity in _called(normal):
+            c.facts.setdefault(name, FactStore(name, KeyTable(arity)))
+
+    # ----------------------------------------------------------------- graph
+
+    def run(self) -> Plan:
+        keys = self._keys()
+        graph = {k: sorted(self._reads(k)) for k in keys}
+        stages: list[Stage] = []
+        self.unit_of: dict[int, tuple[FluentUnit, int]] = {}
+        self.plan = Plan(self.normal, self.catalogue, stages, {}, {}, [], pointwise=set(self.normal.pointwise))
+        for name, store in self.catalogue.events.items():
+            if name not in self.derived:
+                self.plan.input_events[name] = store
+        for component in strong_components(graph, graph):
+            members = [k for k in component if k in graph]
+            stage = self._stage(members, any(k in graph[k] for k in members) or len(members) > 1)
+            stages.append(stage)
+        self._edges()
+        self._seed()
+        self._outputs()
+        for store in self.plan.input_events.values():
+            store.primary()
+        return self.plan
+
+    def _keys(self) -> list[Key]:
+        keys: list[Key] = [("input", n) for n in sorted(self.input_fluents)]
+        keys += [("event", n) for n in sorted(self.derived)]
+        keys += [("simple", n) for n in sorted(self.simple)]
+        keys += [("determined", n) for n in sorted(self.spans)]
+        return keys
+
+    def _fluent_keys(self, name: str) -> set[Key]:
+        found: set[Key] = set()
+        if name in self.simple:
+            found.add(("simple", name))
+        if name in self.spans:
+            found.add(("determined", name))
+        if name in self.input_fluents:
+            found.add(("input", name))
+        return found
+
+    def _reads(self, key: Key) -> set[Key]:
+        kind, name = key
+        found: set[Key] = set()
+        if kind in ("event", "simple"):
+            for p in self.normal.points:
+                if p.relation == name and (p.effect is None) == (kind == "event"):
+                    found |= self._literals(p.body)
+        elif kind == "determined":
+            for s in self.spans[name]:
+                found |= self._literals(tuple(x for _, x in s.inputs) + s.tests)
+        return found
+
+    def _literals(self, body: Sequence[Flat]) -> set[Key]:
+        found: set[Key] = set()
+        for x in body:
+            match x:
+                case EventAt(relation, _, _):
+                    if relation in self.derived:
+                        found.add(("event", relation))
+                case HoldsAt() | EdgeAt() | EffectAt():
+                    found |= self._fluent_keys(x.fluent)
+                case Missing(bodies):
+                    for inner in bodies:
+                        found |= self._literals(inner)
+                case Total(_, _, inner, _):
+                    found |= self._literals(inner)
+                case _:
+                    pass
+        return found
+
+    # ----------------------------------------------------------------- stages
+
+    def _stage(self, members: list[Key], cyclic: bool) -> Stage:
+        if cyclic:
+            sweep = self._sweep(members)
+            if sweep is not None:
+                return Stage([sweep], loop=False)
+        units = [self._unit(k) for k in members]
+        inside = frozenset(id(s) for s in self._inside(members)) if cyclic else frozenset()
+        return Stage(units, loop=cyclic, inside=inside)
+
+    def _inside(self, members: list[Key]) -> list[EventStore | FluentStore]:
+        c = self.catalogue
+        stores: dict[str, dict[str, EventStore] | dict[str, FluentStore]] = {
+            "event": c.events,
+            "simple": c.simple,
+            "determined": c.determined,
+            "input": c.determined,
+        }
+        return [stores[kind][name] for kind, name in members]
+
+    def _unit(self, key: Key) -> Unit:
+        kind, name = key
+        c = self.catalogue
+        if kind == "input":
+            unit: Unit = InputUnit(c.determined[name])
+            self.plan.inputs[name] = unit
+        elif kind == "event":
+            unit = EventUnit(c.events[name], [self._head(p) for p in self._rules_of(name, events=True)])
+            self.plan.derived.append(unit)
+        elif kind == "determined":
+            unit = SpanUnit(c.determined[name], [self._span(s) for s in self.spans[name]])
+        elif any(d.fluent == name for d in self.normal.delays):
+            heads = [self._head(p) for p in self._rules_of(name)]
+            unit = SweepUnit([c.simple[name]], heads, self._delays([name]), 4, linked=False)
+        else:
+            unit = SimpleUnit(c.simple[name], [self._head(p) for p in self._rules_of(name)])
+        if isinstance(unit, FluentUnit):
+            for at, store in enumerate(unit.stores):
+                self.unit_of[id(store)] = (unit, at)
+        return unit
+
+    def _rules_of(self, name: str, *, events: bool = False) -> list[PointRule]:
+        return [p for p in self.normal.points if p.relation == name and (p.effect is None) == events]
+
+    def _head(self, p: PointRule, conditions: Sequence[HoldsAt] = (), fluents: Sequence[str] = ()) -> Head:
+        c = self.catalogue
+        outer = {v.name for t in (*p.args, *((p.value,) if p.value is not None else ())) for v in variables(t)}
+        outer |= names(tuple(conditions))
+        rest = [x for x in p.body if not any(x is y for y in conditions)]
+        body = compile_body(c, p, id(p), outer, rest)
+        compiler = BodyCompiler(c, id(p), p.span, p.time)
+        bound = names(tuple(rest)) | {p.time}
+        store: FluentStore | EventStore
+        if p.effect is None:
+            store = c.events[p.relation]
+            slots = compiler.match("event", p.relation, p.args, bound).slots
+            return Head(body, store, slots, shift=0)
+        store = c.simple[p.relation]
+        slots = compiler.match("fluent", p.relation, p.args, bound).slots
+        assert p.value is not None
+        kind = INITIATE if p.effect is Effect.INITIATES else TERMINATE
+        value: Slot | None = compiler.slot(p.value, ("value", p.relation, 0), bound)
+        if value is not None and value.binds:
+            if kind == INITIATE:
+                raise refuse(f"the value {p.value} is not bound", p.span, "add a literal that gives it a value")
+            kind, value = TERMINATE_ALL, None
+        for slot in slots:
+            if slot.binds:
+                raise refuse(f"head variable {slot.name} is not bound", p.span, "add a literal that gives it a value")
+        found = tuple(self._condition(compiler, x, fluents, bound) for x in conditions)
+        return Head(body, store, slots, kind, value, -self.tick if p.early else 0, found)
+
+    def _condition(self, compiler: BodyCompiler, x: HoldsAt, fluents: Sequence[str], bound: set[str]) -> Condition:
+        slots = compiler.match("fluent", x.fluent, x.args, bound).slots
+        value: Slot | None = compiler.slot(x.value, ("value", x.fluent, 0), bound)
+        if value is not None and value.binds:
+            value = None
+        return Condition(fluents.index(x.fluent), slots, value, x.negated)
+
+    def _sweep(self, members: list[Key]) -> SweepUnit | None:
+        """One sweep for the component, or None where a rule's inner conditions cannot be grounded."""
+        if any(kind != "simple" for kind, _ in members):
+            return None
+        fluents = [name for _, name in members]
+        inner = {("simple", f) for f in fluents}
+        rules = [p for p in self.normal.points if p.effect is not None and p.relation in fluents]
+        conditions = [self._groundable(p, inner) for p in rules]
+        if any(found is None for found in conditions):
+            return None
+        heads = [self._head(p, found or (), fluents) for p, found in zip(rules, conditions, strict=True)]
+        width = 4 + 2 * max((len(h.conditions) for h in heads), default=0)
+        linked = len(fluents) > 1 or any(
+            [s.name or s.code for s in c.slots] != [s.name or s.code for s in h.slots] for h in heads for c in h.conditions
+        )
+        stores = [self.catalogue.simple[f] for f in fluents]
+        unit = SweepUnit(stores, heads, self._delays(fluents), width, linked=linked)
+        for at, store in enumerate(stores):
+            self.unit_of[id(store)] = (unit, at)
+        return unit
+
+    def _groundable(self, p: PointRule, inner: set[Key]) -> list[HoldsAt] | None:
+        """The body's conditions inside the component, when everything else binds their variables."""
+        found: list[HoldsAt] = []
+        for x in p.body:
+            if not self._literals((x,)) & inner:
+                continue
+            if not isinstance(x, HoldsAt) or x.next or x.fluent in self.spans:
+                return None
+            found.append(x)
+        rest = tuple(x for x in p.body if not any(x is y for y in found))
+        bound = names(tuple(x for x in rest if not getattr(x, "negated", False)))
+        outer = names(rest) | {v.name for a in p.args for v in variables(a)}
+        if p.value is not None:
+            outer |= {v.name for v in variables(p.value)}
+        for at, x in enumerate(found):
+            if not {v.name for a in x.args for v in variables(a)} <= bound:
+                return None
+            value = x.value.name if isinstance(x.value, Variable) else None
+            others = outer | names(tuple(y for k, y in enumerate(found) if k != at))
+            if value is not None and value not in bound and value in others:
+                return None
+        return found
+
+    # ----------------------------------------------------------------- delayed effects
+
+    def _delays(self, fluents: Sequence[str]) -> list[DelayPlan]:
+        plans: list[DelayPlan] = []
+        for d in self.normal.delays:
+            if d.fluent in fluents:
+                for value in self._values(d):
+                    plans.append(self._delay(d, value, fluents.index(d.fluent)))
+        return plans
+
+    def _values(self, d: DelayRule) -> list[Term]:
+        """The values a delay is about: a variable stands for every value that a rule can give."""
+        if not isinstance(d.value, Variable):
+            return [d.value]
+        found: list[Term] = []
+        givers = [p.value for p in self.normal.points if p.relation == d.fluent and p.effect is Effect.INITIATES]
+        givers += [s.value for s in self.normal.starts if s.fluent == d.fluent]
+        givers += [x.target for x in self.normal.delays if x.fluent == d.fluent]
+        for v in givers:
+            if v is None:
+                continue
+            if isinstance(v, Variable):
+                raise refuse("a delayed effect of every value needs the values written out", d.span, "one fi per value")
+            if v not in found and v != d.target:
+                found.append(v)
+        return found
+
+    def _delay(self, d: DelayRule, value: Term, fluent: int) -> DelayPlan:
+        c = self.catalogue
+        compiler = BodyCompiler(c, id(d), d.span, None)
+        slots = compiler.match("fluent", d.fluent, d.args, set()).slots
+        bound = {s.name for s in slots if s.name is not None}
+        outer = {v.name for t in (d.delay, *((d.target,) if d.target is not None else ())) for v in variables(t)}
+        steps = compiler.steps(d.body, bound, outer)
+        target = None if d.target is None else compiler.slot(d.target, ("value", d.fluent, 0), bound)
+        delay = Slot(code=_number(d.delay)) if isinstance(d.delay, Number) else None
+        if delay is None:
+            if not isinstance(d.delay, Variable) or d.delay.name not in bound:
+                raise refuse("the delay is not bound", d.span, "write a number, or bind it in the body")
+            delay = Slot(name=d.delay.name)
+        code = c.coder.constant(value, ("value", d.fluent, 0), d.span)
+        return DelayPlan(fluent, code, target, delay, self._postpone(d, value, slots), steps, slots)
+
+    def _postpone(self, d: DelayRule, value: Term, slots: tuple[Slot, ...]) -> list[object] | None:  # type: ignore[type-arg]
+        """Steps that keep the instances whose countdown is postponable; None where there is no such rule."""
+        from thalweg.events.frames import MissingStep, SameStep
+
+        ways = []
+        for p in self.normal.postpones:
+            if p.fluent != d.fluent or (not isinstance(p.value, Variable) and p.value != value):
+                continue
+            compiler = BodyCompiler(self.catalogue, id(p), p.span, None)
+            pattern = compiler.match("fluent", p.fluent, p.args, set()).slots
+            steps: list[object] = []
+            bound: set[str] = set()
+            for mine, other in zip(pattern, slots, strict=True):
+                if mine.name is None:
+                    steps.append(SameStep("=", mine, replace(other, binds=False), False))
+                elif mine.name in bound:
+                    steps.append(SameStep("=", Slot(name=mine.name), replace(other, binds=False), False))
+                else:
+                    from thalweg.events.frames import CopyStep
+
+                    steps.append(CopyStep(mine.name, replace(other, binds=False)))
+                    bound.add(mine.name)
+            steps += compiler.steps(p.body, bound, set())
+            ways.append(steps)
+        return [MissingStep(ways, negated=False)] if ways else None  # type: ignore[arg-type]
+
+    # ----------------------------------------------------------------- determined fluents
+
+    def _span(self, s: SpanRule) -> SpanPlan:
+        c = self.catalogue
+        compiler = BodyCompiler(c, id(s), s.span, None)
+        every = names(tuple(x for _, x in s.inputs))
+        leaf_of = {name: self._leaf(compiler, x) for name, x in s.inputs}
+        node = self._node(s, Variable(s.result), leaf_of)
+        needed = required(node)
+        joins = []
+        order: tuple[str, ...] = ()
+        for leaf in leaves(node):
+            bound = {slot.name for slot in leaf.slots if slot.name is not None}
+            others: list[tuple[FluentStore, tuple[Slot, ...]]] = []
+            for other in needed:
+                if other is not leaf:
+                    mine = {slot.name for slot in other.slots if slot.name is not None}
+                    if mine - bound or other.store is not leaf.store:
+                        others.append((other.store, other.slots))
+                        bound |= mine
+            if every - bound:
+                raise refuse(
+                    f"variable {', '.join(sorted(every - bound))} is not bound", s.span, "add a fluent that binds it"
+                )
+            steps = compiler.steps(s.tests, bound, set())
+            order = tuple(sorted(bound))
+            joins.append((leaf, others, steps))
+        bound = set(order) | every
+        head = compiler.match("fluent", s.fluent, s.args, bound).slots
+        head += (compiler.slot(s.value, ("value", s.fluent, 0), bound),)
+        if any(slot.binds for slot in head):
+            raise refuse("a variable of the head is not bound", s.span, "add a fluent that binds it")
+        return SpanPlan(node, order, head, joins, self.start, self.tick)
+
+    def _leaf(self, compiler: BodyCompiler, x: HoldsAt) -> Leaf:
+        stores = self.catalogue.fluents(x.fluent)
+        if len(stores) > 1:
+            own = self._holds_value(x)
+            stores = [s for s in stores if s.by_value == own]
+        store = stores[0]
+        slots = [replace(s, binds=False) for s in compiler.match("fluent", x.fluent, x.args, set()).slots]
+        value = replace(compiler.slot(x.value, ("value", x.fluent, 0), set()), binds=False)
+        if store.by_value:
+            return Leaf(store, (*slots, value), None)
+        if value.name is not None and value.name not in {s.name for s in slots}:
+            raise refuse(
+                f"holdsFor({x.fluent}={value.name}, ...) reads every value", compiler.span, "write the value, or a rule per value"
+            )
+        return Leaf(store, tuple(slots), value)
+
+    def _holds_value(self, x: HoldsAt) -> bool:
+        """For a fluent with simple and determined values: is this value a determined one?"""
+        return any(s.value == x.value for s in self.spans.get(x.fluent, []))
+
+    def _node(self, s: SpanRule, term: Term, leaf_of: dict[str, Leaf]) -> Node:
+        if not isinstance(term, Variable):
+            return Apply(0, ())
+        if term.name in leaf_of:
+            return leaf_of[term.name]
+        step = next((x for x in s.steps if x.result == term), None)
+        match step:
+            case None:
+                raise refuse(f"nothing says what {term.name} is", s.span, "add a holdsFor or an interval operation")
+            case Combine("complement_all", inputs):
+                return Complement(tuple(self._node(s, t, leaf_of) for t in inputs))
+            case Combine("relative_complement_all", inputs, base=base) if base is not None:
+                return Apply(2, tuple(self._node(s, t, leaf_of) for t in (base, *inputs)))
+            case Combine(op, inputs):
+                code = 0 if op == "union_all" else 1
+                return Apply(code, tuple(self._node(s, t, leaf_of) for t in inputs))
+            case Duration(op, intervals, bound):
+                inner = self._node(s, intervals, leaf_of)
+                return Lasting(MEASURES[op], inner if isinstance(inner, Leaf | Lasting) else Whole(inner), bound)
+            case Allen(relation, left, right, mode):
+                a, b = (Whole(self._node(s, t, leaf_of), keeps_past=True) for t in (left, right))
+                return Related(RELATIONS.index(relation), a, b, mode)
+            case _:
+                raise TypeError(step)
+
+    # ----------------------------------------------------------------- finishing
+
+    def _edges(self) -> None:
+        """Tell each fluent unit which rules wait for its edges."""
+        for unit in self.plan.units():
+            for head in getattr(unit, "heads", ()):
+                driver = head.body.driver
+                if isinstance(driver, EdgeDriver):
+                    owner, _ = self.unit_of[id(driver.store)]
+                    owner.edge_drivers.append(driver)
+
+    def _seed(self) -> None:
+        for rule in self.seed_rules:
+            unit, _ = self.unit_of[id(self.catalogue.simple[rule.fluent])]
+            store = self.catalogue.simple[rule.fluent]
+            ids, values = self._solutions(rule, store)
+            if len(ids):
+                assert isinstance(unit, SimpleUnit | SweepUnit)
+                self.plan.seeds.append((unit, store, ids, values))
+
+    def _solutions(self, rule: StartRule, store: FluentStore) -> tuple[Ints, Ints]:
+        compiler = BodyCompiler(self.catalogue, id(rule), rule.span, None)
+        bound: set[str] = set()
+        outer = {v.name for t in (*rule.args, rule.value) for v in variables(t)}
+        steps = compiler.steps(rule.body, bound, outer)
+        frame = Frame(np.full(1, self.start), {}, np.zeros(1, np.int64))
+        frame = run_steps(steps, frame, Reader(before=False))
+        slots = compiler.match("fluent", rule.fluent, rule.args, bound).slots
+        value = compiler.slot(rule.value, ("value", rule.fluent, 0), bound)
+        ids = store.intern([s.column(frame) for s in slots], len(frame))
+        pairs = np.unique(np.column_stack([ids, value.column(frame)]), axis=0)
+        return pairs[:, 0], pairs[:, 1]
+
+    def _outputs(self) -> None:
+        for unit in self.plan.units():
+            if isinstance(unit, InputUnit) or not isinstance(unit, FluentUnit):
+                continue
+            for at, store in enumerate(unit.stores):
+                if not store.name.startswith(("known ", "domain ", "range ")):
+                    self.plan.outputs.append((unit, at, store))
+
+
+def _number(term: Number) -> int:
+    from thalweg.columns.symbols import number
+
+    return number(term.value)
+
+
+def _with_seeds(normal: Normal, seeds: list[StartRule]) -> Normal:
+    """The rules that sorts are read from: hidden seeds included."""
+    return replace(normal, starts=[*normal.starts, *seeds])
+
+
+def _input_fluents(normal: Normal) -> set[str]:
+    """Fluents that are read and that no rule defines."""
+    defined = {p.relation for p in normal.points if p.effect is not None} | {s.fluent for s in normal.spans}
+    defined |= {s.fluent for s in (*normal.starts, *normal.delays)}
+    declared = {n for n, d in normal.declared.items() if d.role in (Role.FLUENT, Role.POINTS)}
+    states = {n for n, d in normal.declared.items() if d.role is Role.STATE}
+    for n in declared | states:
+        normal.fluents.setdefault(n, holes(n))
+    return (set(normal.fluents) - defined - states) | declared
+
+
+def _called(normal: Normal) -> Iterable[tuple[str, int]]:
+    """Background predicates that bodies mention, with their arities."""
+
+    def facts(body: Sequence[Flat]) -> Iterable[tuple[str, int]]:
+        for x in body:
+            match x:
+                case Fact(relation, args, _):
+                    yield relation, len(args)
+                case Missing(bodies):
+                    for inner in bodies:
+                        yield from facts(inner)
+                case Total(_, _, inner, _):
+                    yield from facts(inner)
+                case _:
+                    pass
+
+    for p in (*normal.points, *normal.starts, *normal.delays, *normal.postpones):
+        yield from facts(p.body)
+    for s in normal.spans:
+        yield from facts(s.tests)

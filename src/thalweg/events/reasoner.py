@@ -1,0 +1,139 @@
+"""The event reasoner: slides the window over query times and reports what changed.
+
+At each query time rows are admitted, the stages of the plan run in order on the changes, and the differences of the
+output fluents become rows of `changes`. Evaluating from scratch is the same thing with everything new.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from thalweg.events.admission import Admission
+from thalweg.events.frames import Reader
+from thalweg.events.output import Output
+from thalweg.events.plan import Plan, Stage, plan
+from thalweg.events.state import pack, unpack
+from thalweg.events.units import Clock
+from thalweg.language.program import Program
+from thalweg.protocol import Batch, Revision
+
+
+class Reasoner:
+    """Maximal intervals of every fluent over a sliding window.
+
+    `window` and `step` are in units of time; query times are ``start + step``, ``start + 2*step``, ... At a query time `q`
+    everything that has arrived by `q` counts; what lies at or before ``q - window`` is final. `tick` is the distance of
+    two time-points. `allow_gaps` permits a window smaller than the step.
+
+    >>> import thalweg
+    >>> program = thalweg.parse("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).")
+    >>> reasoner = Reasoner(program, window=10, step=10)
+    >>> reasoner.query_time
+    0
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        window: int,
+        step: int,
+        start: int = 0,
+        tick: int = 1,
+        allow_gaps: bool = False,
+    ) -> None:
+        if step < 1 or window < 1:
+            raise ValueError("window and step are positive numbers of time units")
+        if tick < 1:
+            raise ValueError("the tick is a positive number of time units")
+        if window < step and not allow_gaps:
+            raise ValueError(
+                f"the window ({window}) is smaller than the step ({step}): rows would fall between windows; "
+                "make it at least the step, or allow gaps"
+            )
+        self.program = program
+        self.window, self.step, self.start, self.tick = window, step, start, tick
+        self.query_time = start
+        self._plan: Plan = plan(program, tick=tick, start=start)
+        self._admission = Admission(self._plan, window=window, start=start, tick=tick)
+        self._output = Output(self._plan)
+        self._seed()
+
+    def accept(self, batch: Batch) -> None:
+        """Take insertions and retractions, in any order, with arrival times."""
+        for rows in batch:
+            if len(rows):
+                self._admission.accept(rows, self.query_time + self.step)
+
+    def advance(self, to: int) -> Revision:
+        """Run every query time up to and including `to`."""
+        while self.query_time + self.step <= to:
+            self._query(self.query_time + self.step)
+        tables = self._output.tables(self.query_time)
+        return Revision({**tables, "rejected": self._admission.rejected.table()})
+
+    def snapshot(self) -> bytes:
+        """The complete state: versioned, deterministic."""
+        return pack(self)
+
+    def restore(self, state: bytes) -> None:
+        """Continue from a snapshot of the same program with the same window; refuses any other."""
+        unpack(self, state)
+
+    # ----------------------------------------------------------------- one query
+
+    def _seed(self) -> None:
+        for unit, store, ids, values in self._plan.seeds:
+            unit.seed(store, ids, np.full(len(ids), self.start - self.tick), values)
+
+    def _grid(self, time: int) -> int:
+        return time - time % self.tick
+
+    def _query(self, query: int) -> None:
+        final = min(self._grid(query - self.window), self._grid(self.query_time))
+        clock = Clock(max(self.start, final), self.query_time, query, self.tick)
+        clock.causes = self._admission.admit(query, self.query_time)
+        for stage in self._plan.stages:
+            self._stage(stage, clock)
+        self._output.collect(clock)
+        self._commit(clock)
+        self.query_time = query
+
+    def _stage(self, stage: Stage, clock: Clock) -> None:
+        before, after = Reader(before=True), Reader(before=False)
+        if not stage.loop:
+            for unit in stage.units:
+                unit.collect(before, after, clock)
+                unit.apply(clock, round=False)
+                unit.finish(clock)
+            return
+        before.inside = after.inside = stage.inside
+        while True:
+            busy = [unit.collect(before, after, clock) for unit in stage.units]
+            if not before.first_round and not any(busy):
+                break
+            for unit in stage.units:
+                for store in getattr(unit, "stores", None) or [unit.store]:  # type: ignore[union-attr]
+                    store.settle()
+            changed = [unit.apply(clock, round=True) for unit in stage.units]
+            before.first_round = after.first_round = False
+            if not any(changed):
+                break
+        for unit in stage.units:
+            unit.finish(clock)
+
+    def _commit(self, clock: Clock) -> None:
+        for store in self._plan.catalogue.events.values():
+            store.commit(clock.final - 1)
+        for fluent in (*self._plan.catalogue.simple.values(), *self._plan.catalogue.determined.values()):
+            fluent.commit(clock.final)
+        for unit in self._plan.units():
+            unit.clear()
+            unit.commit_memories(clock.final)
+
+    # ----------------------------------------------------------------- what is known
+
+    def schemas(self) -> dict[str, pa.Schema]:
+        """The columns of the tables of a revision."""
+        return Output.schemas()

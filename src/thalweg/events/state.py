@@ -1,0 +1,180 @@
+"""Snapshots: the complete state of a reasoner as bytes, versioned, deterministic, bound to one program."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from thalweg.columns.keys import KeyTable
+from thalweg.columns.ragged import Ragged
+from thalweg.columns.symbols import SymbolTable
+from thalweg.events.admission import Waiting
+from thalweg.events.determined import InputUnit, SpanUnit
+from thalweg.events.units import SweepUnit
+
+if TYPE_CHECKING:
+    from thalweg.events.reasoner import Reasoner
+
+MAGIC = b"thalweg-events-1\n"
+
+
+class ForeignState(ValueError):
+    """A snapshot of another program, another window, or another version."""
+
+
+def identity(reasoner: Reasoner) -> str:
+    """What a state belongs to: the program's text and the reasoner's settings."""
+    settings = (reasoner.window, reasoner.step, reasoner.start, reasoner.tick)
+    return hashlib.sha256(f"{reasoner.program}\n{settings}".encode()).hexdigest()
+
+
+def _arrays(reasoner: Reasoner) -> dict[str, Any]:
+    """Every array of the state, by a name that says whose it is."""
+    found: dict[str, Any] = {}
+    plan = reasoner._plan
+
+    def ragged(name: str, lists: Ragged) -> None:
+        state = lists.state()
+        found[f"{name}.rows"], found[f"{name}.sizes"] = state["rows"], state["sizes"]
+        found[f"{name}.expiry"] = np.array([lists.expiry])
+
+    for name, event in plan.catalogue.events.items():
+        for positions, index in event.indexes.items():
+            at = f"event {name} {positions}"
+            found[f"{at}.keys"] = index.keys.state()
+            ragged(at, index.lists)
+    for kind, stores in (("simple", plan.catalogue.simple), ("determined", plan.catalogue.determined)):
+        for name, store in stores.items():
+            found[f"{kind} {name}.keys"] = store.instances.state()
+            ragged(f"{kind} {name}.lists", store.lists)
+            ragged(f"{kind} {name}.points", store.points)
+    for at, unit in enumerate(plan.units()):
+        match unit:
+            case SweepUnit():
+                ragged(f"unit {at}", unit.candidates)
+                for part in SWEEP_ARRAYS:
+                    found[f"unit {at}.{part}"] = getattr(unit, part)
+                found[f"unit {at}.upto"] = np.array(unit._delayed_upto)
+            case SpanUnit():
+                for k, plan_ in enumerate(unit.plans):
+                    found[f"unit {at}.{k}.bindings"] = plan_.bindings.state()
+                    found[f"unit {at}.{k}.heads"] = plan_.heads
+                    found[f"unit {at}.{k}.flips"] = plan_.flips
+                    found[f"unit {at}.{k}.started"] = np.array([plan_.started])
+                    for m, memory in enumerate(plan_.memories()):
+                        ragged(f"unit {at}.{k}.{m}", memory)
+            case InputUnit():
+                ragged(f"unit {at}", unit.given)
+                found[f"unit {at}.ahead"] = unit.ahead
+            case _:
+                pass
+    for name, waiting in reasoner._admission.waiting.items():
+        if waiting.parts:
+            found[f"waiting {name}"] = np.concatenate(waiting.parts)
+    return found
+
+
+SWEEP_ARRAYS = (
+    "carry",
+    "carry_time",
+    "parents",
+    "rings",
+    "due",
+    "delay_starts",
+    "delays",
+    "carry_since",
+    "since",
+)
+
+
+def pack(reasoner: Reasoner) -> bytes:
+    """The state as bytes: a header, then arrays in npy format in a fixed order."""
+    arrays = _arrays(reasoner)
+    header = {
+        "identity": identity(reasoner),
+        "query_time": reasoner.query_time,
+        "seeded": bool(reasoner.query_time != reasoner.start),
+        "symbols": reasoner._plan.symbols.texts,
+        "names": sorted(arrays),
+    }
+    out = io.BytesIO()
+    out.write(MAGIC)
+    text = json.dumps(header, sort_keys=True).encode()
+    out.write(len(text).to_bytes(8, "little"))
+    out.write(text)
+    for name in header["names"]:
+        np.lib.format.write_array(out, np.ascontiguousarray(arrays[name]), version=(1, 0), allow_pickle=False)
+    return out.getvalue()
+
+
+def unpack(reasoner: Reasoner, state: bytes) -> None:
+    """Put a state into a reasoner that was made for the same program and settings."""
+    if not state.startswith(MAGIC):
+        raise ForeignState("this is no snapshot of an event reasoner of this version")
+    at = len(MAGIC)
+    size = int.from_bytes(state[at : at + 8], "little")
+    header = json.loads(state[at + 8 : at + 8 + size])
+    if header["identity"] != identity(reasoner):
+        raise ForeignState("the snapshot belongs to another program, window, step, start or tick")
+    source = io.BytesIO(state[at + 8 + size :])
+    arrays = {name: np.lib.format.read_array(source, allow_pickle=False) for name in header["names"]}
+    _put(reasoner, header, arrays)
+
+
+def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+    plan = reasoner._plan
+    symbols = SymbolTable(header["symbols"])
+    plan.symbols.texts[:] = symbols.texts
+    plan.symbols.__dict__.update(_ids=symbols._ids, _raw={})
+    reasoner.query_time = header["query_time"]
+
+    def ragged(name: str, clock: int = 0) -> Ragged:
+        lists = Ragged.of({"rows": arrays[f"{name}.rows"], "sizes": arrays[f"{name}.sizes"]}, clock)
+        lists.expiry = int(arrays[f"{name}.expiry"][0])
+        return lists
+
+    for name, event in plan.catalogue.events.items():
+        for positions, index in event.indexes.items():
+            at = f"event {name} {positions}"
+            index.keys = KeyTable.of(arrays[f"{at}.keys"])
+            index.lists = ragged(at)
+    for kind, stores in (("simple", plan.catalogue.simple), ("determined", plan.catalogue.determined)):
+        for name, store in stores.items():
+            store.instances = KeyTable.of(arrays[f"{kind} {name}.keys"])
+            store.lists = ragged(f"{kind} {name}.lists", clock=1)
+            store.points = ragged(f"{kind} {name}.points")
+            store.accesses.clear()
+    for at, unit in enumerate(plan.units()):
+        if header["seeded"] and hasattr(unit, "_found"):
+            unit._found = []
+        match unit:
+            case SweepUnit():
+                unit.candidates = ragged(f"unit {at}")
+                for part in SWEEP_ARRAYS:
+                    setattr(unit, part, arrays[f"unit {at}.{part}"])
+                unit._delayed_upto = arrays[f"unit {at}.upto"].tolist()
+                unit.resize()
+            case SpanUnit():
+                for k, plan_ in enumerate(unit.plans):
+                    plan_.bindings = KeyTable.of(arrays[f"unit {at}.{k}.bindings"])
+                    plan_.heads = arrays[f"unit {at}.{k}.heads"]
+                    plan_.flips = arrays[f"unit {at}.{k}.flips"]
+                    plan_.started = bool(arrays[f"unit {at}.{k}.started"][0])
+                    plan_.reset_index()
+                    for m, memory in enumerate(plan_.memories()):
+                        memory.adopt(ragged(f"unit {at}.{k}.{m}", clock=1))
+            case InputUnit():
+                unit.given = ragged(f"unit {at}", clock=1)
+                unit.ahead = arrays[f"unit {at}.ahead"]
+            case _:
+                pass
+    reasoner._admission.waiting = {}
+    for name, rows in arrays.items():
+        if name.startswith("waiting "):
+            waiting = reasoner._admission.waiting.setdefault(name[8:], Waiting(rows.shape[1]))
+            waiting.add(rows)
+    reasoner._output.forget()

@@ -1,0 +1,314 @@
+"""What the reasoner remembers between query times: events in the window, points, timelines, facts.
+
+Every store can be read in three versions (`Version`) and says what changed in the current query: events as rows that
+came or went, fluents as stretches of time in which the value differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from thalweg.columns.keys import KeyTable
+from thalweg.columns.ragged import Ragged, Version
+from thalweg.columns.timelines import covering, differences, edge_at, edges_in
+from thalweg.language.rules import Edge
+from thalweg.protocol import Ints
+
+TIME = -1
+"""The cause of what changed only because the window moved."""
+NEVER = -(2**62)
+
+
+def empty(width: int) -> Ints:
+    return np.empty((0, width), np.int64)
+
+
+@dataclass(slots=True)
+class Moves:
+    """Rows of an event-like relation that went and came, each with its cause. Columns: time, arguments."""
+
+    width: int
+    gone: Ints
+    came: Ints
+    gone_cause: Ints
+    came_cause: Ints
+
+    @classmethod
+    def none(cls, width: int) -> Moves:
+        nothing = np.empty(0, np.int64)
+        return cls(width, empty(width), empty(width), nothing, nothing)
+
+    def __bool__(self) -> bool:
+        return len(self.gone) > 0 or len(self.came) > 0
+
+
+@dataclass(slots=True)
+class Stretches:
+    """Where timelines differ: instance, from, to (exclusive), cause."""
+
+    ids: Ints
+    froms: Ints
+    tos: Ints
+    causes: Ints
+
+    @classmethod
+    def none(cls) -> Stretches:
+        nothing = np.empty(0, np.int64)
+        return cls(nothing, nothing, nothing, nothing)
+
+    def __bool__(self) -> bool:
+        return len(self.ids) > 0
+
+
+class EventIndex:
+    """The events of one relation by some of their arguments, each list in time order."""
+
+    def __init__(self, positions: tuple[int, ...], arity: int) -> None:
+        self.positions = positions
+        self.keys = KeyTable(len(positions))
+        self.lists = Ragged(arity + 2)
+
+    def ids(self, rows: Ints) -> Ints:
+        """List ids of rows (time, arguments), known or new."""
+        found = self.keys.intern([rows[:, 1 + p] for p in self.positions], len(rows))
+        self.lists.ensure(self.keys.count)
+        return found
+
+    def merge(self, rows: Ints, counts: Ints, *, assign: bool = False) -> tuple[Ints, Ints]:
+        """Add counted rows; returns the rows that ceased and that began to be there."""
+        (_, gone), (_, came) = self.lists.merge(self.ids(rows), np.column_stack([rows, counts]), assign=assign)
+        return gone[:, :-1], came[:, :-1]
+
+
+class EventStore:
+    """Events of one relation in the window; the first index decides what is new, the others follow."""
+
+    def __init__(self, name: str, arity: int) -> None:
+        self.name = name
+        self.arity = arity
+        self.indexes: dict[tuple[int, ...], EventIndex] = {}
+        self.moves = Moves.none(arity + 1)
+
+    def index(self, positions: tuple[int, ...]) -> EventIndex:
+        """The index on these arguments; made when compiled, before any data."""
+        return self.indexes.setdefault(positions, EventIndex(positions, self.arity))
+
+    def primary(self) -> EventIndex:
+        """The index with the most argument positions, so that lists are short."""
+        if not self.indexes:
+            self.index(())
+        return self.indexes[max(self.indexes, key=lambda p: (len(p), p))]
+
+    def apply(self, rows: Ints, counts: Ints, causes: Ints | None, *, assign: bool = False) -> None:
+        """Add counted rows (time, arguments), or with `assign` make them there (1) or not (0); sets `moves`. `causes` is
+        aligned with `rows`, None: time."""
+        first = self.primary()
+        gone, came = first.merge(rows, counts, assign=assign)
+        for index in self.indexes.values():
+            if index is not first and (len(gone) or len(came)):
+                index.merge(np.concatenate([gone, came]), np.repeat([-1, 1], [len(gone), len(came)]))
+        self.moves = Moves(
+            self.arity + 1, gone, came, _cause_of(rows, causes, gone), _cause_of(rows, causes, came)
+        )
+
+    def present(self, rows: Ints) -> np.ndarray:  # type: ignore[type-arg]
+        """Which rows (time, arguments) are there now."""
+        index = self.primary()
+        ids = index.keys.find([rows[:, 1 + p] for p in index.positions], len(rows))
+        at, which = index.lists.ranges(ids, rows[:, 0], rows[:, 0] + 1, Version.NOW)
+        same = (index.lists.pool[at, 1:-1] == rows[which, 1:]).all(axis=1)
+        found = np.zeros(len(rows), np.bool_)
+        found[which[same]] = True
+        return found
+
+    def settle(self) -> None:
+        self.moves = Moves.none(self.arity + 1)
+        for index in self.indexes.values():
+            index.lists.settle()
+
+    def commit(self, expiry: int) -> None:
+        self.moves = Moves.none(self.arity + 1)
+        for index in self.indexes.values():
+            index.lists.expiry = expiry
+            index.lists.commit()
+
+
+def _cause_of(rows: Ints, causes: Ints | None, some: Ints) -> Ints:
+    """Causes of the rows `some`, which all occur in `rows`."""
+    if causes is None or not len(some):
+        return np.full(len(some), TIME)
+    table = KeyTable(rows.shape[1])
+    ids = table.intern([rows[:, c] for c in range(rows.shape[1])], len(rows))
+    best = np.full(table.count, TIME)
+    np.maximum.at(best, ids, causes)
+    return best[table.find([some[:, c] for c in range(some.shape[1])], len(some))]
+
+
+class Access:
+    """Instances of a fluent by some of their arguments; grows with the instances."""
+
+    def __init__(self, positions: tuple[int, ...]) -> None:
+        self.positions = positions
+        self.keys = KeyTable(len(positions))
+        self.lists = Ragged(2)
+        self.seen = 0
+
+    def refresh(self, instances: KeyTable) -> None:
+        """Take in instances that are new since the last time."""
+        if self.seen == instances.count:
+            return
+        ids = np.arange(self.seen, instances.count)
+        keys = self.keys.intern([instances.column(p, ids) for p in self.positions], len(ids))
+        self.lists.ensure(self.keys.count)
+        self.lists.merge(keys, np.column_stack([ids, np.ones(len(ids), np.int64)]))
+        self.lists.commit()
+        self.seen = instances.count
+
+    def match(self, columns: Sequence[Ints], length: int) -> tuple[Ints, Ints]:
+        """Instances that agree with the columns, and the row of each."""
+        ids = self.keys.find(columns, length)
+        low = np.full(length, NEVER)
+        at, which = self.lists.ranges(ids, low, -low, Version.NOW)
+        return self.lists.pool[at, 0], which
+
+
+class FluentStore:
+    """Timelines of one fluent. A determined fluent's value is the last part of its key, and its intervals' value is 0."""
+
+    def __init__(self, name: str, arity: int, *, by_value: bool) -> None:
+        self.name = name
+        self.arity = arity
+        self.by_value = by_value
+        self.instances = KeyTable(arity + by_value)
+        self.lists = Ragged(3, clock=1)
+        self.points = Ragged(4)
+        self.reads_points = False
+        self.accesses: dict[tuple[int, ...], Access] = {}
+        self.stretches = Stretches.none()
+        self.effects = Moves.none(arity + 3)
+
+    def access(self, positions: tuple[int, ...]) -> Access:
+        return self.accesses.setdefault(positions, Access(positions))
+
+    def intern(self, columns: Sequence[Ints], length: int) -> Ints:
+        """Instances with these arguments (and value, for a determined fluent), known or new."""
+        ids = self.instances.intern(columns, length)
+        self.lists.ensure(self.instances.count)
+        self.points.ensure(self.instances.count)
+        return ids
+
+    def find(self, columns: Sequence[Ints], length: int) -> Ints:
+        return self.instances.find(columns, length)
+
+    def match(self, positions: tuple[int, ...], columns: Sequence[Ints], length: int) -> tuple[Ints, Ints]:
+        """Known instances that agree on the positions, and the row of each."""
+        access = self.access(positions)
+        access.refresh(self.instances)
+        return access.match(columns, length)
+
+    def covering(self, ids: Ints, times: Ints, version: Version) -> Ints:
+        """Pool positions of the intervals that cover the times, -1 where none does."""
+        out = np.empty(len(ids), np.int64)
+        offsets, lengths = self.lists.view(version)
+        covering(offsets, lengths, self.lists.pool, ids, times, out)
+        return out
+
+    def edge_at(self, ids: Ints, times: Ints, edge: Edge, tick: int, version: Version) -> Ints:
+        out = np.empty(len(ids), np.int64)
+        offsets, lengths = self.lists.view(version)
+        edge_at(offsets, lengths, self.lists.pool, ids, times, int(edge is Edge.END), tick, out)
+        return out
+
+    def edge_rows(
+        self, ids: Ints, froms: Ints, tos: Ints, edge: Edge, tick: int, version: Version
+    ) -> tuple[Ints, Ints]:
+        """Edges as rows (time, arguments, value) of the instances in the ranges, and the range of each."""
+        offsets, lengths = self.lists.view(version)
+        column = int(edge is Edge.END)
+        none = np.empty(0, np.int64)
+        n = edges_in(offsets, lengths, self.lists.pool, ids, froms, tos, column, tick, none, none)
+        at, which = np.empty(n, np.int64), np.empty(n, np.int64)
+        if n:
+            edges_in(offsets, lengths, self.lists.pool, ids, froms, tos, column, tick, at, which)
+        return self._rows(ids[which], self.lists.pool[at, column] - tick, self.lists.pool[at, 2]), which
+
+    def _rows(self, ids: Ints, times: Ints, values: Ints) -> Ints:
+        """Rows (time, arguments, value)."""
+        keys = self.instances.keys[ids]
+        parts = [times.reshape(-1, 1), keys] if self.by_value else [times.reshape(-1, 1), keys, values.reshape(-1, 1)]
+        return np.hstack(parts)
+
+    def compare(self, ids: Ints, causes: Ints, version: Version, expiry: int) -> Difference:
+        """What changed in these instances between a version and now; also sets `stretches`."""
+        old_offsets, old_lengths = self.lists.view(version)
+        offsets, lengths = self.lists.view(Version.NOW)
+        none = np.empty((0, 3), np.int64)
+        args = (old_offsets, old_lengths, offsets, lengths, self.lists.pool, ids, expiry)
+        n_removed, n_added, n_dirty = differences(*args, none, none, none)
+        removed = np.empty((n_removed, 2), np.int64)
+        added = np.empty((n_added, 2), np.int64)
+        dirty = np.empty((n_dirty, 3), np.int64)
+        if n_removed or n_added or n_dirty:
+            differences(*args, removed, added, dirty)
+        return Difference(
+            ids[removed[:, 0]],
+            self.lists.pool[removed[:, 1]],
+            causes[removed[:, 0]],
+            ids[added[:, 0]],
+            self.lists.pool[added[:, 1]],
+            causes[added[:, 0]],
+            Stretches(ids[dirty[:, 0]], dirty[:, 1], dirty[:, 2], causes[dirty[:, 0]]),
+        )
+
+    def edge_moves(self, difference: Difference, edge: Edge, tick: int, low: int) -> Moves:
+        """The difference as edges at or after `low` that went and came."""
+        column = int(edge is Edge.END)
+
+        def rows(ids: Ints, intervals: Ints, causes: Ints) -> tuple[Ints, Ints]:
+            keep = (intervals[:, column] != 2**63 - 1) & (intervals[:, column] - tick >= low)
+            at = intervals[keep]
+            return self._rows(ids[keep], at[:, column] - tick, at[:, 2]), causes[keep]
+
+        gone, gone_cause = rows(difference.removed_ids, difference.removed, difference.removed_cause)
+        came, came_cause = rows(difference.added_ids, difference.added, difference.added_cause)
+        return Moves(self.arity + 2, gone, came, gone_cause, came_cause)
+
+    def settle(self) -> None:
+        self.lists.settle()
+        self.points.settle()
+
+    def commit(self, expiry: int) -> None:
+        self.lists.expiry = self.points.expiry = expiry
+        self.lists.commit()
+        self.points.commit()
+
+
+@dataclass(slots=True)
+class Difference:
+    """Intervals (start, end, value) that went and came, and where values differ."""
+
+    removed_ids: Ints
+    removed: Ints
+    removed_cause: Ints
+    added_ids: Ints
+    added: Ints
+    added_cause: Ints
+    stretches: Stretches
+
+
+@dataclass(slots=True)
+class FactStore:
+    """Background facts."""
+
+    name: str
+    rows: KeyTable
+    accesses: dict[tuple[int, ...], Access] = field(default_factory=dict)
+
+    def match(self, positions: tuple[int, ...], columns: Sequence[Ints], length: int) -> tuple[Ints, Ints]:
+        """Facts that agree on the positions, and the row of each."""
+        access = self.accesses.setdefault(positions, Access(positions))
+        access.refresh(self.rows)
+        return access.match(columns, length)
