@@ -33,7 +33,7 @@ from thalweg.events.determined import (
     leaves,
     required,
 )
-from thalweg.events.domains import Domains
+from thalweg.events.domains import Domains, hidden
 from thalweg.events.frames import Frame, Reader, Slot, run_steps
 from thalweg.events.normal import (
     DelayRule,
@@ -118,7 +118,7 @@ class _Planner:
         self.seed_rules = domains.seeds
         self.simple = {p.relation for p in normal.points if p.effect is not None}
         self.simple |= {s.fluent for s in (*normal.starts, *normal.delays)} | {s.fluent for s in domains.seeds}
-        self.simple |= {f for f in normal.fluents if f.startswith(("known ", "domain ", "range "))}
+        self.simple |= {f for f in normal.fluents if hidden(f)}
         self.simple |= {n for n, d in normal.declared.items() if d.role is Role.STATE} - {
             s.fluent for s in normal.spans
         }
@@ -140,7 +140,7 @@ class _Planner:
         for name, arity in normal.events.items():
             c.events[name] = EventStore(name, arity)
         for name in self.simple:
-            c.simple[name] = FluentStore(name, normal.fluents[name], by_value=False)
+            c.simple[name] = FluentStore(name, normal.fluents[name], by_value=False, hidden=hidden(name))
         for name in (*self.spans, *sorted(self.input_fluents)):
             c.determined[name] = FluentStore(name, normal.fluents[name], by_value=True)
         for name, rows in normal.facts.items():
@@ -534,7 +534,7 @@ class _Planner:
             if isinstance(unit, InputUnit) or not isinstance(unit, FluentUnit):
                 continue
             for at, store in enumerate(unit.stores):
-                if not store.name.startswith(("known ", "domain ", "range ")):
+                if not store.hidden:
                     self.plan.outputs.append((unit, at, store))
 
 

@@ -91,8 +91,10 @@ class Reasoner:
         return time - time % self.tick
 
     def _query(self, query: int) -> None:
-        final = min(self._grid(query - self.window), self._grid(self.query_time))
-        clock = Clock(max(self.start, final), self.query_time, query, self.tick)
+        final = max(self.start, min(self._grid(query - self.window), self._grid(self.query_time)))
+        if self.query_time == self.start:
+            final = self.start - self.tick
+        clock = Clock(final, self.query_time, query, self.tick, self.start)
         clock.causes = self._admission.admit(query, self.query_time)
         for stage in self._plan.stages:
             self._stage(stage, clock)

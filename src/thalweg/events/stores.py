@@ -178,8 +178,9 @@ class Access:
 class FluentStore:
     """Timelines of one fluent. A determined fluent's value is the last part of its key, and its intervals' value is 0."""
 
-    def __init__(self, name: str, arity: int, *, by_value: bool) -> None:
+    def __init__(self, name: str, arity: int, *, by_value: bool, hidden: bool = False) -> None:
         self.name = name
+        self.hidden = hidden
         self.arity = arity
         self.by_value = by_value
         self.instances = KeyTable(arity + by_value)

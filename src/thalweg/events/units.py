@@ -19,7 +19,7 @@ from thalweg.columns.sweep import ANY, NONE, members, sweep, trim, unite, write_
 from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, TERMINATE_ALL, rebuild, rebuild_need
 from thalweg.events.compile import Body, EdgeDriver
 from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps
-from thalweg.events.stores import TIME, Difference, EventStore, FluentStore, Moves, Stretches
+from thalweg.events.stores import NEVER, TIME, Difference, EventStore, FluentStore, Moves, Stretches
 from thalweg.language.rules import Edge, Effect
 from thalweg.protocol import Ints
 
@@ -37,6 +37,7 @@ class Clock:
     previous: int = 0
     query: int = 0
     tick: int = 1
+    start: int = 0
     causes: bool = False
 
 
@@ -207,9 +208,8 @@ class FluentUnit:
         for driver in self.edge_drivers:
             at = next(i for i, s in enumerate(self.stores) if s is driver.store)
             found = self.differences[at]
-            driver.edges = None if found is None else driver.store.edge_moves(
-                found, driver.edge, clock.tick, clock.final
-            )
+            low = NEVER if driver.store.hidden else max(clock.start, clock.final)
+            driver.edges = None if found is None else driver.store.edge_moves(found, driver.edge, clock.tick, low)
         return changed
 
     def note(self, at: int, ids: Ints, causes: Ints) -> None:
