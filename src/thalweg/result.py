@@ -11,12 +11,16 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thalweg.io.instances import columns_of
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
 
 SHOWN = 20
+_TOLD = ("opened", "certain", "dropped", "withdrawn")
+_READ = ["at", "change", "answer", "evidence", "needed", "decided_by"]
+_MAIN = {Kind.EVENTS: "timeline", Kind.ANSWERS: "changes", Kind.LARS: "answers"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,7 @@ class Summary:
     """What a run read, how far it went, and how long it took. `unread` rows lie after the end that was asked
     for."""
 
+    kind: Kind
     sources: tuple[str, ...]
     rows: int
     accepted: int
@@ -54,7 +59,8 @@ class Summary:
             lines.append(f"{self.unread:,} not read: they arrive after the end")
         if self.query_times:
             span = f"{self.first_query_time} to {self.last_query_time}"
-            lines.append(f"{self.query_times:,} query times, {span}")
+            what = "query times, " if self.kind is Kind.EVENTS else "time-points, "
+            lines.append(f"{self.query_times:,} {what}{span}")
         if self.tables:
             lines.append(", ".join(f"{count:,} {name}" for name, count in self.tables.items()))
         lines.append(f"{self.seconds:.2f} s, {self.rate:,.0f} rows/s")
@@ -121,22 +127,24 @@ class Result:
 
     # ------------------------------------------------------------------ shown
 
-    @property
-    def main(self) -> str:
-        """The table that answers what was asked."""
-        return "timeline" if self.program.kind is Kind.EVENTS else "answers"
+    def main(self) -> tuple[str, pa.Table]:
+        """The table that answers what was asked, as people read it: the timeline; of open answers, what opened,
+        became certain and was dropped."""
+        name = _MAIN[self.program.kind]
+        table = self.arrow.get(name, pa.table({}))
+        if self.program.kind is Kind.ANSWERS and table.num_rows:
+            told = pc.is_in(table.column("change").cast(pa.string()), pa.array(_TOLD))
+            table = table.filter(told).select(_READ)
+        return name, table
 
     def __repr__(self) -> str:
-        head = self.arrow.get(self.main)
-        if head is None:
-            return str(self._summary)
-        return f"{self._summary}\n\n{self.main}:\n{as_text(head, SHOWN)}"
+        name, table = self.main()
+        return f"{self._summary}\n\n{name}:\n{as_text(table, SHOWN)}"
 
     def _repr_html_(self) -> str:
         lines = "<br>".join(html.escape(line) for line in str(self._summary).splitlines())
         parts = [f"<p>{lines}</p>"]
-        for name in (self.main, "open", "rejected"):
-            table = self.arrow.get(name)
+        for name, table in (self.main(), *((n, self.arrow.get(n)) for n in ("open", "rejected"))):
             if table is not None and table.num_rows:
                 parts.append(f"<h4>{html.escape(name)}</h4>{as_html(table, SHOWN)}")
         return "".join(parts)
@@ -144,6 +152,8 @@ class Result:
 
 def cell(value: Any) -> str:
     """A value as people read it; nothing for no value."""
+    if isinstance(value, list):
+        return "; ".join(map(cell, value))
     return "" if value is None else str(value)
 
 

@@ -190,6 +190,8 @@ def prepare(program: Program, events: Any, options: Options) -> Plan:
     step = durations["step"] or 1
     first = feed.first if feed.first is not None else 0
     begin = start if start is not None else (first - 1) // step * step
+    if start is None and program.kind is not Kind.EVENTS:
+        begin = min(begin, -1)
     schedule = Schedule(begin, step, end)
     make = _maker(program, options, durations, schedule, spacing)
     return Plan(program, clock, feed, schedule, spacing, durations["window"], make, options.on_error)
@@ -242,7 +244,7 @@ def _maker(
         case Kind.EVENTS:
             return lambda: _events(program, options, durations, schedule, spacing)
         case Kind.ANSWERS:
-            return lambda: _answers(program, durations)
+            return lambda: _answers(program, durations, schedule)
         case Kind.LARS:
             return lambda: _lars(program, options, durations)
 
@@ -265,12 +267,11 @@ def _events(
     return reasoner
 
 
-def _answers(program: Program, durations: dict[str, int | None]) -> Reasoner:
+def _answers(program: Program, durations: dict[str, int | None], schedule: Schedule) -> Reasoner:
     from thalweg.answers.reasoner import Reasoner as AnswerReasoner
 
-    reasoner: Reasoner = AnswerReasoner(
-        program, lateness=durations["lateness"] or 0, horizon=durations["horizon"]
-    )
+    lateness, horizon = durations["lateness"] or 0, durations["horizon"]
+    reasoner: Reasoner = AnswerReasoner(program, lateness, horizon=horizon, start=schedule.start + 1)
     return reasoner
 
 
@@ -360,6 +361,7 @@ def _reject(plan: Plan, sink: Sink, rejected: pa.Table, count: _Count) -> None:
 def _summary(plan: Plan, count: _Count, seconds: float) -> Summary:
     times = 0 if count.query_time is None else plan.schedule.count(count.query_time)
     return Summary(
+        kind=plan.program.kind,
         sources=tuple(source.label for source in plan.feed.sources),
         rows=count.read,
         accepted=count.accepted,

@@ -109,10 +109,8 @@ def _print(result: Result, *, quiet: bool) -> None:
     """For a pipe: the whole table, tab-separated; what is said about it goes to standard error."""
     from thalweg.io.write import tab_separated
 
-    table = result.arrow.get(result.main)
-    if table is not None:
-        for piece in tab_separated(table):
-            sys.stdout.write(piece)
+    for piece in tab_separated(result.main()[1]):
+        sys.stdout.write(piece)
     if not quiet:
         typer.echo(_said(result), err=True)
 
@@ -125,8 +123,8 @@ def _show(result: Result, *, quiet: bool) -> None:
     from thalweg.result import cell
 
     console = Console(highlight=False)
-    table = result.arrow.get(result.main)
-    if table is not None and table.num_rows:
+    _, table = result.main()
+    if table.num_rows:
         shown = Table(*table.column_names, box=None, header_style="bold", pad_edge=False)
         for row in table.slice(0, SHOWN).to_pylist():
             shown.add_row(*(cell(value) for value in row.values()))

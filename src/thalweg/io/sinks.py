@@ -52,6 +52,14 @@ TABLES = {
 """The tables that every run of a kind has, be they empty; a reasoner may add others."""
 
 
+STANDING = {
+    Kind.EVENTS: frozenset[str](),
+    Kind.ANSWERS: frozenset({"open"}),
+    Kind.LARS: frozenset({"labels"}),
+}
+"""Tables that say how things stand: each replaces the one before it, so that only the last counts."""
+
+
 def shaped(name: str, table: pa.Table, kind: Kind) -> tuple[str, pa.Table]:
     """A table as a reasoner gives it, under its documented name and with its documented columns."""
     if kind is Kind.EVENTS and name == "events":
@@ -71,7 +79,10 @@ class Memory:
 
     def add(self, name: str, table: pa.Table) -> None:
         name, table = shaped(name, table, self.kind)
-        self._parts.setdefault(name, []).append(table)
+        if name in STANDING[self.kind]:
+            self._parts[name] = [table]
+        else:
+            self._parts.setdefault(name, []).append(table)
 
     def settle(self, before: int) -> None:
         """Everything is kept until the end."""
@@ -98,11 +109,15 @@ class Files:
         self.folder = folder
         self.kind = kind
         self.sizes: dict[str, int] = {}
+        self._standing: dict[str, pa.Table] = {}
         self._folded = {"changes": ("timeline", Folding(intervals=True))}
         self._folded["event_changes"] = ("events", Folding(intervals=False))
 
     def add(self, name: str, table: pa.Table) -> None:
         name, table = shaped(name, table, self.kind)
+        if name in STANDING[self.kind]:
+            self._standing[name] = table
+            return
         self._write(name, table)
         if self.kind is Kind.EVENTS and name in self._folded:
             self._folded[name][1].add(table)
@@ -118,6 +133,8 @@ class Files:
         if self.kind is Kind.EVENTS:
             for target, folding in self._folded.values():
                 self._write(target, folding.rest())
+        for name, table in self._standing.items():
+            self._write(name, table)
         for name, schema in TABLES[self.kind].items():
             self._write(name, schema.empty_table())
 

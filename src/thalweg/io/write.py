@@ -48,10 +48,8 @@ class _ParquetWriter:
 
 class _CsvWriter:
     def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._schema = plain_schema(schema)
-        self._writer = pv.CSVWriter(
-            str(path), self._schema, write_options=pv.WriteOptions(quoting_style="needed")
-        )
+        options = pv.WriteOptions(quoting_style="needed")
+        self._writer = pv.CSVWriter(str(path), plain(schema.empty_table()).schema, write_options=options)
 
     def write(self, table: pa.Table) -> None:
         self._writer.write_table(plain(table))
@@ -79,15 +77,16 @@ _WRITERS: dict[str, type[_ParquetWriter] | type[_CsvWriter] | type[_JsonLinesWri
 }
 
 
-def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema without dictionary encoding."""
-    kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in schema]
-    return pa.schema([(f.name, kind) for f, kind in zip(schema, kinds, strict=True)])
-
-
 def plain(table: pa.Table) -> pa.Table:
-    """The table without dictionary encoding."""
-    return table.cast(plain_schema(table.schema))
+    """The table without dictionary encoding and without lists: what a text file can hold."""
+    columns = []
+    for column in table.columns:
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        elif pa.types.is_list(column.type):
+            column = pc.binary_join(column.cast(pa.list_(pa.string())), "; ")
+        columns.append(column)
+    return pa.table(columns, names=table.column_names)
 
 
 def tab_separated(table: pa.Table) -> Iterator[str]:
