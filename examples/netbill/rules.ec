@@ -20,17 +20,17 @@ terminatedAt(requested(C, M, G)=true, T) :-
 ft(requested(C, M, G)=true, D) :- terms(request, D).
 p(requested(_, _, _)=true).
 
-% A quote binds for a while. Quoting the same price again renews it; another price replaces it.
-initiatedAt(quote(M, C, G)=Price, T) :-
-    happensAt(present_quote(M, C, G, Price), T),
+% A quote binds for a while; another one for the same goods renews it.
+initiatedAt(quote(M, C, G)=true, T) :-
+    happensAt(present_quote(M, C, G, _), T),
     merchant(M),
     consumer(C).
 
-terminatedAt(quote(M, C, G)=_, T) :-
+terminatedAt(quote(M, C, G)=true, T) :-
     happensAt(accept_quote(C, M, G), T).
 
-ft(quote(M, C, G)=_Price, D) :- terms(quote, D).
-p(quote(_, _, _)=_).
+ft(quote(M, C, G)=true, D) :- terms(quote, D).
+p(quote(_, _, _)=true).
 
 % ------------------------------------------------------------------ contracts
 % agreed -> delivered -> settled, or agreed -> undelivered, or delivered -> unpaid.
@@ -38,7 +38,7 @@ p(quote(_, _, _)=_).
 
 initiatedAt(contract(M, C, G)=agreed, T) :-
     happensAt(accept_quote(C, M, G), T),
-    holdsAt(quote(M, C, G)=_, T),
+    holdsAt(quote(M, C, G)=true, T),
     \+ holdsAt(standing(M)=suspended, T),
     \+ holdsAt(standing(C)=suspended, T),
     \+ holdsAt(contract(M, C, G)=agreed, T),
@@ -57,6 +57,22 @@ fi(contract(M, C, G)=delivered, contract(M, C, G)=unpaid, D) :- terms(payment, D
 ft(contract(M, C, G)=settled, D) :- terms(record, D).
 ft(contract(M, C, G)=undelivered, D) :- terms(record, D).
 ft(contract(M, C, G)=unpaid, D) :- terms(record, D).
+
+% The price last quoted stands while the quote binds and as long as the contract over it runs.
+initiatedAt(price(M, C, G)=Price, T) :-
+    happensAt(present_quote(M, C, G, Price), T),
+    merchant(M),
+    consumer(C).
+
+terminatedAt(price(M, C, G)=_, T) :-
+    happensAt(end(quote(M, C, G)=true), T),
+    \+ happensAt(start(contract(M, C, G)=agreed), T).
+
+terminatedAt(price(M, C, G)=_, T) :-
+    happensAt(start(contract(M, C, G)=undelivered), T).
+
+terminatedAt(price(M, C, G)=_, T) :-
+    happensAt(end(contract(M, C, G)=delivered), T).
 
 % ------------------------------------------------------------------ standing
 % The first broken contract brings a warning, the next one a suspension.
@@ -88,8 +104,8 @@ p(standing(_)=suspended).
 % ------------------------------------------------------------------ powers, permissions, obligations
 
 % A quote can be accepted while it binds, both are in the market and no contract over the goods is running.
-holdsFor(pow(accept_quote(C, M, G, Price))=true, I) :-
-    holdsFor(quote(M, C, G)=Price, I1),
+holdsFor(pow(accept_quote(C, M, G))=true, I) :-
+    holdsFor(quote(M, C, G)=true, I1),
     holdsFor(standing(M)=suspended, I2),
     holdsFor(standing(C)=suspended, I3),
     holdsFor(contract(M, C, G)=agreed, I4),
