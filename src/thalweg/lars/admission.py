@@ -1,0 +1,205 @@
+"""Admission: rows become codes, wait for their tick, and are taken in or rejected.
+
+A row takes part from the tick that is the later of its time and its arrival. Of the rows about one fact that take part
+together the last to arrive counts; of those that arrive together retractions come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.analysis.types import NUMBER
+from thalweg.columns.symbols import numbers
+from thalweg.lars.codes import Codes
+from thalweg.lars.stratify import Predicate
+from thalweg.protocol import Ints, Rows
+
+TOO_LATE = "too late"
+BEFORE_START = "before the start"
+UNKNOWN_RETRACTION = "unknown retraction"
+UNKNOWN_NAME = "unknown name"
+WRONG_ARITY = "wrong arity"
+NOT_A_NUMBER = "not a number"
+MISSING = "missing value"
+
+REJECTED = pa.schema(
+    [("query_time", pa.int64()), ("row", pa.int64()), ("reason", pa.string()), ("detail", pa.string())]
+)
+DUE, ARRIVAL, OP, ROW = range(4)
+"""Columns of waiting rows; the arguments and the time (a number code) follow."""
+
+
+@dataclass(slots=True)
+class Rejected:
+    """Rows that count for nothing."""
+
+    parts: list[tuple[int, Ints, str, str]] = field(default_factory=list)
+
+    def add(self, tick: int, rows: Ints, reason: str, detail: str) -> None:
+        if len(rows):
+            self.parts.append((tick, rows, reason, detail))
+
+    def table(self) -> pa.Table:
+        """Everything rejected so far; and start anew."""
+        parts = sorted(self.parts, key=lambda p: (p[0], int(p[1].min())))
+        self.parts = []
+        columns = [
+            np.concatenate([np.full(len(r), t) for t, r, _, _ in parts]),
+            np.concatenate([r for _, r, _, _ in parts]),
+            [reason for _, r, reason, _ in parts for _ in range(len(r))],
+            [detail for _, r, _, detail in parts for _ in range(len(r))],
+        ]
+        return pa.table([pa.array(c) for c in columns], schema=REJECTED)
+
+
+EMPTY_REJECTED = REJECTED.empty_table()
+
+
+class Admission:
+    """Codes rows and keeps them until their tick."""
+
+    def __init__(self, codes: Codes, kinds: dict[Predicate, tuple[str, ...]], start: int, lateness: int) -> None:
+        self.codes = codes
+        self.kinds = kinds
+        self.start = start
+        self.lateness = lateness
+        self.rejected = Rejected()
+        self.waiting: dict[Predicate, list[Ints]] = {}
+
+    def accept(self, rows: Rows, now: int) -> None:
+        """Code the rows of one name; what can never be used is rejected at once."""
+        predicate = (rows.name, len(rows.args))
+        kinds = self.kinds.get(predicate)
+        if kinds is None:
+            self._refuse_name(rows, now)
+            return
+        count = len(rows)
+        if not count:
+            return
+        coded = np.empty((count, 5 + len(kinds)), np.int64)
+        good = self._arguments(rows, kinds, coded, now)
+        time = rows.time
+        coded[:, -1] = numbers(time)
+        np.maximum(rows.arrival, time, out=coded[:, DUE])
+        np.maximum(coded[:, DUE], now + 1, out=coded[:, DUE])
+        coded[:, ARRIVAL], coded[:, OP], coded[:, ROW] = rows.arrival, rows.op, rows.row
+        if time.min() < self.start:
+            early = time < self.start
+            self.rejected.add(now, rows.row[early], BEFORE_START, f"the timeline starts at {self.start}")
+            good = ~early if good is None else good & ~early
+        self.waiting.setdefault(predicate, []).append(coded if good is None else coded[good])
+
+    def _refuse_name(self, rows: Rows, now: int) -> None:
+        arities = sorted(arity for name, arity in self.kinds if name == rows.name)
+        if arities:
+            known = " or ".join(f"{rows.name}/{arity}" for arity in arities)
+            self.rejected.add(now, rows.row, WRONG_ARITY, f"{rows.name}/{len(rows.args)}; the rules read {known}")
+        else:
+            self.rejected.add(now, rows.row, UNKNOWN_NAME, f"no rule reads {rows.name}")
+
+    def _arguments(
+        self, rows: Rows, kinds: tuple[str, ...], coded: Ints, now: int
+    ) -> npt.NDArray[np.bool_] | None:
+        """Fill in the codes of the arguments; which rows are good, or None where all are."""
+        good: npt.NDArray[np.bool_] | None = None
+        for c, (values, kind) in enumerate(zip(rows.args, kinds, strict=True)):
+            bad = None
+            if values.null_count:
+                bad = pc.is_null(values).to_numpy(zero_copy_only=False)
+                self.rejected.add(now, rows.row[bad], MISSING, f"argument {c + 1} of {rows.name}")
+                values = values.fill_null(0 if pa.types.is_primitive(values.type) else "0")
+            if kind == NUMBER and not pa.types.is_primitive(values.type):
+                values, failed = _parsed(values)
+                if failed.any():
+                    self.rejected.add(now, rows.row[failed], NOT_A_NUMBER, f"argument {c + 1} of {rows.name}")
+                    bad = failed if bad is None else bad | failed
+            coded[:, ROW + 1 + c] = self.codes.column(values, kind)
+            if bad is not None:
+                good = ~bad if good is None else good & ~bad
+        return good
+
+    def ticks(self, last: int, to: int) -> tuple[Ints, Ints]:
+        """The ticks in (last, to] at which rows take part, and those at which late ones do."""
+        due: list[Ints] = []
+        late: list[Ints] = []
+        for parts in self.waiting.values():
+            for part in parts:
+                if len(part):
+                    ready = part[part[:, DUE] <= to] if part[:, DUE].max() > to else part
+                    due.append(ready[:, DUE])
+                    tardy = ready[:, DUE] > np.ascontiguousarray(ready[:, -1]).view(np.float64)
+                    if tardy.any():
+                        late.append(ready[tardy, DUE])
+        return _distinct(due), _distinct(late)
+
+    def take(self, to: int) -> dict[Predicate, Ints]:
+        """Rows whose tick has come."""
+        found: dict[Predicate, Ints] = {}
+        for predicate, parts in list(self.waiting.items()):
+            rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
+            if rows[:, DUE].max(initial=to) > to:
+                ready = rows[:, DUE] <= to
+                self.waiting[predicate] = [rows[~ready]]
+                rows = rows[ready]
+            else:
+                del self.waiting[predicate]
+            if len(rows):
+                found[predicate] = rows
+        return found
+
+    def in_time(self, rows: Ints) -> Ints:
+        """The rows without those that come too late."""
+        times = np.ascontiguousarray(rows[:, -1]).view(np.float64)
+        late = rows[:, DUE] - times > self.lateness
+        if late.any():
+            for tick in np.unique(rows[late, DUE]).tolist():
+                which = late & (rows[:, DUE] == tick)
+                detail = f"ticks before {tick - self.lateness} are final"
+                self.rejected.add(tick, rows[which, ROW], TOO_LATE, detail)
+            return rows[~late]
+        return rows
+
+    def resolve(self, rows: Ints, known: Callable[[Ints], npt.NDArray[np.bool_]]) -> tuple[Ints, Ints]:
+        """Facts that are there after all their rows and were not before, and the other way round."""
+        facts = slice(ROW + 1, None)
+        rows = rows[np.lexsort((rows[:, OP], rows[:, ARRIVAL], *rows[:, facts].T))]
+        same = (rows[1:, facts] == rows[:-1, facts]).all(axis=1)
+        first, final = np.concatenate([[True], ~same]), np.concatenate([~same, [True]])
+        held = known(np.ascontiguousarray(rows[:, facts]))
+        there = np.where(first, held, np.concatenate([[False], rows[:-1, OP] > 0]))
+        orphans = rows[(rows[:, OP] < 0) & ~there]
+        for tick in np.unique(orphans[:, DUE]).tolist():
+            which = orphans[:, DUE] == tick
+            self.rejected.add(tick, orphans[which, ROW], UNKNOWN_RETRACTION, "nothing like it is known")
+        up = final & (rows[:, OP] > 0) & ~held
+        down = final & (rows[:, OP] < 0) & held
+        return rows[up][:, facts], rows[down][:, facts]
+
+
+def _distinct(parts: list[Ints]) -> Ints:
+    if not parts:
+        return np.empty(0, np.int64)
+    if len(parts) == 1 and parts[0].min() == parts[0].max():
+        return parts[0][:1]
+    return np.unique(np.concatenate(parts))
+
+
+def _parsed(values: pa.Array) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
+    """Texts as numbers, and which of them are none."""
+    texts = values.cast(pa.string()).to_pylist()
+    failed = np.zeros(len(texts), np.bool_)
+    out = np.zeros(len(texts))
+    for i, text in enumerate(texts):
+        try:
+            out[i] = float(text)
+        except ValueError:
+            failed[i] = True
+    failed |= ~np.isfinite(out)
+    out[failed] = 0.0
+    return pa.array(out), failed

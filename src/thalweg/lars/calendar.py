@@ -1,0 +1,200 @@
+"""When answers change: a timing wheel over the labels of a store.
+
+Every tuple has at most one valid entry, at the tick where its truth next changes by itself. Turning the
+wheel looks at the entries that are due and at what the round changed, never at a window.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from thalweg.lars.labels import DUE, FOREVER, HI, LO, NEXT
+from thalweg.lars.store import Store
+from thalweg.protocol import Ints
+
+_SPOKES = 1024
+
+
+@njit(cache=True)
+def _collect(lab: Ints, wheel: Ints, entries: Ints, free: Ints, last: int, target: int, out: Ints) -> int:
+    """Take the entries due in (last, target] off the wheel; the tuples they are valid for go to `out`."""
+    n = 0
+    spokes = len(wheel)
+    first = max(last + 1, target - spokes + 1)
+    for tick in range(first, target + 1):
+        spoke = tick % spokes
+        at = wheel[spoke]
+        wheel[spoke] = -1
+        while at >= 0:
+            following = entries[at, 2]
+            due = entries[at, 1]
+            if due > target:
+                entries[at, 2] = wheel[spoke]
+                wheel[spoke] = at
+            else:
+                i = entries[at, 0]
+                if lab[i, DUE] == due:
+                    lab[i, DUE] = FOREVER
+                    out[n] = i
+                    n += 1
+                entries[at, 2] = free[0]
+                free[0] = at
+            at = following
+    return n
+
+
+@njit(cache=True)
+def _flips(
+    lab: Ints, nodes: Ints, wheel: Ints, entries: Ints, free: Ints, changed: Ints, due: Ints, last: int, target: int,
+    out: Ints,
+) -> int:  # fmt: skip
+    """Rows (tuple, +1 or -1, tick, until) for every change of truth in (last, target]. `until` is the last tick for
+    which that lasts without further input. Rows beyond the room of `out` are counted only, and then nothing else is
+    touched. Otherwise the next change of every tuple looked at is entered on the wheel."""
+    n = 0
+    seen = np.empty(len(changed) + len(due), np.int64)
+    old = np.empty(len(seen), np.int64)
+    m = 0
+    for k in range(len(seen)):
+        i = due[k] if k < len(due) else changed[k - len(due), 0]
+        if lab[i, DUE] < 0:
+            continue
+        seen[m] = i
+        old[m] = lab[i, DUE]
+        lab[i, DUE] = -1
+        m += 1
+        lo = lab[i, LO]
+        hi = lab[i, HI]
+        at = lab[i, NEXT]
+        while lo <= hi and lo <= target:
+            following = nodes[at, 0] if at >= 0 else FOREVER
+            if lo > last:
+                if n < len(out):
+                    out[n, 0] = i
+                    out[n, 1] = 1
+                    out[n, 2] = lo
+                    out[n, 3] = hi
+                n += 1
+            if hi >= last and hi < target:
+                if n < len(out):
+                    out[n, 0] = i
+                    out[n, 1] = -1
+                    out[n, 2] = hi + 1
+                    out[n, 3] = following - (following < FOREVER)
+                n += 1
+            if at < 0:
+                break
+            lo = nodes[at, 0]
+            hi = nodes[at, 1]
+            at = nodes[at, 2]
+    spokes = len(wheel)
+    for k in range(m):
+        i = seen[k]
+        lab[i, DUE] = old[k]
+        if n > len(out):
+            continue
+        following = FOREVER
+        lo = lab[i, LO]
+        hi = lab[i, HI]
+        at = lab[i, NEXT]
+        while lo <= hi:
+            if lo > target:
+                following = lo
+                break
+            if hi >= target:
+                following = hi + 1 if hi < FOREVER else FOREVER
+                break
+            if at < 0:
+                break
+            lo = nodes[at, 0]
+            hi = nodes[at, 1]
+            at = nodes[at, 2]
+        if following != old[k]:
+            lab[i, DUE] = following
+            if following < FOREVER:
+                at = free[0]
+                if at >= 0:
+                    free[0] = entries[at, 2]
+                else:
+                    at = free[1]
+                    free[1] += 1
+                entries[at, 0] = i
+                entries[at, 1] = following
+                entries[at, 2] = wheel[following % spokes]
+                wheel[following % spokes] = at
+    return n
+
+
+@njit(cache=True)
+def _rename(lab: Ints, wheel: Ints, entries: Ints, free: Ints, renamed: Ints) -> None:
+    """Give the entries the new ids of their tuples; entries of tuples that are gone stay, for nobody."""
+    for spoke in range(len(wheel)):
+        at = wheel[spoke]
+        kept = -1
+        while at >= 0:
+            following = entries[at, 2]
+            i = renamed[entries[at, 0]]
+            if i >= 0:
+                entries[at, 0] = i
+                entries[at, 2] = kept
+                kept = at
+            else:
+                entries[at, 2] = free[0]
+                free[0] = at
+            at = following
+        wheel[spoke] = kept
+
+
+class Calendar:
+    """The wheel of one store."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._wheel = np.full(_SPOKES, -1, np.int64)
+        self._entries = np.empty((64, 3), np.int64)
+        self._free = np.array([-1, 0], np.int64)
+        self._out = np.empty((256, 4), np.int64)
+        self._due = np.empty(64, np.int64)
+
+    def turn(self, last: int, target: int) -> Ints:
+        """Changes of truth in (last, target] as rows (tuple, +1 or -1, tick, until)."""
+        store = self.store
+        changed = store.plus
+        if len(store.minus):
+            changed = np.concatenate([changed, store.minus])
+        if target - last == 1 and self._wheel[target % _SPOKES] < 0 and not len(changed):
+            return self._out[:0]
+        if len(self._due) < self._free[1]:
+            self._due = np.empty(len(self._entries), np.int64)
+        d = _collect(store.lab, self._wheel, self._entries, self._free, last, target, self._due)
+        if not d and not len(changed):
+            return self._out[:0]
+        need = int(self._free[1]) + d + len(changed)
+        if need > len(self._entries):
+            entries = np.empty((2 * need, 3), np.int64)
+            entries[: self._free[1]] = self._entries[: self._free[1]]
+            self._entries = entries
+        while True:
+            n = _flips(
+                store.lab, store.nodes, self._wheel, self._entries, self._free, changed, self._due[:d], last, target,
+                self._out,
+            )  # fmt: skip
+            if n <= len(self._out):
+                return self._out[:n]
+            self._out = np.empty((2 * n, 4), np.int64)
+
+    def rename(self, renamed: Ints) -> None:
+        """After the store was compacted."""
+        _rename(self.store.lab, self._wheel, self._entries, self._free, renamed)
+
+    def rebuild(self) -> None:
+        """After the store was restored: enter what its tuples wait for."""
+        ids = np.flatnonzero(self.store.lab[: len(self.store), DUE] < FOREVER)
+        dues = self.store.lab[ids, DUE]
+        self._wheel[:] = -1
+        self._free[:] = (-1, len(ids))
+        self._entries = np.empty((2 * len(ids) + 64, 3), np.int64)
+        for k, (i, due) in enumerate(zip(ids.tolist(), dues.tolist(), strict=True)):
+            self._entries[k] = (i, due, self._wheel[due % _SPOKES])
+            self._wheel[due % _SPOKES] = k

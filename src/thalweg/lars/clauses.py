@@ -1,0 +1,453 @@
+"""One clause of the program as rules of the network: variables become slots, comparisons become tests.
+
+An aggregate that may be over nothing makes two rules of one (with a result, and with none and 0); so does an at-atom
+of a predicate that has background facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from thalweg.analysis.types import NUMBER, SYMBOL
+from thalweg.columns.symbols import number
+from thalweg.lars import steps
+from thalweg.lars.operators import Aggregated
+from thalweg.lars.rule import Option, Reads, Rule, Test, computing, ordered, within
+from thalweg.lars.store import Store
+from thalweg.lars.windows import NO_CLIP, inside
+from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Window, Windowed
+from thalweg.language.terms import Atom, Compound, Number, Term, Variable, arguments, is_ground, signature, variables
+
+if TYPE_CHECKING:
+    from thalweg.lars.compile import Compiler
+
+_BINARY = {
+    "+": steps.ADD,
+    "-": steps.SUB,
+    "*": steps.MUL,
+    "/": steps.DIV,
+    "//": steps.INT_DIV,
+    "div": steps.INT_DIV,
+    "mod": steps.MOD,
+    "min": steps.MIN,
+    "max": steps.MAX,
+    "**": steps.POWER,
+    "^": steps.POWER,
+}
+_UNARY = {
+    "-": steps.NEG,
+    "abs": steps.ABS,
+    "floor": steps.FLOOR,
+    "ceiling": steps.CEILING,
+    "round": steps.ROUND,
+    "truncate": steps.TRUNCATE,
+    "integer": steps.ROUND,
+    "sqrt": steps.SQRT,
+}
+_NUMERIC = {"<": steps.LT, "=<": steps.LE, ">": steps.GT, ">=": steps.GE, "=:=": steps.EQ, "=\\=": steps.NE}
+_OPPOSITE = {
+    "<": ">=", ">=": "<", ">": "=<", "=<": ">", "=:=": "=\\=", "=\\=": "=:=", "=": "\\=", "\\=": "=", "==": "\\==",
+    "\\==": "==", "is": "=\\=", "@<": "@>=", "@>=": "@<", "@>": "@=<", "@=<": "@>",
+}  # fmt: skip
+_SHIFT = 65536
+
+
+class Unsupported(Exception):
+    """A form that the checker should have refused; `term` is where it stands."""
+
+    def __init__(self, message: str, term: Term) -> None:
+        self.term = term
+        super().__init__(message)
+
+
+@dataclass(slots=True)
+class Body:
+    """A rule in the making. Slots of constants come first, so they are numbered at the end: until then constants
+    are negative."""
+
+    names: dict[str, int] = field(default_factory=dict)
+    kinds: dict[int, str] = field(default_factory=dict)
+    constants: dict[int, int] = field(default_factory=dict)
+    reads: list[Reads] = field(default_factory=list)
+    pending: list[Callable[[Callable[[int], int]], Test]] = field(default_factory=list)
+
+
+class RuleCompiler:
+    """Compiles one clause."""
+
+    def __init__(self, compiler: Compiler, index: int, clause: Clause) -> None:
+        self.compiler = compiler
+        self.index = index
+        self.clause = clause
+        self._count = 0
+
+    def run(self) -> None:
+        """Add the rules of the clause to the network."""
+        for body in self._variants():
+            self._rule(body)
+
+    # ------------------------------------------------------------------ variants
+
+    def _variants(self) -> Iterator[tuple[Literal | _Extra, ...]]:
+        """Bodies that together say what the clause says."""
+        choices: list[list[tuple[Literal | _Extra, ...]]] = []
+        for literal in self.clause.body:
+            choices.append(self._alternatives(literal))
+        bodies: list[tuple[Literal | _Extra, ...]] = [()]
+        for options in choices:
+            bodies = [(*body, *option) for body in bodies for option in options]
+        yield from bodies
+
+    def _alternatives(self, literal: Literal) -> list[tuple[Literal | _Extra, ...]]:
+        if isinstance(literal, Aggregate) and literal.function in ("count", "sum") and self._grouped(literal):
+            return [(literal,), (_Nothing(literal), Compare("=", literal.result, Number(0)))]
+        if isinstance(literal, Windowed) and literal.mode == "at" and self._on_background(literal):
+            inside_window = _Background(literal, negated=False, outside=False)
+            if not literal.negated:
+                return [(literal,), (inside_window,)]
+            absent, elsewhere = replace(inside_window, negated=True), replace(inside_window, outside=True)
+            return [(literal, absent), (literal, elsewhere)]
+        return [(literal,)]
+
+    def _grouped(self, literal: Aggregate) -> bool:
+        """Are the groups of the aggregate bound by other literals?"""
+        bound: set[str] = set()
+        for other in self.clause.body:
+            if isinstance(other, Call | Windowed) and not other.negated:
+                atom = other.goal if isinstance(other, Call) else other.atom
+                bound |= {v.name for v in variables(atom)}
+                if isinstance(other, Windowed) and other.time is not None:
+                    bound |= {v.name for v in variables(other.time)}
+        return set(self._groups(literal)) <= bound
+
+    def _groups(self, literal: Aggregate) -> list[str]:
+        """Variables of the aggregated atom that the rest of the rule uses, in order."""
+        terms = [self.clause.head, literal.result]
+        if self.clause.at is not None:
+            terms.append(self.clause.at)
+        for other in self.clause.body:
+            if other is not literal:
+                terms += _terms(other)
+        elsewhere = {v.name for t in terms for v in variables(t)}
+        return [n for n in dict.fromkeys(v.name for v in variables(literal.atom)) if n in elsewhere and n != "_"]
+
+    def _on_background(self, literal: Windowed) -> bool:
+        return signature(literal.atom) in self.compiler.strata.background
+
+    # ------------------------------------------------------------------ one rule
+
+    def _rule(self, literals: tuple[Literal | _Extra, ...]) -> None:
+        body, self._count = Body(), 0
+        head = self.compiler.head(signature(self.clause.head), pointed=self.clause.at is not None)
+        kinds = self.compiler.kinds_of(signature(self.clause.head))
+        slots = [self._slot(body, t, k) for t, k in zip(arguments(self.clause.head), kinds, strict=True)]
+        if self.clause.at is not None:
+            slots.append(self._slot(body, self.clause.at, NUMBER))
+            self._whole(body, slots[-1])
+        for literal in literals:
+            self._literal(body, literal)
+        offset = len(body.constants)
+
+        def place(slot: int) -> int:
+            return -slot - 2 if slot < -1 else slot if slot == -1 else slot + offset
+
+        reads = [replace(r, slots=tuple(map(place, r.slots))) for r in body.reads]
+        tests = [make(place) for make in body.pending]
+        constants = sorted(body.constants, key=lambda c: -body.constants[c])
+        self.compiler.network.rules.append(
+            Rule(head, map(place, slots), reads, tests, constants, offset + self._count, self.index)
+        )
+
+    def _fresh(self) -> int:
+        self._count += 1
+        return self._count - 1
+
+    def _kind(self, variable: Variable) -> str:
+        return self.compiler.types.variable(self.index, variable.name)
+
+    def _slot(self, body: Body, term: Term, kind: str) -> int:
+        """The slot of a term in an argument position; expressions get one of their own and a test."""
+        match term:
+            case Variable("_"):
+                return -1
+            case Variable(name):
+                if name not in body.names:
+                    body.names[name] = self._fresh()
+                return body.names[name]
+            case _ if kind == NUMBER and not isinstance(term, Number):
+                slot = self._fresh()
+                body.pending.append(self._equation(body, slot, term))
+                return slot
+            case _:
+                code = self.compiler.codes.constant(term, kind)
+                return body.constants.setdefault(code, -2 - len(body.constants))
+
+    def _literal(self, body: Body, literal: Literal | _Extra) -> None:
+        compiler = self.compiler
+        match literal:
+            case Call(goal, negated):
+                self._read(body, compiler.now(signature(goal)), goal, (), negated)
+            case Windowed(atom, "sometime", window, _, negated):
+                assert window is not None
+                view = compiler.sometime(signature(atom), positioned(window, atom))
+                self._read(body, view, atom, (), negated)
+            case Windowed(atom, "always", window, _, negated):
+                assert window is not None
+                view = compiler.always(signature(atom), positioned(window, atom))
+                self._read(body, view, atom, (), negated)
+            case Windowed(atom, _, window, time, negated):
+                assert time is not None
+                view = compiler.at(signature(atom), positioned(window, atom) if window else None)
+                self._read(body, view, atom, (time,), negated)
+            case Aggregate():
+                store, groups = self._aggregate(literal)
+                slots = [self._slot(body, Variable(n), SYMBOL) for n in groups]
+                slots.append(self._slot(body, literal.result, NUMBER))
+                body.reads.append(Reads(store, tuple(slots)))
+            case _Nothing(aggregate):
+                store, groups = self._aggregate(aggregate)
+                slots = [self._slot(body, Variable(n), SYMBOL) for n in groups]
+                body.reads.append(Reads(store, (*slots, -1), negated=True))
+            case _Background():
+                self._background(body, literal)
+            case Compare():
+                self._compare(body, literal)
+            case _:
+                raise Unsupported("this literal has no meaning in LARS", self.clause.head)
+
+    def _read(self, body: Body, store: Store, atom: Term, extra: tuple[Term, ...], negated: bool) -> None:
+        kinds = (*self.compiler.kinds_of(signature(atom)), *(NUMBER for _ in extra))
+        slots = [self._slot(body, t, k) for t, k in zip((*arguments(atom), *extra), kinds, strict=True)]
+        body.reads.append(Reads(store, tuple(slots), negated=negated))
+
+    def _background(self, body: Body, literal: _Background) -> None:
+        """A background fact at a bound time: it holds there while the window holds the time."""
+        windowed = literal.literal
+        facts = self.compiler.facts(signature(windowed.atom))
+        assert facts is not None and windowed.time is not None
+        self._read(body, facts, windowed.atom, (), literal.negated)
+        if literal.negated:
+            return
+        slot = self._slot(body, windowed.time, NUMBER)
+        window = windowed.window
+        if window is not None and window.kind != "time":
+            raise Unsupported("a background fact at a time in a window that counts atoms", windowed.atom)
+        clip = NO_CLIP if window is None else inside(window, 0)
+        start, outside = self.compiler.start, literal.outside
+
+        def make(place: Callable[[int], int]) -> Test:
+            where = place(slot)
+            return Test((Option(frozenset({where}), None, within(where, clip, start, outside=outside)),))
+
+        body.pending.append(make)
+
+    def _whole(self, body: Body, slot: int) -> None:
+        """A head's point must lie on the timeline."""
+        start = self.compiler.start
+
+        def make(place: Callable[[int], int]) -> Test:
+            where = place(slot)
+            return Test((Option(frozenset({where}), None, within(where, NO_CLIP, start, outside=False)),))
+
+        body.pending.append(make)
+
+    # ------------------------------------------------------------------ aggregates
+
+    def _aggregate(self, literal: Aggregate) -> tuple[Store, list[str]]:
+        """The store of an aggregate's results (groups, value), and the names of the groups."""
+        compiler = self.compiler
+        groups = self._groups(literal)
+        name = f"aggregate {self.index} {self.clause.body.index(literal)}"
+        store, new = compiler.store(name, len(groups) + 1)
+        if not new:
+            return store, groups
+        window = positioned(literal.window, literal.atom)
+        occurrences = compiler.at(signature(literal.atom), window)
+        scratch = Store(f"groups of {name}", len(groups))
+        outer, self._count = self._count, 0
+        body = Body()
+        heads = [self._slot(body, Variable(n), SYMBOL) for n in groups]
+        self._read(body, occurrences, literal.atom, (Variable("a point"),), False)
+        value = self._fresh()
+        if literal.function == "count":
+            body.pending.append(self._equation(body, value, Number(1)))
+        else:
+            body.pending.append(self._equation(body, value, literal.template))
+        offset = len(body.constants)
+
+        def place(slot: int) -> int:
+            return -slot - 2 if slot < -1 else slot if slot == -1 else slot + offset
+
+        reads = [replace(r, slots=tuple(map(place, r.slots))) for r in body.reads]
+        tests = [make(place) for make in body.pending]
+        constants = sorted(body.constants, key=lambda c: -body.constants[c])
+        pattern = Rule(scratch, map(place, heads), reads, tests, constants, offset + self._count)
+        self._count = outer
+        compiler.network.operators.append(
+            Aggregated(literal.function, occurrences, scratch, pattern, place(value), store)
+        )
+        return store, groups
+
+    # ------------------------------------------------------------------ comparisons
+
+    def _compare(self, body: Body, literal: Compare) -> None:
+        op = _OPPOSITE[literal.op] if literal.negated else literal.op
+        left, right = literal.left, literal.right
+        if op in _NUMERIC:
+            body.pending.append(self._numeric(body, op, left, right))
+        elif op.startswith("@"):
+            body.pending.append(self._standard(body, op, left, right))
+        elif NUMBER in (self._sort(left), self._sort(right)):
+            if op in ("\\=", "\\=="):
+                body.pending.append(self._numeric(body, "=\\=", left, right))
+            else:
+                slot = self._slot(body, left, NUMBER)
+                body.pending.append(self._equation(body, slot, right))
+        else:
+            a, b = self._slot(body, left, SYMBOL), self._slot(body, right, SYMBOL)
+            body.pending.append(_same(a, b) if op in ("=", "==") else _different(a, b))
+
+    def _sort(self, term: Term) -> str:
+        match term:
+            case Variable():
+                return self._kind(term)
+            case Compound() if not is_ground(term) or term.functor in _BINARY or term.functor in _UNARY:
+                return NUMBER
+            case _:
+                return SYMBOL
+
+    def _standard(self, body: Body, op: str, left: Term, right: Term) -> Callable[[Callable[[int], int]], Test]:
+        if NUMBER in (self._sort(left), self._sort(right)):
+            return self._numeric(body, {"@<": "<", "@>": ">", "@=<": "=<", "@>=": ">="}[op], left, right)
+        a, b = self._slot(body, left, SYMBOL), self._slot(body, right, SYMBOL)
+        ranks = self.compiler.codes.ranks
+
+        def make(place: Callable[[int], int]) -> Test:
+            step = ordered(op, place(a), place(b), ranks)
+            return Test((Option(frozenset({place(a), place(b)}), None, step),))
+
+        return make
+
+    def _numeric(self, body: Body, op: str, left: Term, right: Term) -> Callable[[Callable[[int], int]], Test]:
+        code = [*self._code(body, left), *self._code(body, right), (_NUMERIC[op], 0)]
+
+        def make(place: Callable[[int], int]) -> Test:
+            placed = _placed(code, place)
+            return Test((Option(_needs(placed), None, computing(placed)),))
+
+        return make
+
+    def _equation(self, body: Body, slot: int, term: Term) -> Callable[[Callable[[int], int]], Test]:
+        """slot = term, usable as a test, to compute the slot, or, for ``V + k``, to compute V from the slot."""
+        code = self._code(body, term)
+        options = [([(steps.PUSH_SLOT, slot), *code, (steps.EQ, 0)], None), ([*code, (steps.ASSIGN, slot)], slot)]
+        match term:
+            case Compound("+" | "-" as op, (Variable(name), Number(k))) | Compound("+" as op, (Number(k), Variable(name))):
+                back = steps.SUB if op == "+" else steps.ADD
+                source = self._slot(body, Variable(name), NUMBER)
+                inverse = [(steps.PUSH_SLOT, slot), (steps.PUSH_CONST, number(k)), (back, 0), (steps.ASSIGN, source)]
+                options.append((inverse, source))
+            case Variable(name):
+                source = self._slot(body, term, NUMBER)
+                options.append(([(steps.PUSH_SLOT, slot), (steps.ASSIGN, source)], source))
+            case _:
+                pass
+
+        def make(place: Callable[[int], int]) -> Test:
+            found = []
+            for instructions, gives in options:
+                placed = _placed(instructions, place)
+                found.append(Option(_needs(placed), None if gives is None else place(gives), computing(placed)))
+            return Test(tuple(found))
+
+        return make
+
+    def _code(self, body: Body, term: Term) -> list[tuple[int, int]]:
+        """Instructions that push the value of a term."""
+        match term:
+            case Number(value):
+                return [(steps.PUSH_CONST, number(value))]
+            case Variable():
+                return [(steps.PUSH_SLOT, self._slot(body, term, NUMBER))]
+            case Atom("pi"):
+                return [(steps.PUSH_CONST, number(3.141592653589793))]
+            case Compound(functor, (only,)) if functor in _UNARY:
+                return [*self._code(body, only), (_UNARY[functor], 0)]
+            case Compound(functor, (left, right)) if functor in _BINARY:
+                return [*self._code(body, left), *self._code(body, right), (_BINARY[functor], 0)]
+            case _:
+                raise Unsupported("this cannot be computed", term)
+
+
+@dataclass(frozen=True, slots=True)
+class _Nothing:
+    """The aggregate has nothing to range over."""
+
+    aggregate: Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class _Background:
+    """An at-atom of a background fact, inside its window or outside."""
+
+    literal: Windowed
+    negated: bool
+    outside: bool
+
+
+_Extra = _Nothing | _Background
+
+
+def _terms(literal: Literal) -> list[Term]:
+    match literal:
+        case Call(goal):
+            return [goal]
+        case Compare(_, left, right):
+            return [left, right]
+        case Windowed(atom, time=time):
+            return [atom] if time is None else [atom, time]
+        case Aggregate(template=template, atom=atom, result=result):
+            return [template, atom, result]
+        case _:
+            return []
+
+
+def positioned(window: Window, atom: Term) -> Window:
+    """The window with the places of its `by` arguments instead of their names."""
+    if not window.by:
+        return window
+    return replace(window, by=tuple(Number(arguments(atom).index(v)) for v in window.by))
+
+
+def _placed(code: list[tuple[int, int]], place: Callable[[int], int]) -> list[tuple[int, int]]:
+    with_slots = (steps.PUSH_SLOT, steps.ASSIGN)
+    return [(op, place(arg) if op in with_slots else arg) for op, arg in code]
+
+
+def _needs(code: list[tuple[int, int]]) -> frozenset[int]:
+    return frozenset(arg for op, arg in code if op == steps.PUSH_SLOT)
+
+
+def _same(left: int, right: int) -> Callable[[Callable[[int], int]], Test]:
+    def make(place: Callable[[int], int]) -> Test:
+        a, b = place(left), place(right)
+        test = computing([(steps.SAME, a * _SHIFT + b)])
+        return Test(
+            (
+                Option(frozenset({a, b}), None, test),
+                Option(frozenset({a}), b, computing([(steps.COPY, b * _SHIFT + a)])),
+                Option(frozenset({b}), a, computing([(steps.COPY, a * _SHIFT + b)])),
+            )
+        )
+
+    return make
+
+
+def _different(left: int, right: int) -> Callable[[Callable[[int], int]], Test]:
+    def make(place: Callable[[int], int]) -> Test:
+        a, b = place(left), place(right)
+        return Test((Option(frozenset({a, b}), None, computing([(steps.DIFFERENT, a * _SHIFT + b)])),))
+
+    return make

@@ -1,0 +1,106 @@
+"""Constants as int64, so that joins and hashes do not ask what they are.
+
+A *number* position holds the bits of a float64. A *symbol* position holds twice an integer, or twice the id of a text
+plus one: integers are never interned, so a stream of ever new keys does not fill the symbol table.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.analysis.types import NUMBER
+from thalweg.columns.symbols import SymbolTable, as_floats, constant_text, number, number_text, numbers
+from thalweg.language.terms import Atom, Compound, Number, Sequence, Term
+from thalweg.protocol import Ints
+
+_INTEGER = re.compile(r"-?\d{1,18}\Z")
+
+
+def term_text(term: Term) -> str:
+    """Canonical text of a ground term."""
+    match term:
+        case Number(value):
+            return number_text(value)
+        case Atom(name):
+            return constant_text(name)
+        case Compound(functor, args):
+            return f"{functor}({','.join(map(term_text, args))})"
+        case Sequence(items):
+            return f"[{','.join(map(term_text, items))}]"
+        case _:
+            raise TypeError(f"{term!r} is not ground")
+
+
+class Codes:
+    """Encodes constants and columns, and writes them back as text."""
+
+    def __init__(self) -> None:
+        self.symbols = SymbolTable()
+        self._tags = np.empty(0, np.int64)
+
+    def constant(self, term: Term, kind: str) -> int:
+        """The code of a constant of a program in a position of that kind."""
+        if kind == NUMBER:
+            if not isinstance(term, Number):
+                raise TypeError(f"{term!r} stands where numbers are compared")
+            return number(term.value)
+        text = term_text(term)
+        return 2 * int(text) if _INTEGER.match(text) else 2 * self.symbols.add(text) + 1
+
+    def column(self, values: pa.Array, kind: str) -> Ints:
+        """Codes of an Arrow column without nulls."""
+        if isinstance(values, pa.ChunkedArray):
+            values = values.combine_chunks()
+        if kind == NUMBER:
+            if pa.types.is_string(values.type) or pa.types.is_dictionary(values.type):
+                values = values.cast(pa.string()).cast(pa.float64())
+            return numbers(values.to_numpy(zero_copy_only=False))
+        if pa.types.is_integer(values.type):
+            return 2 * values.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+        ids = self.symbols.encode(values)
+        return self._tagged()[ids]
+
+    def _tagged(self) -> Ints:
+        known = len(self._tags)
+        if known < len(self.symbols):
+            texts = self.symbols.texts[known:]
+            more = [2 * int(t) if _INTEGER.match(t) else 2 * (known + i) + 1 for i, t in enumerate(texts)]
+            self._tags = np.concatenate([self._tags, np.array(more, np.int64)])
+        return self._tags
+
+    def texts(self, codes: Ints, kind: str) -> pa.Array:
+        """The texts of a column of codes."""
+        if kind == NUMBER:
+            values = as_floats(codes)
+            whole = values.astype(np.int64)
+            if np.array_equal(whole, values):
+                return pc.cast(pa.array(whole), pa.string())
+            return pa.array([number_text(v) for v in values.tolist()], pa.string())
+        odd = codes & 1
+        if not odd.any():
+            return pc.cast(pa.array(codes >> 1), pa.string())
+        texts = self.symbols.texts
+        return pa.array([texts[c >> 1] if c & 1 else str(c >> 1) for c in codes.tolist()], pa.string())
+
+    def text(self, code: int, kind: str) -> str:
+        """The text of one code."""
+        written: str = self.texts(np.array([code], np.int64), kind)[0].as_py()
+        return written
+
+    def ranks(self, codes: Ints) -> Ints:
+        """The place of symbol codes in the standard order of terms: integers by value, then texts by alphabet."""
+        texts = [self.symbols.texts[c >> 1] if c & 1 else str(c >> 1) for c in codes.tolist()]
+        order = sorted(set(texts), key=_standard)
+        place = {t: i for i, t in enumerate(order)}
+        return np.array([place[t] for t in texts], np.int64)
+
+
+def _standard(text: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(text), ""
+    except ValueError:
+        return 1, 0.0, text.strip("'")

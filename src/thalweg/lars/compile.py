@@ -1,0 +1,293 @@
+"""From a program to a network: stores, the rules between them, and the operators that rules cannot express.
+
+For a predicate p there are at most four sources: `in` (input, with its point), `ahead` (heads ``at(u) p``, with their
+point), `plain` (heads ``p``) and `facts` (background). Literals read views of them: `now`, `some`, `at`, `always` and
+aggregates, each a store of its own. A view is filled by rules whose one literal is cut to the ticks at which
+a point counts, so views follow insertions and deletions like anything else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from thalweg.analysis.types import NUMBER, SYMBOL, Types, infer
+from thalweg.language.program import Program
+from thalweg.language.rules import Clause, Window
+from thalweg.language.terms import Number, arguments, signature
+from thalweg.lars.clauses import RuleCompiler
+from thalweg.lars.codes import Codes
+from thalweg.lars.counting import TupleAlways, TupleWindow
+from thalweg.lars.operators import Always, Diagonal, Operator
+from thalweg.lars.rule import Reads, Rule
+from thalweg.lars.store import Store
+from thalweg.lars.stratify import Predicate, Strata, rules, stratify
+from thalweg.lars.windows import NO_CLIP, at_point, inside
+from thalweg.protocol import Ints
+
+ALL_TIME = None
+"""How far back a predicate is read: for ever."""
+
+
+@dataclass(slots=True)
+class Network:
+    """The dataflow of a program. `inputs` take occurrences; `outputs` are what rules derive (with a point or not)."""
+
+    stores: dict[str, Store] = field(default_factory=dict)
+    rules: list[Rule] = field(default_factory=list)
+    operators: list[Operator] = field(default_factory=list)
+    inputs: dict[Predicate, Store] = field(default_factory=dict)
+    kept: set[Predicate] = field(default_factory=set)
+    reach: dict[Predicate, int | None] = field(default_factory=dict)
+    plain: dict[Predicate, Store] = field(default_factory=dict)
+    ahead: dict[Predicate, Store] = field(default_factory=dict)
+    facts: dict[Predicate, Store] = field(default_factory=dict)
+    counts_atoms: bool = False
+    kinds: dict[Predicate, tuple[str, ...]] = field(default_factory=dict)
+
+
+class Compiler:
+    """Makes the network of a program. `fed`: predicates that get input; `revisable`: input may come late or be taken
+    back."""
+
+    def __init__(
+        self, program: Program, codes: Codes, *, start: int, fed: frozenset[Predicate], revisable: bool
+    ) -> None:
+        self.program = program
+        self.codes = codes
+        self.start = start
+        self.fed = fed
+        self.revisable = revisable
+        self.strata: Strata = stratify(program)
+        self.types: Types = infer(program)
+        self.network = Network()
+        self.at_rules = {signature(r.head) for _, r in rules(program) if r.at is not None}
+        self.plain_rules = {signature(r.head) for _, r in rules(program) if r.at is None}
+
+    def run(self) -> Network:
+        """The whole network."""
+        for predicate in self.fed:
+            self._source("in", predicate, 1)
+        for index, rule in rules(self.program):
+            RuleCompiler(self, index, rule).run()
+        for predicate, store in self.network.inputs.items():
+            if self._must_keep(predicate):
+                self.network.kept.add(predicate)
+            store.delta_rows = None
+        return self.network
+
+    # ------------------------------------------------------------------ sources
+
+    def kinds_of(self, predicate: Predicate) -> tuple[str, ...]:
+        """Number or symbol, for each argument."""
+        name, arity = predicate
+        if predicate not in self.network.kinds:
+            self.network.kinds[predicate] = tuple(
+                NUMBER
+                if NUMBER in (self.types.background(name, arity, i), self.types.argument("event", name, arity, i))
+                else SYMBOL
+                for i in range(arity)
+            )
+        return self.network.kinds[predicate]
+
+    def store(self, name: str, width: int) -> tuple[Store, bool]:
+        """The store of that name, and whether it is new."""
+        found = self.network.stores.get(name)
+        if found is None:
+            found = self.network.stores[name] = Store(name, width)
+            return found, True
+        return found, False
+
+    def _source(self, role: str, predicate: Predicate, extra: int) -> Store:
+        name, arity = predicate
+        self.kinds_of(predicate)
+        found, _ = self.store(f"{role} {name}/{arity}", arity + extra)
+        table = {"in": "inputs", "ahead": "ahead", "plain": "plain", "facts": "facts"}[role]
+        getattr(self.network, table)[predicate] = found
+        return found
+
+    def pointed(self, predicate: Predicate) -> list[Store]:
+        """Sources that carry a point."""
+        found = [self._source("in", predicate, 1)] if predicate in self.fed else []
+        return found + ([self._source("ahead", predicate, 1)] if predicate in self.at_rules else [])
+
+    def plain(self, predicate: Predicate) -> Store | None:
+        return self._source("plain", predicate, 0) if predicate in self.plain_rules else None
+
+    def facts(self, predicate: Predicate) -> Store | None:
+        return self._source("facts", predicate, 0) if predicate in self.strata.background else None
+
+    def head(self, predicate: Predicate, *, pointed: bool) -> Store:
+        return self._source("ahead", predicate, 1) if pointed else self._source("plain", predicate, 0)
+
+    def _must_keep(self, predicate: Predicate) -> bool:
+        """Must input be stored, or is it enough that the views have seen it?"""
+        return (
+            self.revisable
+            or predicate in self.at_rules | self.plain_rules
+            or predicate in self.network.kept
+        )
+
+    def looks_back(self, predicate: Predicate, ticks: int | None) -> None:
+        """Note how long an occurrence of the predicate matters."""
+        known = self.network.reach.get(predicate, 0)
+        self.network.reach[predicate] = None if known is None or ticks is None else max(known, ticks)
+
+    def copy(self, source: Store, target: Store, columns: int, clip: Ints = NO_CLIP) -> None:
+        """A rule that fills a view from the first columns of a source."""
+        slots = range(source.width)
+        self.network.rules.append(
+            Rule(target, range(columns), [Reads(source, tuple(slots), clip)], slots=source.width)
+        )
+
+    # ------------------------------------------------------------------ views
+
+    def now(self, predicate: Predicate) -> Store:
+        """What is in at the tick of evaluation."""
+        name, arity = predicate
+        pointed, plain, facts = self.pointed(predicate), self.plain(predicate), self.facts(predicate)
+        self.looks_back(predicate, 0)
+        only = [s for s in (plain, facts) if s is not None]
+        if not pointed and len(only) == 1:
+            return only[0]
+        view, new = self.store(f"now {name}/{arity}", arity)
+        if new:
+            for source in pointed:
+                self.copy(source, view, arity, at_point(arity))
+            for source in only:
+                self.copy(source, view, arity)
+        return view
+
+    def sometime(self, predicate: Predicate, window: Window) -> Store:
+        """What is in at some point of the window."""
+        name, arity = predicate
+        view, new = self.store(f"some {_shown(window)} {name}/{arity}", arity)
+        if not new:
+            return view
+        plain, facts = self.plain(predicate), self.facts(predicate)
+        if window.kind == "time":
+            self._note(predicate, window)
+            for source in self.pointed(predicate):
+                self.copy(source, view, arity, inside(window, arity))
+            if plain is not None and window.future >= window.hop - 1:
+                self.copy(plain, view, arity)
+            elif plain is not None:
+                self.copy(self.diagonal(predicate), view, arity, inside(window, arity))
+        else:
+            self.copy(self.counted(predicate, window), view, arity)
+            if plain is not None:
+                self.copy(plain, view, arity)
+        if facts is not None:
+            self.copy(facts, view, arity)
+        return view
+
+    def _note(self, predicate: Predicate, window: Window) -> None:
+        self.looks_back(predicate, window.past + window.hop)
+
+    def diagonal(self, predicate: Predicate) -> Store:
+        """Plain heads with their point."""
+        name, arity = predicate
+        view, new = self.store(f"diagonal {name}/{arity}", arity + 1)
+        plain = self.plain(predicate)
+        assert plain is not None
+        if new:
+            self.network.operators.append(Diagonal(plain, view))
+        return view
+
+    def at(self, predicate: Predicate, window: Window | None) -> Store:
+        """What is in at a point, with the point; background apart."""
+        name, arity = predicate
+        if window is not None and window.kind != "time":
+            return self._at_counted(predicate, window)
+        pointed = self.pointed(predicate)
+        plain = self.plain(predicate)
+        if window is None:
+            self.looks_back(predicate, ALL_TIME)
+            if predicate in self.fed:
+                self.network.kept.add(predicate)
+            if len(pointed) == 1 and plain is None:
+                return pointed[0]
+        else:
+            self._note(predicate, window)
+        view, new = self.store(f"at {_shown(window)} {name}/{arity}", arity + 1)
+        if new:
+            clip = NO_CLIP if window is None else inside(window, arity)
+            for source in pointed:
+                self.copy(source, view, arity + 1, clip)
+            if plain is not None:
+                self.copy(self.diagonal(predicate), view, arity + 1, clip)
+        return view
+
+    def _at_counted(self, predicate: Predicate, window: Window) -> Store:
+        counted, plain = self.counted(predicate, window), self.plain(predicate)
+        if plain is None:
+            return counted
+        name, arity = predicate
+        view, new = self.store(f"at {_shown(window)} {name}/{arity}", arity + 1)
+        if new:
+            self.copy(counted, view, arity + 1)
+            self.copy(self.diagonal(predicate), view, arity + 1)
+        return view
+
+    def counted(self, predicate: Predicate, window: Window) -> Store:
+        """Occurrences inside a window that counts atoms, with their point; plain heads apart."""
+        name, arity = predicate
+        view, new = self.store(f"counted {_shown(window)} {name}/{arity}", arity + 1)
+        if new:
+            self.network.counts_atoms = True
+            self.looks_back(predicate, 0)
+            ahead = self._source("ahead", predicate, 1) if predicate in self.at_rules else None
+            every = [self._source("in", p, 1) for p in sorted(self.fed)]
+            mine = self.network.inputs.get(predicate)
+            if window.kind == "partition":
+                every = [mine] if mine is not None else []
+            names = self._texts(every)
+            self.network.operators.append(TupleWindow(window, every, names, mine, ahead, view, self.codes))
+        return view
+
+    def _texts(self, stores: list[Store]) -> list[tuple[str, tuple[str, ...]]]:
+        """Name and kinds of arguments of each counted input."""
+        of = {id(store): predicate for predicate, store in self.network.inputs.items()}
+        return [(of[id(s)][0], self.kinds_of(of[id(s)])) for s in stores]
+
+    def always(self, predicate: Predicate, window: Window) -> Store:
+        """What is in at every point of the window."""
+        if window.kind == "time" and window.past == window.future == 0 and window.hop == 1:
+            return self.now(predicate)
+        name, arity = predicate
+        view, new = self.store(f"always {_shown(window)} {name}/{arity}", arity)
+        if not new:
+            return view
+        facts = self.facts(predicate)
+        target = view
+        if facts is not None:
+            target, _ = self.store(f"always {_shown(window)} input {name}/{arity}", arity)
+            self.copy(target, view, arity)
+            self.copy(facts, view, arity)
+        self._fill_always(predicate, window, target)
+        return view
+
+    def _fill_always(self, predicate: Predicate, window: Window, target: Store) -> None:
+        if window.kind != "time":
+            operator = self._operator_of(self.counted(predicate, window))
+            self.network.operators.append(TupleAlways(operator, self.at(predicate, window), target))
+            return
+        self._note(predicate, window)
+        sources = self.pointed(predicate)
+        runs = window.hop == 1 and window.future == 0 and self.plain(predicate) is None
+        if self.plain(predicate) is not None:
+            sources.append(self.diagonal(predicate))
+        if not runs:
+            self.network.kept.add(predicate)
+        self.network.operators.append(Always(tuple(sources), window, target, runs=runs))
+
+    def _operator_of(self, store: Store) -> TupleWindow:
+        found = next(o for o in self.network.operators if o.writes is store)
+        assert isinstance(found, TupleWindow)
+        return found
+
+
+def _shown(window: Window | None) -> str:
+    if window is None:
+        return "[]"
+    by = ",".join(str(v.value) for v in window.by if isinstance(v, Number))
+    return f"[{window.kind} {window.past},+{window.future} hop {window.hop} by {by}]"

@@ -1,0 +1,458 @@
+"""What rules alone cannot say: the diagonal of derived atoms, `always`, windows that count atoms, aggregates.
+
+An operator reads the change of its sources and sets the change of the one store that it writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numba import njit
+
+from thalweg.columns.symbols import as_floats, numbers
+from thalweg.lars.labels import FOREVER, HI, LO, NEXT, add
+from thalweg.lars.rule import Reads, Rule
+from thalweg.lars.store import NOTHING, Store, enter
+from thalweg.lars.windows import inside
+from thalweg.language.rules import Window
+from thalweg.protocol import Ints
+
+
+@dataclass(slots=True)
+class Moment:
+    """Where a round stands: labels before `horizon` are final, the round goes up to the tick `target`."""
+
+    start: int
+    horizon: int
+    target: int
+
+
+class Operator(Protocol):
+    """Reads stores, writes one."""
+
+    reads: tuple[Store, ...]
+    writes: Store
+
+    def update(self, moment: Moment) -> None:
+        """Set the change of what it writes."""
+
+    def state(self) -> dict[str, Ints]:
+        """What must be kept besides the stores."""
+
+    def restore(self, state: dict[str, Ints]) -> None:
+        """Take back what `state` gave."""
+
+
+# --------------------------------------------------------------------------- the diagonal
+
+
+@njit(cache=True)
+def _diagonal(keys: Ints, lab: Ints, nodes: Ints, ids: Ints, first: int, last: int, rows: Ints, out: Ints) -> int:
+    """For each tuple and each tick of its label in [first, last]: the tuple with that point. Counts beyond room."""
+    n = 0
+    width = keys.shape[1]
+    for k in range(len(ids)):
+        i = ids[k]
+        lo = lab[i, LO]
+        hi = lab[i, HI]
+        at = lab[i, NEXT]
+        while True:
+            for t in range(max(lo, first), min(hi, last) + 1):
+                if n < len(out):
+                    for c in range(width):
+                        rows[n, c] = keys[i, c]
+                    rows[n, width] = np.float64(t).view(np.int64)
+                    out[n, 0] = n
+                    out[n, 1] = t
+                    out[n, 2] = t
+                n += 1
+            if at < 0:
+                break
+            lo = nodes[at, 0]
+            hi = nodes[at, 1]
+            at = nodes[at, 2]
+    return n
+
+
+class Diagonal:
+    """What a rule derives at the tick of evaluation stands at that point: (x, t) at tick t, up to the target."""
+
+    def __init__(self, plain: Store, writes: Store) -> None:
+        self.reads = (plain,)
+        self.writes = writes
+        self._columns = np.arange(plain.width + 1)
+        self._done: int | None = None
+
+    def update(self, moment: Moment) -> None:
+        plain = self.reads[0]
+        done = moment.start - 1 if self._done is None else self._done
+        came, gone = [], []
+        minus = plain.minus[plain.minus[:, 1] <= done]
+        if len(minus):
+            rows, pieces = _points(plain, minus, moment.horizon, done)
+            gone.append(self.writes.strike(rows, pieces, self._columns))
+        plus = plain.plus[plain.plus[:, 1] <= done]
+        if len(plus):
+            rows, pieces = _points(plain, plus, moment.horizon, done)
+            came.append(self.writes.absorb(rows, pieces, self._columns, moment.horizon))
+        if moment.target > done:
+            rows, pieces = self._unroll(done + 1, moment.target)
+            came.append(self.writes.absorb(rows, pieces, self._columns, moment.horizon))
+            self._done = moment.target
+        self.writes.settle(came, gone)
+
+    def _unroll(self, first: int, last: int) -> tuple[Ints, Ints]:
+        plain = self.reads[0]
+        room = 2 * len(plain) + 64
+        ids = np.arange(len(plain))
+        while True:
+            rows, out = np.empty((room, plain.width + 1), np.int64), np.empty((room, 3), np.int64)
+            n = _diagonal(plain.keys, plain.lab, plain.nodes, ids, first, last, rows, out)
+            if n <= room:
+                return rows[:n], out[:n]
+            room = n
+
+    def state(self) -> dict[str, Ints]:
+        return {"done": np.array([] if self._done is None else [self._done], np.int64)}
+
+    def restore(self, state: dict[str, Ints]) -> None:
+        self._done = int(state["done"][0]) if len(state["done"]) else None
+
+
+def _points(plain: Store, pieces: Ints, first: int, last: int) -> tuple[Ints, Ints]:
+    """Pieces of tuples as one row for each of their ticks in [first, last]."""
+    starts, ends = np.maximum(pieces[:, 1], first), np.minimum(pieces[:, 2], last)
+    sizes = np.maximum(ends - starts + 1, 0)
+    which = np.repeat(np.arange(len(pieces)), sizes)
+    ticks = starts[which] + np.arange(len(which)) - (np.cumsum(sizes) - sizes)[which]
+    rows = np.empty((len(which), plain.width + 1), np.int64)
+    rows[:, :-1] = plain.keys[pieces[which, 0]]
+    rows[:, -1] = numbers(ticks)
+    return rows, np.stack([np.arange(len(which)), ticks, ticks], axis=1)
+
+
+# --------------------------------------------------------------------------- always, over runs of points
+
+
+@njit(cache=True)
+def _extend_runs(
+    keys: Ints, lab: Ints, nodes: Ints, table: Ints, meta: Ints, chain: Ints, heads: Ints, wanted: Ints,
+    source: Ints, pieces: Ints, past: int, start: int, horizon: int, points: Ints, rows: Ints, out: Ints,
+) -> int:  # fmt: skip
+    """Add the points of new occurrences to the runs of their tuples. A run [a, b] makes `always` over the last `past`
+    points true on [a + past, b] (from the start on, where the run begins there); the ticks that a point adds are
+    written as (row, from, to)."""
+    n = 0
+    width = source.shape[1] - 1
+    row = np.empty(width, np.int64)
+    for k in range(len(pieces)):
+        i = pieces[k, 0]
+        u = np.int64(np.int64(source[i, width]).view(np.float64))
+        for c in range(width):
+            row[c] = source[i, c]
+        t = enter(keys, lab, table, meta, chain, heads, wanted, row)
+        if add(lab, nodes, meta, t, u, u, horizon - past - 1, points, 0) == 0:
+            continue
+        a = lab[t, LO]
+        b = lab[t, HI]
+        at = lab[t, NEXT]
+        while b < u:
+            a = nodes[at, 0]
+            b = nodes[at, 1]
+            at = nodes[at, 2]
+        first = u if a <= start else max(u, a + past)
+        last = min(b, u + past)
+        if first <= last:
+            for c in range(width):
+                rows[n, c] = row[c]
+            out[n, 0] = n
+            out[n, 1] = first
+            out[n, 2] = last
+            n += 1
+    return n
+
+
+@njit(cache=True)
+def _sweep(
+    rows: Ints, count: int, past: int, future: int, hop: int, start: int, horizon: int, out: Ints
+) -> int:
+    """Ticks at which every point of the window has the tuple. `rows` (tuple, point, from, to) are its occurrences,
+    sorted; between them points are missing. Writes (tuple, from, to), sorted and maximal."""
+    n = 0
+    at = 0
+    nowhere = -((future - start) // hop) * hop
+    for k in range(count):
+        end = at
+        while end < len(rows) and rows[end, 0] == k:
+            end += 1
+        bad = np.empty((3 * (end - at) + 8, 2), np.int64)
+        m = 0
+        bad[m, 0] = -FOREVER
+        bad[m, 1] = nowhere - 1
+        m += 1
+        point = start
+        q = at
+        while True:
+            u = rows[q, 1] if q < end else FOREVER
+            if u > point:
+                bad[m, 0] = -((future - point) // hop) * hop
+                bad[m, 1] = FOREVER if u == FOREVER else (u - 1 + past) // hop * hop + hop - 1
+                m += 1
+            if q >= end:
+                break
+            s = -((future - u) // hop) * hop
+            e = (u + past) // hop * hop + hop - 1
+            while q < end and rows[q, 1] == u:
+                if rows[q, 2] > s:
+                    bad[m, 0] = s
+                    bad[m, 1] = min(e, rows[q, 2] - 1)
+                    m += 1
+                s = max(s, rows[q, 3] + 1)
+                q += 1
+            if s <= e:
+                bad[m, 0] = s
+                bad[m, 1] = e
+                m += 1
+            point = u + 1
+        order = np.argsort(bad[:m, 0])
+        free = max(start, horizon)
+        for p in range(m):
+            s = bad[order[p], 0]
+            if s > free:
+                out[n, 0] = k
+                out[n, 1] = free
+                out[n, 2] = s - 1
+                n += 1
+            if bad[order[p], 1] == FOREVER:
+                free = FOREVER
+                break
+            free = max(free, bad[order[p], 1] + 1)
+        at = end
+    return n
+
+
+
+class Always:
+    """`always` over a time window.
+
+    While every occurrence lasts as long as its window and none is taken back, a past window is true where the points
+    of a tuple form a run that is long enough: constant cost per occurrence. Otherwise (`runs` is false) the tuples
+    that something happened to are swept: cost by their occurrences in the window.
+    """
+
+    def __init__(self, sources: tuple[Store, ...], window: Window, writes: Store, *, runs: bool) -> None:
+        self.reads = sources
+        self.writes = writes
+        self.window = window
+        self.runs = runs
+        self._runs = Store(f"runs of {writes.name}", writes.width)
+        self._groups = Store(f"groups of {writes.name}", writes.width)
+        slots = tuple(range(writes.width + 1))
+        self._collect = [
+            Rule(self._groups, range(writes.width), [Reads(s, slots, inside(window, writes.width))], slots=len(slots))
+            for s in sources
+        ]
+        self._columns = np.arange(writes.width)
+        self._points = np.empty((64, 3), np.int64)
+
+    def update(self, moment: Moment) -> None:
+        if self.runs and not self._add_to_runs(moment):
+            self.runs = False
+            self._take(((s, s.live(moment.horizon)) for s in self.reads), moment)
+            self._give(moment, everything=True)
+        elif not self.runs:
+            self._take(((s, p) for s in self.reads for p in (s.plus, s.minus)), moment)
+            self._give(moment, everything=False)
+
+    def _add_to_runs(self, moment: Moment) -> bool:
+        """False where runs are not enough; nothing is changed then."""
+        past = self.window.past
+        if any(len(s.minus) or not _lasting(s, past) for s in self.reads):
+            return False
+        self._runs.compact(moment.horizon - past - 1)
+        came = [
+            self.writes.absorb(*self._extend(s, moment), self._columns, moment.horizon) for s in self.reads if len(s.plus)
+        ]
+        self.writes.settle(came, [])
+        return True
+
+    def _extend(self, source: Store, moment: Moment) -> tuple[Ints, Ints]:
+        runs, pieces = self._runs, source.plus
+        runs.reserve(len(pieces))
+        rows = np.empty((len(pieces), runs.width), np.int64)
+        out = np.empty((len(pieces), 3), np.int64)
+        if len(self._points) < runs.meta[1] + 2:
+            self._points = np.empty((2 * int(runs.meta[1]) + 64, 3), np.int64)
+        n = _extend_runs(
+            runs.keys, runs.lab, runs.nodes, runs.table, runs.meta, runs.chain, runs.heads, runs.wanted,
+            source.changed_keys, pieces, self.window.past, moment.start, moment.horizon, self._points, rows, out,
+        )  # fmt: skip
+        return rows[:n], out[:n]
+
+    def _take(self, changes: Iterable[tuple[Store, Ints]], moment: Moment) -> None:
+        """Note the tuples that something happened to."""
+        self._groups.forget()
+        for source, pieces in changes:
+            if len(pieces):
+                rows = source.changed_keys[pieces[:, 0]]
+                self._groups.absorb(rows, every_tick(len(rows)), self._columns, moment.horizon)
+
+    def _give(self, moment: Moment, *, everything: bool) -> None:
+        if everything:
+            self._groups.ids(self.writes.keys[: len(self.writes)])
+        count = len(self._groups)
+        if not count:
+            return
+        span = every_tick(count)
+        span[:, 1] = moment.horizon
+        found = [f for f in (collect.from_head(span) for collect in self._collect) if len(f[1])]
+        values = np.concatenate([rows[pieces[:, 0]] for rows, pieces in found] or [np.empty((0, self.writes.width + 1), np.int64)])
+        pieces = np.concatenate([pieces for _, pieces in found] or [NOTHING])
+        group = self._groups.find(np.ascontiguousarray(values[:, :-1]))
+        points = as_floats(values[:, -1]).astype(np.int64)
+        order = np.lexsort((pieces[:, 1], points, group))
+        table = np.stack([group, points, pieces[:, 1], pieces[:, 2]], axis=1)[order]
+        out = np.empty((3 * len(table) + 4 * count + 8, 3), np.int64)
+        w = self.window
+        n = _sweep(table, count, w.past, w.future, w.hop, moment.start, moment.horizon, out)
+        ids = self.writes.ids(self._groups.keys[:count])
+        self.writes.plus, self.writes.minus = self.writes.replace(ids, out[:n], moment.horizon)
+
+    def state(self) -> dict[str, Ints]:
+        return {"runs": np.array([self.runs]), **{f"run {k}": v for k, v in self._runs.state().items()}}
+
+    def restore(self, state: dict[str, Ints]) -> None:
+        self.runs = bool(state["runs"][0])
+        self._runs.restore({k[4:]: v for k, v in state.items() if k.startswith("run ")})
+
+
+def _lasting(source: Store, past: int) -> bool:
+    """Do all new occurrences last from their point to the end of their window?"""
+    if not len(source.plus):
+        return True
+    points = as_floats(source.changed_keys[source.plus[:, 0], -1]).astype(np.int64)
+    return bool((source.plus[:, 1] <= points).all() and (source.plus[:, 2] >= points + past).all())
+
+
+def every_tick(count: int) -> Ints:
+    """The first `count` tuples, at every tick."""
+    return np.stack([np.arange(count), np.full(count, -FOREVER), np.full(count, FOREVER)], axis=1)
+
+
+# --------------------------------------------------------------------------- aggregates
+
+_FUNCTIONS = ("count", "sum", "min", "max")
+
+
+@njit(cache=True)
+def _aggregate(rows: Ints, function: int, count: int, out: Ints) -> int:
+    """Step functions of groups. `rows` (group, value code, from, to), sorted by group; writes (group, value code,
+    from, to). Quadratic in the occurrences of a group for min and max, else n log n."""
+    n = 0
+    at = 0
+    for k in range(count):
+        end = at
+        while end < len(rows) and rows[end, 0] == k:
+            end += 1
+        m = end - at
+        ticks = np.empty(2 * m, np.int64)
+        for q in range(m):
+            ticks[2 * q] = rows[at + q, 2]
+            ticks[2 * q + 1] = rows[at + q, 3] + 1
+        ticks = np.unique(ticks)
+        first = n
+        for p in range(len(ticks) - 1):
+            size = 0
+            total = 0.0
+            for q in range(at, end):
+                if rows[q, 2] <= ticks[p] and rows[q, 3] >= ticks[p]:
+                    value = np.int64(rows[q, 1]).view(np.float64)
+                    if size == 0:
+                        total = value
+                    elif function == 1:
+                        total += value
+                    elif function == 2:
+                        total = min(total, value)
+                    else:
+                        total = max(total, value)
+                    size += 1
+            if size == 0:
+                continue
+            if function == 0:
+                total = np.float64(size)
+            code = np.float64(total + 0.0).view(np.int64)
+            if n > first and out[n - 1, 1] == code and out[n - 1, 3] == ticks[p] - 1:
+                out[n - 1, 3] = ticks[p + 1] - 1
+            else:
+                out[n, 0] = k
+                out[n, 1] = code
+                out[n, 2] = ticks[p]
+                out[n, 3] = ticks[p + 1] - 1
+                n += 1
+        at = end
+    return n
+
+
+class Aggregated:
+    """count, sum, min or max over the occurrences of a pattern in a window, by group.
+
+    `pattern` is a rule from the occurrences to their groups, with the value to aggregate in the slot `value`.
+    """
+
+    def __init__(
+        self, function: str, occurrences: Store, groups: Store, pattern: Rule, value: int, writes: Store
+    ) -> None:
+        self.reads = (occurrences,)
+        self.writes = writes
+        self._function = _FUNCTIONS.index(function)
+        self._groups, self._pattern, self._value = groups, pattern, value
+
+    def update(self, moment: Moment) -> None:
+        source, groups = self.reads[0], self._groups
+        groups.forget()
+        for pieces in (source.plus, source.minus):
+            if len(pieces):
+                rows, span = self._pattern.from_literal(0, pieces, ghosts=False)
+                span = np.column_stack([span[:, 0], np.full(len(span), -FOREVER), np.full(len(span), FOREVER)])
+                groups.absorb(rows, span, self._pattern.head_slots, moment.horizon)
+        if not len(groups):
+            return
+        ids = np.arange(len(groups))
+        self._give(ids, moment)
+
+    def _give(self, ids: Ints, moment: Moment) -> None:
+        groups, pattern = self._groups, self._pattern
+        span = np.stack([ids, np.full(len(ids), moment.horizon), np.full(len(ids), FOREVER)], axis=1)
+        rows, pieces = pattern.from_head(span)
+        values = rows[pieces[:, 0]] if len(pieces) else np.empty((0, len(pattern.base)), np.int64)
+        group = groups.find(np.ascontiguousarray(values[:, pattern.head_slots]))
+        order = np.argsort(group, kind="stable")
+        table = np.stack([group, values[:, self._value], pieces[:, 1], pieces[:, 2]], axis=1)[order]
+        out = np.empty((2 * len(table) + 2, 4), np.int64)
+        n = _aggregate(table, self._function, len(ids), out)
+        self._write(ids, out[:n], moment)
+
+    def _write(self, ids: Ints, found: Ints, moment: Moment) -> None:
+        """Old values of the groups lose their labels, new ones get theirs."""
+        store, groups = self.writes, self._groups
+        width = groups.width
+        old = store.ids_with(np.ascontiguousarray(groups.keys[ids]), width)
+        keys = np.empty((len(found), width + 1), np.int64)
+        keys[:, :width] = groups.keys[found[:, 0]]
+        keys[:, width] = found[:, 1]
+        new = store.ids(keys)
+        every = np.unique(np.concatenate([old, new]))
+        place = np.searchsorted(every, new)
+        order = np.lexsort((found[:, 2], place))
+        rows = np.stack([place, found[:, 2], found[:, 3]], axis=1)[order]
+        store.plus, store.minus = store.replace(every, rows, moment.horizon)
+
+    def state(self) -> dict[str, Ints]:
+        return {}
+
+    def restore(self, state: dict[str, Ints]) -> None:
+        pass
+

@@ -1,0 +1,336 @@
+"""The LARS reasoner: rows in, changes of the answer stream out.
+
+Tables of a `Revision`:
+
+changes   query_time, op, atom, at, from, to, until: at `query_time` the atom (at the point `at`, for heads ``at(u) a``)
+          began (insert) or ceased (delete) to be in the answer stream, from the tick `from` on (through `to`, where a late
+          row revises the past). `until`: the last tick for which that lasts without further input; null for ever.
+answers   atom, at, from, to: the answer stream at the end of the call, with the ticks of each atom's
+          current interval; null for ever (on request).
+labels    atom, status, from, to: every window atom and head that is in or will be (on request).
+rejected  query_time, row, reason, detail.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import numpy as np
+import pyarrow as pa
+
+from thalweg.columns.symbols import as_floats, numbers
+from thalweg.language.diagnostics import ProgramError, has_errors
+from thalweg.language.program import Program
+from thalweg.language.rules import Clause, Declare, Role
+from thalweg.language.terms import arguments, signature
+from thalweg.lars.admission import EMPTY_REJECTED, ROW, Admission
+from thalweg.lars.calendar import Calendar
+from thalweg.lars.codes import Codes
+from thalweg.lars.compile import Compiler, Network
+from thalweg.lars.counting import atom_texts
+from thalweg.lars.engine import Engine
+from thalweg.lars.labels import FOREVER
+from thalweg.lars.operators import Diagonal, Moment
+from thalweg.lars.store import NOTHING, Store
+from thalweg.lars.stratify import Predicate, check, stratify
+from thalweg.protocol import Batch, Ints, Revision
+
+CHANGES = pa.schema(
+    [
+        ("query_time", pa.int64()),
+        ("op", pa.dictionary(pa.int8(), pa.string())),
+        ("atom", pa.string()),
+        ("at", pa.int64()),
+        ("from", pa.int64()),
+        ("to", pa.int64()),
+        ("until", pa.int64()),
+    ]
+)
+ANSWERS = pa.schema([("atom", pa.string()), ("at", pa.int64()), ("from", pa.int64()), ("to", pa.int64())])
+_OPS = pa.array(["insert", "delete"])
+_NO_CHANGES = CHANGES.empty_table()
+
+
+@dataclass(slots=True)
+class Output:
+    """A store of heads that is reported, with its calendar."""
+
+    predicate: Predicate
+    pointed: bool
+    store: Store
+    calendar: Calendar
+
+
+@dataclass(slots=True)
+class _Found:
+    """Changes of one output at one step: tuples, and rows (op, query time, from, to, until)."""
+
+    output: Output
+    keys: Ints
+    rows: Ints
+
+
+class Reasoner:
+    """Keeps the answer stream of a LARS program.
+
+    `lateness`: how many ticks late a row may come and still revise the answers. `models`: how many answer streams to
+    report where there are several (0: all). `start`: the first point of the timeline. `blocks`: ticks are handled
+    together where nothing late divides them; then `until` is not known. `answers`: give the whole answer at the end
+    of every call.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        lateness: int = 0,
+        models: int = 1,
+        start: int = 0,
+        blocks: bool = False,
+        answers: bool = False,
+    ) -> None:
+        if lateness < 0:
+            raise ValueError(f"lateness is {lateness}; it is a number of ticks, 0 or more")
+        diagnostics = check(program)
+        if has_errors(diagnostics):
+            raise ProgramError(diagnostics, program.sources)
+        self.program = program
+        self.lateness = lateness
+        self.start = start
+        self._blocks = blocks
+        self._with_answers = answers
+        self._codes = Codes()
+        self._fed = _read_inputs(program)
+        self._now = start - 1
+        self._build()
+        self._admission = Admission(self._codes, self._network.kinds, start, lateness)
+        self._begin()
+
+    # ------------------------------------------------------------------ set-up
+
+    def _build(self) -> None:
+        compiler = Compiler(
+            self.program, self._codes, start=self.start, fed=self._fed, revisable=self.lateness > 0
+        )
+        self._network: Network = compiler.run()
+        self._moment = Moment(self.start, self.start, self.start)
+        self._engine = Engine(self._network, self._moment)
+        self._lazy = any(isinstance(o, Diagonal) for o in self._network.operators)
+        self._outputs = [
+            Output(p, pointed, store, Calendar(store))
+            for pointed, table in ((False, self._network.plain), (True, self._network.ahead))
+            for p, store in table.items()
+        ]
+
+    def _begin(self) -> None:
+        """Background facts, and rules that hold before any input."""
+        facts: dict[Predicate, list[list[int]]] = {}
+        for statement in self.program.statements:
+            if isinstance(statement, Clause) and not statement.body:
+                predicate = signature(statement.head)
+                if predicate in self._network.facts:
+                    kinds = self._network.kinds[predicate]
+                    row = [self._codes.constant(t, k) for t, k in zip(arguments(statement.head), kinds, strict=True)]
+                    facts.setdefault(predicate, []).append(row)
+        self._engine.start(
+            {
+                self._network.facts[p]: np.array(rows, np.int64).reshape(len(rows), p[1])
+                for p, rows in facts.items()
+            }
+        )
+        self._first = self._flips(self._now, self.start - 1, None)
+        self._engine.end_round()
+
+    # ------------------------------------------------------------------ the protocol
+
+    def accept(self, batch: Batch) -> None:
+        """Take insertions and retractions, in any order, with arrival times."""
+        for rows in batch:
+            predicate = (rows.name, len(rows.args))
+            if predicate not in self._fed and predicate in self._network.kinds:
+                self._open_input(predicate)
+            self._admission.accept(rows, self._now)
+
+    def advance(self, to: int) -> Revision:
+        """Run every tick up to and including `to`."""
+        found: list[_Found] = []
+        if to > self._now:
+            due, late = self._admission.ticks(self._now, to)
+            for first, last in self._segments(due, late, to):
+                self._segment(first, last, found)
+        tables = {"changes": self._changes(found), "rejected": EMPTY_REJECTED}
+        if self._admission.rejected.parts:
+            tables["rejected"] = self._admission.rejected.table()
+        if self._with_answers:
+            tables["answers"] = self.answers()
+        return Revision(tables)
+
+    def _segments(self, due: Ints, late: Ints, to: int) -> Iterable[tuple[int, int]]:
+        """Runs of ticks (first with input, last) that one round handles; they cover everything up to `to`."""
+        if not self._blocks:
+            ticks = due.tolist()
+            for tick in ticks:
+                yield tick, tick
+            if not ticks or ticks[-1] < to:
+                yield to + 1, to
+            return
+        cuts = [self._now + 1, *(t for t in late.tolist() if t > self._now + 1), to + 1]
+        for first, following in zip(cuts, cuts[1:], strict=False):
+            yield first, following - 1
+
+    def _segment(self, first: int, last: int, found: list[_Found]) -> None:
+        """Bring everything up to `last`; rows take part at `first` at the earliest."""
+        if first - 1 > self._now:
+            self._quiet(first - 1, found)
+        if last < first:
+            return
+        moment = self._moment
+        moment.horizon, moment.target = first - self.lateness, last
+        self._compact()
+        self._feed(last)
+        self._engine.run()
+        found += self._flips(self._now, last, None)
+        self._engine.end_round()
+        self._now = last
+
+    def _quiet(self, to: int, found: list[_Found]) -> None:
+        """Ticks without input: labels run out, and points move on."""
+        if self._lazy:
+            self._moment.horizon, self._moment.target = self._now + 1 - self.lateness, to
+            self._engine.run()
+        found += self._flips(self._now, to, None)
+        if self._lazy:
+            self._engine.end_round()
+        self._now = to
+
+    # ------------------------------------------------------------------ input
+
+    def _feed(self, last: int) -> None:
+        for predicate, rows in self._admission.take(last).items():
+            rows = self._admission.in_time(rows)
+            store = self._network.inputs[predicate]
+            kept = predicate in self._network.kept
+            gone = NOTHING
+            if not len(rows):
+                continue
+            if kept or (rows[:, 2] < 0).any():
+                facts, gone = self._admission.resolve(rows, lambda r, s=store: s.find(r) >= 0)
+            else:
+                facts = np.ascontiguousarray(rows[:, ROW + 1 :])
+            self._change_input(predicate, store, facts, gone)
+
+    def _change_input(self, predicate: Predicate, store: Store, facts: Ints, gone: Ints) -> None:
+        reach = self._network.reach.get(predicate, 0)
+        times = np.ascontiguousarray(facts[:, -1]).view(np.float64).astype(np.int64)
+        pieces = np.empty((len(facts), 3), np.int64)
+        pieces[:, 0] = np.arange(len(facts))
+        pieces[:, 1] = times
+        pieces[:, 2] = FOREVER if reach is None else times + reach
+        if predicate not in self._network.kept:
+            store.delta_rows, store.plus = facts, pieces
+            return
+        columns = np.arange(store.width)
+        horizon = self._moment.horizon
+        lost = []
+        if len(gone):
+            span = np.stack([np.arange(len(gone)), np.full(len(gone), -FOREVER), np.full(len(gone), FOREVER)], axis=1)
+            lost = [store.strike(np.ascontiguousarray(gone), span, columns)]
+        store.settle([store.absorb(facts, pieces, columns, horizon)], lost)
+
+    def _open_input(self, predicate: Predicate) -> None:
+        """A predicate that rules derive gets input as well: its views must take that in."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ output
+
+    def _compact(self) -> None:
+        horizon = min(self._moment.horizon, self._now + 1)
+        renamed = {id(s): r for s in self._engine.stores if (r := s.compact(horizon)) is not None}
+        for output in self._outputs:
+            if id(output.store) in renamed:
+                output.calendar.rename(renamed[id(output.store)])
+
+    def _flips(self, last: int, target: int, found: None) -> list[_Found]:
+        """Changes of truth in (last, target], and revisions of what was said about ticks up to `last`."""
+        out = []
+        for output in self._outputs:
+            store = output.store
+            rows = output.calendar.turn(last, target)
+            table = np.empty((len(rows), 5), np.int64)
+            table[:, 0], table[:, 1], table[:, 2], table[:, 4] = rows[:, 1], rows[:, 2], rows[:, 2], rows[:, 3]
+            table[:, 3] = FOREVER
+            ids = rows[:, 0]
+            if self.lateness and (len(store.plus) or len(store.minus)):
+                past_ids, past = _revisions(store, last, target)
+                ids, table = np.concatenate([past_ids, ids]), np.concatenate([past, table])
+            if len(ids):
+                out.append(_Found(output, store.keys[ids], table))
+        return out
+
+    def _changes(self, found: list[_Found]) -> pa.Table:
+        if not found:
+            return _NO_CHANGES
+        rows = found[0].rows if len(found) == 1 else np.concatenate([f.rows for f in found])
+        atoms = pa.chunked_array([self._texts(f) for f in found], pa.string())
+        points = pa.chunked_array([_points(f) for f in found], pa.int64())
+        op = pa.DictionaryArray.from_arrays(pa.array((rows[:, 0] < 0).astype(np.int8)), _OPS)
+        until = pa.nulls(len(rows), pa.int64()) if self._blocks else _open(rows[:, 4])
+        table = pa.table(
+            [pa.array(rows[:, 1]), op, atoms, points, pa.array(rows[:, 2]), _open(rows[:, 3]), until], schema=CHANGES
+        )
+        if len(found) > 1 and (np.diff(rows[:, 1]) < 0).any():
+            table = table.take(np.argsort(rows[:, 1], kind="stable"))
+        return table
+
+    def _texts(self, found: _Found) -> pa.Array:
+        name, arity = found.output.predicate
+        return atom_texts(name, self._network.kinds[name, arity], found.keys, self._codes)
+
+    def answers(self) -> pa.Table:
+        """The answer stream at the current tick: every derived atom with the ticks of its current interval."""
+        parts = []
+        for output in self._outputs:
+            pieces = output.store.live(self._now)
+            pieces = pieces[pieces[:, 1] <= self._now]
+            keys = output.store.keys[pieces[:, 0]]
+            found = _Found(output, keys, NOTHING)
+            columns = [self._texts(found), _points(found), pa.array(pieces[:, 1]), _open(pieces[:, 2])]
+            parts.append(pa.table(columns, schema=ANSWERS))
+        return pa.concat_tables(parts) if parts else ANSWERS.empty_table()
+
+
+def _read_inputs(program: Program) -> frozenset[Predicate]:
+    """Predicates that rules read and nothing in the program defines, and declared events."""
+    strata = stratify(program)
+    read = {e.atom for e in strata.edges} - strata.derived - strata.background
+    declared = {
+        (s.name, len(s.arguments)) for s in program.statements if isinstance(s, Declare) and s.role is Role.EVENT
+    }
+    return frozenset(read | declared)
+
+
+def _revisions(store: Store, last: int, target: int) -> tuple[Ints, Ints]:
+    """What a round says anew about ticks up to `last`: ids and rows (op, query time, from, to, until)."""
+    ids, rows = [], []
+    for op, pieces in ((-1, store.minus), (1, store.plus)):
+        past = pieces[pieces[:, 1] <= last]
+        table = np.empty((len(past), 5), np.int64)
+        table[:, 0], table[:, 1], table[:, 2], table[:, 4] = op, target, past[:, 1], past[:, 2]
+        table[:, 3] = np.where(past[:, 2] >= last, FOREVER, past[:, 2])
+        ids.append(past[:, 0])
+        rows.append(table)
+    return np.concatenate(ids), np.concatenate(rows)
+
+
+def _points(found: _Found) -> pa.Array:
+    if not found.output.pointed:
+        return pa.nulls(len(found.keys), pa.int64())
+    return pa.array(as_floats(found.keys[:, -1]).astype(np.int64))
+
+
+def _open(ends: Ints) -> pa.Array:
+    """Ends of intervals, null where there is none."""
+    return pa.array(ends, mask=ends >= FOREVER)
