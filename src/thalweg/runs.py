@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.io.assemble import filtered
 from thalweg.io.errors import InputError
 from thalweg.io.feed import NEVER, Feed
 from thalweg.io.open import open_sources
@@ -28,7 +29,7 @@ from thalweg.language.diagnostics import ProgramError
 from thalweg.language.parser import load, parse
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind, Query
-from thalweg.protocol import Reasoner
+from thalweg.protocol import Reasoner, Rows
 from thalweg.result import Result, Summary, kind_of
 
 
@@ -159,6 +160,7 @@ class Plan:
     window: int | None
     make: Callable[[], Reasoner]
     on_error: str
+    began: float
 
     @property
     def empty(self) -> bool:
@@ -168,6 +170,7 @@ class Plan:
 
 def prepare(program: Program, events: Any, options: Options) -> Plan:
     """Check the request, open the sources, choose the reasoner."""
+    began = time.perf_counter()
     program = with_query(program, options.query)
     if options.on_error not in ("reject", "stop"):
         raise InputError("on-error", f"on-error {options.on_error} is neither reject nor stop")
@@ -194,7 +197,7 @@ def prepare(program: Program, events: Any, options: Options) -> Plan:
         begin = min(begin, -1)
     schedule = Schedule(begin, step, end)
     make = _maker(program, options, durations, schedule, spacing)
-    return Plan(program, clock, feed, schedule, spacing, durations["window"], make, options.on_error)
+    return Plan(program, clock, feed, schedule, spacing, durations["window"], make, options.on_error, began)
 
 
 def _ticks(program: Program, tick: int | str | None) -> tuple[int, Clock]:
@@ -260,7 +263,6 @@ def _events(
         window=durations["window"],
         step=durations["step"],
         start=schedule.start,
-        end=schedule.end,
         tick=spacing,
         **extra,
     )
@@ -299,16 +301,17 @@ class _Count:
 
 def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = None) -> Summary:
     """Run to the end of the input (or to the plan's end); everything found goes to the sink."""
-    began = time.perf_counter()
+    began = plan.began
     reasoner = plan.make()
     count = _Count()
     for chunk, next_arrival in plan.feed:
         count.read += chunk.size
         _reject(plan, sink, chunk.rejected, count)
-        if chunk.rows:
-            reasoner.accept(chunk.rows)
-            count.accepted += sum(map(len, chunk.rows))
-            latest = max(int(rows.arrival.max()) for rows in chunk.rows)
+        rows = up_to(chunk.rows, plan.schedule.end)
+        if rows:
+            reasoner.accept(rows)
+            count.accepted += sum(map(len, rows))
+            latest = max(int(part.arrival.max()) for part in rows)
             count.latest = latest if count.latest is None else max(latest, count.latest)
         if next_arrival != NEVER:
             _advance(plan, reasoner, sink, plan.schedule.at_or_before(next_arrival - 1), count)
@@ -320,6 +323,13 @@ def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = 
     if last is not None:
         _advance(plan, reasoner, sink, plan.schedule.at_or_after(last), count)
     return _summary(plan, count, time.perf_counter() - began)
+
+
+def up_to(rows: Sequence[Rows], end: int | None) -> list[Rows]:
+    """The rows that arrive no later than the end."""
+    if end is None or all(int(part.arrival.max()) <= end for part in rows):
+        return list(rows)
+    return [kept for part in rows if (kept := filtered(part, part.arrival <= end)) is not None]
 
 
 def _advance(plan: Plan, reasoner: Reasoner, sink: Sink, to: int, count: _Count) -> None:
@@ -338,7 +348,7 @@ def _advance(plan: Plan, reasoner: Reasoner, sink: Sink, to: int, count: _Count)
         if name == "rejected":
             _reject(plan, sink, plan.feed.rejected(table), count)
         else:
-            sink.add(name, table)
+            sink.add(name, plan.feed.with_causes(table))
     if plan.window is not None:
         sink.settle(to - plan.window)
 

@@ -17,13 +17,10 @@ from thalweg.verification import reference_rows
 class SlowReasoner:
     """Answers the protocol with what the definition says."""
 
-    def __init__(
-        self, program: Program, *, window: int, step: int, start: int, end: int | None, tick: int
-    ) -> None:
+    def __init__(self, program: Program, *, window: int, step: int, start: int, tick: int) -> None:
         self.reference = WindowedReference(
             program, window=window, step=step, start=start, tick=tick, allow_gaps=True
         )
-        self.end = end
         self.events: frozenset[tuple[str, int]] = frozenset()
         self.accepted = 0
         self.held = 0
@@ -31,13 +28,15 @@ class SlowReasoner:
     def accept(self, batch: Batch) -> None:
         rows = [row for part in batch for row in reference_rows(part)]
         self.accepted += len(rows)
-        self.reference.accept(row for row in rows if self.end is None or row.arrival <= self.end)
+        self.reference.accept(rows)
         self.held = max(self.held, len(self.reference._waiting))
 
     def advance(self, to: int) -> Revision:
         tables: dict[str, list[pa.Table]] = {}
         for answer in self.reference.advance(to):
             for name, table in self.tables(answer).items():
+                if name == "open":
+                    tables[name] = []
                 tables.setdefault(name, []).append(table)
         return Revision({name: pa.concat_tables(parts) for name, parts in tables.items()})
 
@@ -89,7 +88,6 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> list[SlowReasoner]:
             window=durations["window"],
             step=durations["step"],
             start=schedule.start,
-            end=schedule.end,
             tick=spacing,
         )
         made.append(reasoner)

@@ -16,6 +16,7 @@ from thalweg.io import sources
 from thalweg.io.errors import InputError
 from thalweg.io.sinks import Memory
 from thalweg.runs import Options, Progress, RowRejected, Schedule, as_program, drive, prepare, run
+from thalweg.verification import verify
 
 RULES = """
     initiatedAt(f(X)=true, T) :- happensAt(e(X), T).
@@ -246,3 +247,47 @@ def test_query_times_lie_on_a_grid(start: int, step: int, moment: int, before: i
     schedule = Schedule(start, step, None)
     assert schedule.at_or_before(moment) == before
     assert schedule.at_or_after(moment) == after
+
+
+def test_a_change_names_the_late_or_retracted_row_that_caused_it(tmp_path: Path) -> None:
+    (tmp_path / "first.csv").write_text("e|3|3|a\ne|4|4|b\n")
+    (tmp_path / "late.csv").write_text("g|15|7|a\n-|e|15|4|b\n")
+    result = run(RULES, tmp_path, window=20, step=10)
+    causes = {
+        (row["op"], row["fluent"]): row["cause"]
+        for row in result.changes.to_pylist()
+        if row["query_time"] == 20
+    }
+    assert causes == {
+        ("delete", "f(a)"): "late.csv:1",
+        ("insert", "f(a)"): "late.csv:1",
+        ("delete", "f(b)"): "late.csv:2",
+    }
+
+
+def test_the_pending_effects_of_the_last_query_time_are_open() -> None:
+    rules = """
+        initiatedAt(light=red, T) :- happensAt(press, T).
+        fi(light=red, light=green, 25).
+    """
+    result = run(rules, pa.table({"name": ["press"], "time": [3]}), window=10, step=10, end=20)
+    (row,) = result.open.to_pylist()
+    assert (row["query_time"], row["fluent"], row["value"], row["due"], row["since"]) == (
+        20,
+        "light",
+        "green",
+        28,
+        3,
+    )
+
+
+@pytest.mark.parametrize(("case", "settings"), cases())
+def test_the_reasoner_and_the_reference_agree_on_the_cases(case: Path, settings: dict[str, Any]) -> None:
+    which = settings["variant"]
+    program = as_program(variant(case, "rules", "ec", which), [variant(case, "background", "ec", which)])
+    options = Options(
+        **{key: settings[key] for key in ("window", "step", "start", "end", "tick")}, allow_gaps=True
+    )
+    verdict = verify(prepare(program, variant(case, "events", "csv", which), options))
+    assert verdict.difference is None
+    assert verdict.query_times > 0

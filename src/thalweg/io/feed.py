@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from thalweg.io.rejects import REJECTED
 from thalweg.io.sources import Chunk, Source
+from thalweg.io.times import as_mask
 from thalweg.protocol import OPEN_END, Ints
 
 NEVER = OPEN_END
@@ -82,6 +83,28 @@ class Feed:
         reasons = pc.replace_substring(table.column("reason").combine_chunks().cast(pa.string()), " ", "-")
         columns = [self.label(which), pa.array(row), reasons, details, pa.nulls(len(row), pa.string())]
         return pa.table(columns, schema=REJECTED)
+
+    def with_causes(self, table: pa.Table) -> pa.Table:
+        """The table with its causes, ``row 812``, as places in the sources, ``events.csv:812``."""
+        if "cause" not in table.column_names or not table.num_rows:
+            return table
+        column = table.column("cause")
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        pieces = [
+            pa.DictionaryArray.from_arrays(p.indices, self._places(p.dictionary)) for p in column.chunks
+        ]
+        return table.set_column(table.column_names.index("cause"), "cause", pa.chunked_array(pieces))
+
+    def _places(self, causes: pa.Array) -> pa.Array:
+        """Causes as they are told to people."""
+        rows = as_mask(pc.starts_with(causes, "row ").fill_null(False))
+        if not rows.any():
+            return causes
+        numbers = pc.utf8_slice_codeunits(causes.filter(pa.array(rows)), 4).cast(pa.int64()).to_numpy()
+        which, row = self.locate(numbers)
+        places = pc.binary_join_element_wise(self.label(which), pa.array(row).cast(pa.string()), ":")
+        return pc.replace_with_mask(causes, pa.array(rows), places)
 
 
 def _suffix_minima(earliest: Sequence[int | None]) -> list[int]:

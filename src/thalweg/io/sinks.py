@@ -52,11 +52,7 @@ TABLES = {
 """The tables that every run of a kind has, be they empty; a reasoner may add others."""
 
 
-STANDING = {
-    Kind.EVENTS: frozenset[str](),
-    Kind.ANSWERS: frozenset({"open"}),
-    Kind.LARS: frozenset({"labels"}),
-}
+STANDING = {Kind.EVENTS: {"open"}, Kind.ANSWERS: {"open"}, Kind.LARS: {"labels"}}
 """Tables that say how things stand: each replaces the one before it, so that only the last counts."""
 
 

@@ -1,0 +1,140 @@
+"""`thalweg run`: what it prints, what it writes, how it fails."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+RUN = "run rules.ec --background background.ec --input events.csv --window 20 --step 10"
+TIMELINE = "fluent\tvalue\tstart\tend\nf(a)\ttrue\t4\t8\nf(b)\ttrue\t13\t16\n"
+
+
+def test_in_a_pipe_the_timeline_is_printed_and_the_rest_said_elsewhere(thalweg: Callable[..., Any]) -> None:
+    result = thalweg(RUN)
+    assert result.exit_code == 0
+    assert result.stdout == TIMELINE
+    assert "5 rows from events.csv" in result.stderr
+    assert "1 rejected: 1 unknown-name" in result.stderr
+    assert "rejected events.csv:4: no rule reads bogus" in result.stderr
+    assert "3 query times, 10 to 30" in result.stderr
+
+
+def test_quiet_says_nothing_but_the_timeline(thalweg: Callable[..., Any]) -> None:
+    result = thalweg(f"{RUN} --quiet")
+    assert (result.stdout, result.stderr) == (TIMELINE, "")
+
+
+def test_json_is_one_object(thalweg: Callable[..., Any]) -> None:
+    found = json.loads(thalweg(f"{RUN} --json").stdout)
+    assert found["timeline"][0] == {"fluent": "f(a)", "value": "true", "start": 4, "end": 8}
+    assert found["summary"]["rows"] == 5
+    assert found["rejected"][0]["row"] == 4
+
+
+def test_out_writes_every_table(thalweg: Callable[..., Any], here: Path) -> None:
+    result = thalweg(f"{RUN} --out result")
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert "written to result" in result.stderr
+    names = {p.name for p in (here / "result").iterdir()}
+    tables = ("timeline", "changes", "events", "event_changes", "open", "rejected")
+    assert names == {"summary.json", *(f"{name}.parquet" for name in tables)}
+    timeline = pq.read_table(here / "result" / "timeline.parquet")
+    assert timeline.column_names == ["fluent", "value", "start", "end"]
+    assert timeline.to_pylist()[1] == {"fluent": "f(b)", "value": "true", "start": 13, "end": 16}
+    changes = pq.read_table(here / "result" / "changes.parquet")
+    assert changes.column_names == ["query_time", "op", "fluent", "value", "start", "end", "cause"]
+    assert json.loads((here / "result" / "summary.json").read_text())["tables"]["timeline"] == 2
+
+
+def test_out_may_be_csv_or_json_lines(thalweg: Callable[..., Any], here: Path) -> None:
+    thalweg(f"{RUN} --out a --format csv")
+    thalweg(f"{RUN} --out b --format jsonl")
+    with (here / "a" / "timeline.csv").open() as file:
+        rows = [tuple(row.values()) for row in csv.DictReader(file)]
+    lines = [json.loads(line) for line in (here / "b" / "timeline.jsonl").read_text().splitlines()]
+    assert rows == [("f(a)", "true", "4", "8"), ("f(b)", "true", "13", "16")]
+    assert lines[0] == {"fluent": "f(a)", "value": "true", "start": 4, "end": 8}
+    assert len(lines) == 2
+
+
+def test_folding_the_written_changes_gives_the_written_timeline(
+    thalweg: Callable[..., Any], here: Path
+) -> None:
+    thalweg(f"{RUN} --out result")
+    held: set[tuple[Any, ...]] = set()
+    for row in pq.read_table(here / "result" / "changes.parquet").to_pylist():
+        interval = (row["fluent"], row["value"], row["start"], row["end"])
+        (held.add if row["op"] == "insert" else held.remove)(interval)
+    timeline = pq.read_table(here / "result" / "timeline.parquet")
+    assert held == {tuple(row.values()) for row in timeline.to_pylist()}
+
+
+def test_events_may_come_from_standard_input(thalweg: Callable[..., Any]) -> None:
+    result = thalweg(RUN.replace("events.csv", "-"), stdin="e|3|3|a\ng|17|7|a\n")
+    assert result.stdout.splitlines()[1:] == ["f(a)\ttrue\t4\t8"]
+
+
+def test_several_inputs_are_one_stream(thalweg: Callable[..., Any], here: Path) -> None:
+    (here / "more.csv").write_text("g|9|5|a\n")
+    result = thalweg(f"{RUN} --input more.csv")
+    assert result.stdout.splitlines()[1] == "f(a)\ttrue\t4\t6"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (RUN.replace("events.csv", "missing.csv"), "error: there is no file missing.csv"),
+        (RUN.replace("rules.ec", "missing.ec"), "error: there is no file missing.ec"),
+        (RUN.replace("background.ec", "missing.ec"), "error: there is no file missing.ec"),
+        (RUN.replace("--window 20", "--window 5"), "error: window 5 is smaller than step 10"),
+        (RUN.replace("--step 10", "--step -10"), "error: step -10 is not positive"),
+        (RUN.replace("--window 20", ""), "error: an event description runs with a window and a step"),
+        (f"{RUN} --format xlsx", "error: format xlsx is none of"),
+        (f"{RUN} --on-error explode", "error: on-error explode is neither"),
+        (RUN.replace("events.csv", "rules.ec"), "error: rules.ec cannot be read"),
+    ],
+)
+def test_a_request_that_makes_no_sense_is_one_message_and_exit_code_2(
+    line: str, message: str, thalweg: Callable[..., Any], here: Path
+) -> None:
+    result = thalweg(f"{line} --out result")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(message)
+    assert "Traceback" not in result.output
+    assert sorted(p.name for p in here.iterdir()) == ["background.ec", "events.csv", "rules.ec"]
+
+
+def test_rules_with_errors_are_reported_with_their_place(thalweg: Callable[..., Any], here: Path) -> None:
+    (here / "rules.ec").write_text("initiatedAt(f(X)=true, T) :- happensAt(e(X) T).\n")
+    result = thalweg(RUN)
+    assert result.exit_code == 1
+    assert "rules.ec" in result.stderr
+
+
+def test_a_run_told_to_stop_stops_at_the_bad_row_and_writes_nothing(
+    thalweg: Callable[..., Any], here: Path
+) -> None:
+    result = thalweg(f"{RUN} --on-error stop --out result")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("stopped at a bad row: events.csv:4: no rule reads bogus")
+    assert not (here / "result").exists()
+
+
+def test_gaps_are_allowed_when_asked_for(thalweg: Callable[..., Any]) -> None:
+    result = thalweg(f"{RUN.replace('--window 20', '--window 5')} --allow-gaps")
+    assert result.exit_code == 0
+
+
+def test_a_directory_with_other_files_is_not_replaced(thalweg: Callable[..., Any], here: Path) -> None:
+    (here / "result").mkdir()
+    (here / "result" / "notes.txt").write_text("mine")
+    result = thalweg(f"{RUN} --out result")
+    assert result.exit_code == 2
+    assert (here / "result" / "notes.txt").read_text() == "mine"
