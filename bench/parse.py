@@ -1,6 +1,6 @@
 """How long does it take to parse and check programs of 1,000 to 20,000 rules? Linear growth is expected.
 
-    python bench/parse.py [rules ...]
+python bench/parse.py [rules ...]
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from thalweg.language.diagnostics import Diagnostic, Severity
@@ -26,22 +27,36 @@ def kind_of(terms: Iterable[Term], signals: Mapping[str, Span], header: Kind | N
 
 
 def _passes_time(term: Term) -> bool:
-    """Does a rule pass time from body to head, like ``malf(X, T-2) :- shdn(X, T)``?"""
+    """Does a rule pass time from body to head, like ``malf(X, T-2) :- shdn(X, T)``?
+
+    The last arguments of the head and of a literal share a variable, and it looks like a time: one of them has an
+    offset, or the variable is called ``T``, ``T1``, ``Time`` or the like.
+    """
     if not (isinstance(term, Compound) and term.functor == ":-" and len(term.args) == 2):
         return False
     head, body = term.args
-    time = _time_variable(head)
     goals = body.args if isinstance(body, Compound) and body.functor == "," else (body,)
-    return time is not None and any(_time_variable(goal) == time for goal in goals)
+    name, offset = _time_variable(head)
+    for goal in goals:
+        other, other_offset = _time_variable(goal)
+        if name and name == other and (offset or other_offset or _TIME.fullmatch(name)):
+            return True
+    return False
 
 
-def _time_variable(atom: Term) -> str | None:
+_TIME = re.compile(r"T\d*|Time\w*")
+
+
+def _time_variable(atom: Term) -> tuple[str, bool]:
+    """The variable of the last argument, and whether it has an offset."""
     if not isinstance(atom, Compound):
-        return None
+        return "", False
     last = atom.args[-1]
-    if isinstance(last, Compound) and last.functor in ("+", "-") and len(last.args) == 2:
+    offset = isinstance(last, Compound) and last.functor in ("+", "-") and len(last.args) == 2
+    if offset:
+        assert isinstance(last, Compound)
         last = last.args[0]
-    return last.name if isinstance(last, Variable) and not last.anonymous else None
+    return (last.name, offset) if isinstance(last, Variable) and not last.anonymous else ("", False)
 
 
 def mixed(kind: Kind, signals: Mapping[str, Span]) -> list[Diagnostic]:

@@ -37,10 +37,13 @@ class _Layout:
         comments = self.clauses.comments
         shown = 0
         for term, (start, end) in zip(self.clauses.terms, self.clauses.places, strict=True):
-            while shown < len(comments) and comments[shown][0] < end:
+            while shown < len(comments) and comments[shown][0] < start:
                 position = self._comment(comments[shown], position)
                 shown += 1
             self._blank(position, start)
+            while shown < len(comments) and comments[shown][0] < end:
+                self._comment(comments[shown], comments[shown][0])
+                shown += 1
             statement = None if included(term) else self.reader.read(term)
             printed = self.printer.statement(statement) if statement else f"{self.printer.clause(term)}."
             self.lines.append(printed)

@@ -51,6 +51,6 @@ class Program:
 
     def graph(self) -> Any:
         """The dependency graph, as an object that displays itself in notebooks."""
-        from thalweg.show import graph
+        from thalweg.show.graph import graph
 
         return graph(self)

@@ -19,6 +19,7 @@ from thalweg.language.terms import Atom, Compound, Number, Span, Term, Variable
 _ARGUMENT = r"[ \t]*+(?:[A-Z_a-z]\w*+|-?[0-9]++(?:\.[0-9]++)?+)[ \t]*+"
 _SHORT_UNIT = r"(?:ms|s|m|h|d|w)\b"
 _LONG_UNIT = r"[ ]?(?:msec|millisecond|sec|second|min|minute|hour|day|week)s?+\b(?=[ ]*+(?:[\],]|hop))"
+_ESCAPED = r"\\x[0-9a-fA-F]++\\?+|\\[0-7]++\\|\\.|\\\n"
 _TOKEN = re.compile(
     rf"""[ \t\r\n\f\v]*+(?:
       (?P<flat>(?!at\()[a-z]\w*+\({_ARGUMENT}(?:,{_ARGUMENT})*+\))
@@ -38,8 +39,8 @@ _TOKEN = re.compile(
     | (?P<by>\#[ \t]*+by\b)
     | (?P<symbol>:-|-->|->|<->|<-(?![0-9(])|<=>|=>|=:=|=\\=|=\.\.|==|=<|=@=|=|\\==|\\=|\\\+|\\/|\\|/\\|//|/
         |\*\*|\*|@=<|@>=|@<|@>|>=|>>|>|<=|<<|<>|<|!=|!|:=|:|\+|-|\^|\#|&&|&|\|\||\||;|≤|≥|≠|←|¬|∧|→)
-    | (?P<quoted>'(?:[^'\\\n]|''|\\.|\\\n)*+'\(?+)
-    | (?P<string>"(?:[^"\\\n]|""|\\.|\\\n)*+")
+    | (?P<quoted>'(?:[^'\\\n]|''|{_ESCAPED})*+'\(?+)
+    | (?P<string>"(?:[^"\\\n]|""|{_ESCAPED})*+")
     | (?P<eof>\Z)
     | (?P<bad>.)
     )""",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from thalweg.language.diagnostics import Refused
 from thalweg.language.operators import (
     AT_ATOM,
+    COMPARISONS,
     DECLARE,
     FUNCTIONAL_WORDS,
     WINDOW_AFTER,
@@ -172,10 +173,19 @@ def misplaced(clause: Term) -> Compound | None:
             if term.rest is not None:
                 waiting.append((term.rest, "term"))
         elif isinstance(term, Compound):
-            if term.functor.startswith(DECLARE) and len(term.args) == 2 and not _may_stand(term, place):
+            if _is_window_form(term) and not _may_stand(term, place):
                 return term
             waiting.extend(zip(term.args, _places(term, place), strict=True))
     return None
+
+
+def _is_window_form(term: Compound) -> bool:
+    if len(term.args) != 2:
+        return False
+    over_window = term.functor in ("sometime", "always", "in", "over")
+    return term.functor.startswith(DECLARE) or (
+        over_window and any(isinstance(a, Sequence) for a in term.args)
+    )
 
 
 def _may_stand(term: Compound, place: str) -> bool:
@@ -194,13 +204,13 @@ def _places(term: Compound, place: str) -> list[str]:
             return ["term", "time"]
         if term.functor == "always" and arity == 2:
             return ["term", "time"]
-        if term.functor in ("=", "is", "over", WINDOW_BEFORE) and arity == 2:
+        if (term.functor in COMPARISONS or term.functor in _INSIDE) and arity == 2:
             right = term.args[1]
-            inner = isinstance(right, Compound) and right.functor in _INSIDE[term.functor]
+            inner = isinstance(right, Compound) and right.functor == _INSIDE.get(term.functor, "over")
             return ["term", "literal" if inner else "term"]
         if term.functor == "findall" and arity == 3:
             return ["term", "literal", "term"]
     return ["term"] * arity
 
 
-_INSIDE = {"=": ("over",), "is": ("over",), "over": (WINDOW_BEFORE,), WINDOW_BEFORE: (AT_ATOM,)}
+_INSIDE = {"over": WINDOW_BEFORE, WINDOW_BEFORE: AT_ATOM}

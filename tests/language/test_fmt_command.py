@@ -1,0 +1,104 @@
+"""`thalweg fmt`, and that the light commands stay light."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from thalweg import __version__
+from thalweg.cli.main import app
+
+UGLY = "p(a,b).   % one\nq:-p(a,_),\\+p(b,_).\n"
+NEAT = "p(a, b).  % one\nq :-\n    p(a, _),\n    not p(b, _).\n"
+
+
+@pytest.fixture
+def ugly(tmp_path: Path) -> Path:
+    path = tmp_path / "rules.ec"
+    path.write_text(UGLY, encoding="utf-8")
+    return path
+
+
+def test_fmt_prints_the_canonical_form(ugly: Path) -> None:
+    result = CliRunner().invoke(app, ["fmt", str(ugly)])
+    assert (result.exit_code, result.output) == (0, NEAT)
+    assert ugly.read_text(encoding="utf-8") == UGLY
+
+
+def test_fmt_check_fails_where_a_file_would_change(ugly: Path) -> None:
+    result = CliRunner().invoke(app, ["fmt", "--check", str(ugly)])
+    assert (result.exit_code, result.output) == (1, f"would change {ugly}\n")
+    assert ugly.read_text(encoding="utf-8") == UGLY
+
+
+def test_fmt_write_changes_the_file_once(ugly: Path) -> None:
+    assert CliRunner().invoke(app, ["fmt", "--write", str(ugly)]).output == f"changed {ugly}\n"
+    assert ugly.read_text(encoding="utf-8") == NEAT
+    assert CliRunner().invoke(app, ["fmt", "--write", str(ugly)]).output == ""
+    assert CliRunner().invoke(app, ["fmt", "--check", str(ugly)]).exit_code == 0
+
+
+def test_fmt_never_touches_a_file_with_errors(ugly: Path) -> None:
+    ugly.write_text("p(a b).\n", encoding="utf-8")
+    result = CliRunner().invoke(app, ["fmt", "--write", str(ugly), str(ugly.with_name("gone.ec"))])
+    assert result.exit_code == 1
+    assert "TW007" in result.output
+    assert "gone.ec" in result.output
+    assert ugly.read_text(encoding="utf-8") == "p(a b).\n"
+
+
+def test_the_version_and_unknown_commands() -> None:
+    assert CliRunner().invoke(app, ["--version"]).output == f"thalweg {__version__}\n"
+    assert CliRunner().invoke(app, ["nonsense"]).exit_code == 2
+
+
+def test_the_help_names_every_command() -> None:
+    folder = Path(sys.modules[app.__class__.__module__].__file__ or "")
+    assert folder
+    output = CliRunner().invoke(app, ["--help"]).output
+    for module in (Path(__file__).parents[2] / "src/thalweg/cli").glob("[a-z]*.py"):
+        if module.stem != "main":
+            assert f" {module.stem} " in output
+
+
+_LIGHT = """
+import sys, time
+{action}
+heavy = [m for m in ("numpy", "numba", "pyarrow", "pyspark", "pandas", "polars", "clingo") if m in sys.modules]
+print(heavy, file=sys.stderr)
+print(time.process_time(), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["fmt", "FILE"], ["check", "FILE"]], ids=lambda a: a[0])
+def test_light_commands_import_nothing_heavy_and_take_less_than_half_a_second(
+    arguments: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "small.ec"
+    path.write_text("initiatedAt(f(X)=true, T) :- happensAt(e(X), T).\n", encoding="utf-8")
+    argv = ["thalweg", *(str(path) if a == "FILE" else a for a in arguments)]
+    action = f"sys.argv = {argv!r}\nfrom thalweg.cli.main import app\ntry:\n    app()\nexcept SystemExit:\n    pass"
+    heavy, seconds = _run_light(action)
+    assert heavy == "[]"
+    assert seconds < 0.5
+
+
+def test_importing_thalweg_and_parsing_import_nothing_heavy() -> None:
+    heavy, _ = _run_light("import thalweg\nthalweg.parse('dom(a).')")
+    assert heavy == "[]"
+
+
+def _run_light(action: str) -> tuple[str, float]:
+    """What was imported, and the least CPU seconds of three runs (the machine may be busy)."""
+    best, heavy = float("inf"), ""
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", _LIGHT.format(action=action)], capture_output=True, text=True, check=True
+        )
+        heavy, seconds = done.stderr.splitlines()[-2:]
+        best = min(best, float(seconds))
+    return heavy, best
