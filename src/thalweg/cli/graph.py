@@ -1,0 +1,46 @@
+"""Draw the dependency graph of a program: HTML, SVG, DOT or Mermaid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def graph(
+    file: Annotated[Path, typer.Argument(help="The program file.")],
+    background: Annotated[
+        list[Path] | None, typer.Option("--background", "-b", help="Background knowledge.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Where to write; the ending says how: .html .svg .dot .mmd"),
+    ] = None,
+) -> None:
+    """Draw the dependency graph of a program. Without --out, an HTML file with the program's name in the current
+    directory; `-o -.dot` and the like print to the terminal."""
+    from thalweg.language.diagnostics import has_errors, render
+    from thalweg.language.parser import read_files
+    from thalweg.show.graph import graph as draw
+
+    missing = [path for path in [file, *(background or [])] if not path.is_file()]
+    for path in missing:
+        typer.echo(f"{path}: no such file", err=True)
+    if missing:
+        raise typer.Exit(2)
+    program, found = read_files(file, *(background or []))
+    if has_errors(found):
+        typer.echo(render(found, program.sources), err=True)
+        raise typer.Exit(1)
+    drawn = draw(program)
+    target = out or Path(f"{file.stem}.html")
+    try:
+        if target.stem == "-":
+            typer.echo(drawn.as_text(target.suffix), nl=False)
+            return
+        drawn.save(target)
+    except (OSError, ValueError) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+    typer.echo(f"{len(drawn.boxes)} boxes and {len(drawn.arrows)} arrows in {target}")
