@@ -11,42 +11,15 @@ shard, and the rule that prevents one is named.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from thalweg.analysis.bodies import body_of, literals
 from thalweg.analysis.dependencies import Component, Dependencies, Node, dependencies
-from thalweg.analysis.roles import Entities, Part, entities, named
+from thalweg.analysis.joins import Atomic, Path, Rule, reduced_rules
+from thalweg.analysis.roles import INPUT_PARTS, Entities, entities
 from thalweg.language.program import Program
-from thalweg.language.rules import (
-    Affects,
-    Aggregate,
-    Body,
-    Boundary,
-    Call,
-    Clause,
-    Delayed,
-    EffectRule,
-    Either,
-    EventRule,
-    Happens,
-    Holds,
-    HoldsFor,
-    Initially,
-    IntervalRule,
-    Kind,
-    Literal,
-    Statement,
-    Windowed,
-)
-from thalweg.language.terms import Compound, Term, Variable, signature
 
-Path = tuple[int, ...]
-"""Where an argument stands: ``(0,)`` is the first; ``(0, 1)`` the second argument of the compound that is
-the first."""
-
-MOST_ALTERNATIVES = 32
 MOST_STAGES = 50
 
 
@@ -92,130 +65,6 @@ class Keys:
         return len(self.stages) == 1 and self.stages[0].width == 1
 
 
-class Atomic(NamedTuple):
-    """A temporal literal or head of a rule, reduced to what matters here: variable name to path."""
-
-    node: Node
-    paths: Mapping[str, Path]
-    positive: bool
-
-
-class Rule(NamedTuple):
-    """One conjunction of a statement; `counts` when it has a window that counts atoms of the whole stream."""
-
-    statement: int
-    head: Atomic
-    body: tuple[Atomic, ...]
-    counts: bool = False
-
-
-# --------------------------------------------------------------------------- rules, reduced
-
-
-def variable_paths(term: Term, *, timed: bool, head: bool) -> dict[str, Path]:
-    """Where each variable of an event or fluent term stands, its first place if there are several.
-    `timed`: the last argument is a time. `head`: anonymous variables count, as free ones."""
-    found: dict[str, Path] = {}
-    args = term.args if isinstance(term, Compound) else ()
-    if timed:
-        args = args[:-1]
-    stack: list[tuple[Path, Term]] = [
-        ((index,), argument) for index, argument in reversed(list(enumerate(args)))
-    ]
-    while stack:
-        path, here = stack.pop()
-        if isinstance(here, Variable):
-            if here.name != "_":
-                found.setdefault(here.name, path)
-            elif head:
-                found[f"_{path}"] = path
-        elif isinstance(here, Compound):
-            stack.extend(
-                ((*path, index), argument) for index, argument in reversed(list(enumerate(here.args)))
-            )
-    return found
-
-
-class _Reduction:
-    """Rules of a program as heads and bodies of `Atomic`s."""
-
-    def __init__(self, program: Program, known: Entities) -> None:
-        self.program = program
-        self.timed = program.kind is Kind.ANSWERS
-        self.datalog = program.kind is not Kind.EVENTS
-        self.facts = {
-            Node("predicate", *entity.key[1:])
-            for entity in known.of_kind("predicate")
-            if entity.part is Part.BACKGROUND
-        }
-
-    def rules(self) -> Iterator[Rule]:
-        for index, statement in enumerate(self.program.statements):
-            head = self.head(statement)
-            if head is not None:
-                for conjunction in alternatives(body_of(statement)):
-                    counts = any(_counts(literal) for literal in conjunction)
-                    yield Rule(index, head, tuple(self.body(conjunction)), counts)
-                if isinstance(statement, Delayed) and statement.target is not None:
-                    yield Rule(index, self.atomic("fluent", statement.target.fluent), (head,))
-
-    def head(self, statement: Statement) -> Atomic | None:
-        match statement:
-            case EffectRule(_, pair) | IntervalRule(pair) | Initially(pair) | Delayed(pair) if named(
-                pair.fluent
-            ):
-                return self.atomic("fluent", pair.fluent)
-            case EventRule(event) if named(event):
-                return self.atomic("event", event)
-            case Clause(head, body) if self.datalog and body and named(head):
-                return self.atomic("predicate", head)
-            case _:
-                return None
-
-    def body(self, conjunction: Body) -> Iterator[Atomic]:
-        for literal, negated, local in literals(conjunction):
-            found = self.read(literal)
-            if found is not None:
-                node = Node(found[0], *signature(found[1]))
-                if node not in self.facts:
-                    paths = variable_paths(found[1], timed=self.timed, head=False)
-                    yield Atomic(node, paths, not negated and not local)
-
-    def read(self, literal: Literal) -> tuple[str, Term] | None:
-        match literal:
-            case Happens(event) if named(event):
-                return "event", event
-            case Holds(pair) | Boundary(_, pair) | Affects(_, pair) | HoldsFor(pair) if named(pair.fluent):
-                return "fluent", pair.fluent
-            case Call(atom) | Windowed(atom) | Aggregate(_, _, atom) if self.datalog and named(atom):
-                return "predicate", atom
-            case _:
-                return None
-
-    def atomic(self, kind: str, term: Term) -> Atomic:
-        return Atomic(Node(kind, *signature(term)), variable_paths(term, timed=self.timed, head=True), True)
-
-
-def alternatives(body: Body) -> list[Body]:
-    """The conjunctions that a body with disjunctions stands for; beyond `MOST_ALTERNATIVES` it stays as it
-    is."""
-    found: list[Body] = [()]
-    for literal in body:
-        if isinstance(literal, Either):
-            options = [option for alternative in literal.alternatives for option in alternatives(alternative)]
-        else:
-            options = [(literal,)]
-        if len(found) * len(options) > MOST_ALTERNATIVES:
-            return [body]
-        found = [before + option for before in found for option in options]
-    return found
-
-
-def _counts(literal: Literal) -> bool:
-    window = literal.window if isinstance(literal, Windowed | Aggregate) else None
-    return window is not None and window.kind != "time"
-
-
 # --------------------------------------------------------------------------- one stage
 
 
@@ -233,10 +82,11 @@ class _Planner:
     def __init__(self, program: Program, found: Dependencies, known: Entities) -> None:
         self.rules: dict[Node, list[Rule]] = {}
         self.rank: Counter[tuple[Node, Path]] = Counter()
-        for rule in _Reduction(program, known).rules():
+        for rule in reduced_rules(program, known):
             self.rules.setdefault(rule.head.node, []).append(rule)
             self.count(rule)
         self.components = found.components
+        self.inputs = {node for node, part in found.parts.items() if part in INPUT_PARTS}
 
     def count(self, rule: Rule) -> None:
         """How many rules could join on a position: what decides between several possible keys."""
@@ -281,7 +131,7 @@ class _Planner:
         for atomic in rule.body:
             if name in atomic.paths or atomic.node in here:
                 self.assign(rule, atomic, name, fixed, own)
-            elif _position(atomic.node, fixed, own) is not None:
+            elif _position(atomic.node, fixed, own) is not None or atomic.node not in self.inputs:
                 raise _Failed(rule.statement, f"it joins {show(atomic.node)} on another argument than {name}")
             else:
                 own[atomic.node] = None
@@ -319,9 +169,11 @@ class _Planner:
 
     # -------------------------------------------------------------- a relation key
 
-    def relate(self, component: Component) -> tuple[tuple[Path, ...], list[Route]]:
-        """Key positions of the members and routes of what they read, for a component that relates
-        entities."""
+    def relate(
+        self, component: Component, placed: Mapping[Node, tuple[Path, ...]]
+    ) -> tuple[tuple[Path, ...], list[Route]]:
+        """Key positions of the members and routes of what they read, for a component that relates entities.
+        `placed` are the key positions of what is already in the stage."""
         members = {plain(node) for node in component.members}
         key: tuple[Path, ...] | None = None
         routes: dict[Route, None] = {}
@@ -335,7 +187,8 @@ class _Planner:
                 raise _Failed(rule.statement, "")
             if paths != key:
                 raise _Failed(rule.statement, self.why_related(rule))
-            self.route(rule, key, members, routes)
+            if rule.body:
+                self.route(rule, key, {**placed, **dict.fromkeys(members, key)}, routes)
         return key or (), list(routes)
 
     def why_related(self, rule: Rule) -> str:
@@ -344,20 +197,25 @@ class _Planner:
             return f"it relates different entities through {', '.join(sorted(others))}"
         return "it joins on different arguments than the rules around it"
 
-    def route(self, rule: Rule, key: tuple[Path, ...], members: set[Node], routes: dict[Route, None]) -> None:
+    def route(
+        self,
+        rule: Rule,
+        key: tuple[Path, ...],
+        placed: Mapping[Node, tuple[Path, ...]],
+        routes: dict[Route, None],
+    ) -> None:
+        """Where the literals of a rule must be for the keys of its head. Instances whose arguments do not all occur
+        in the body are known where they are; any other head needs a literal that names its whole key."""
         part = {name: key.index(path) for name, path in rule.head.paths.items()}
-        guarded = False
+        guarded = any(all(name not in atomic.paths for atomic in rule.body) for name in part)
         for atomic in rule.body:
-            shared = [name for name in atomic.paths if name in part]
-            guarded |= atomic.positive and len(shared) == len(key)
-            if atomic.node in members:
-                if {part[n]: atomic.paths[n] for n in shared} != dict(enumerate(key)):
-                    raise _Failed(rule.statement, f"it relates different instances of {show(atomic.node)}")
-                continue
-            order = sorted(shared, key=part.__getitem__)
-            routes[
-                Route(atomic.node, tuple(atomic.paths[n] for n in order), tuple(part[n] for n in order))
-            ] = None
+            order = sorted((name for name in atomic.paths if name in part), key=part.__getitem__)
+            positions, parts = tuple(atomic.paths[n] for n in order), tuple(part[n] for n in order)
+            guarded |= atomic.positive and len(parts) == len(key)
+            if atomic.node not in placed:
+                routes[Route(atomic.node, positions, parts)] = None
+            elif parts != tuple(range(len(key))) or positions != placed[atomic.node]:
+                raise _Failed(rule.statement, f"it relates different instances of {show(atomic.node)}")
         if not guarded:
             raise _Failed(rule.statement, f"no event or fluent relates {' and '.join(rule.head.paths)}")
 
@@ -403,17 +261,11 @@ def _entity_stage(
         taken.append(component)
     if not taken:
         return None, left, first
-    members = tuple(node for component in taken for node in component.members)
     routes = tuple(
         Route(node, (path,), (0,)) if path is not None else Route(node, (), ())
         for node, path in fixed.items()
     )
-    owned = tuple(
-        sorted(
-            {rule.statement for c in taken for rule in planner.whole(c) if not rule.body and rule.head.paths}
-        )
-    )
-    return Stage(members, routes, 1, owned), left, first
+    return Stage(_members(taken), routes, 1, _owned(planner, taken)), left, first
 
 
 def _relation_stage(
@@ -424,16 +276,16 @@ def _relation_stage(
     left: list[Component] = []
     taken: list[Component] = []
     routes: dict[Route, None] = {}
+    placed: dict[Node, tuple[Path, ...]] = {}
     width = 0
     first: Obstacle | None = None
     for component in remaining:
         reads = {atomic.node for rule in planner.whole(component) for atomic in rule.body}
         members = {plain(node) for node in component.members}
-        blocking = reads & blocked - members or reads & {plain(n) for c in taken for n in c.members}
         try:
-            if blocking:
+            if reads & blocked - members:
                 raise _Failed(component.rules[0], "")
-            key, own = planner.relate(component)
+            key, own = planner.relate(component, placed)
             if width not in (0, len(key)):
                 raise _Failed(component.rules[0], "")
         except _Failed as failure:
@@ -443,11 +295,21 @@ def _relation_stage(
             continue
         width = len(key)
         routes.update(dict.fromkeys(own))
-        routes.update({Route(plain(node), key, tuple(range(width))): None for node in component.members})
+        placed.update(dict.fromkeys(members, key))
         taken.append(component)
     if not taken:
         return None, left, first
-    return Stage(tuple(n for c in taken for n in c.members), tuple(routes), width), left, first
+    routes.update({Route(node, key, tuple(range(width))): None for node, key in placed.items()})
+    return Stage(_members(taken), tuple(routes), width, _owned(planner, taken)), left, first
+
+
+def _members(taken: list[Component]) -> tuple[Node, ...]:
+    return tuple(node for component in taken for node in component.members)
+
+
+def _owned(planner: _Planner, taken: list[Component]) -> tuple[int, ...]:
+    """The rules that read nothing: their heads belong where their key does."""
+    return tuple(sorted({rule.statement for c in taken for rule in planner.whole(c) if not rule.body}))
 
 
 def _single_stage(

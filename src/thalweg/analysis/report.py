@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from thalweg.analysis.checker import node_text
 from thalweg.analysis.dependencies import Component, Dependencies, dependencies
 from thalweg.analysis.horizon import Horizon, horizon, largest_duration
-from thalweg.analysis.keys import Keys, Path, Route, Stage, plain, reasoning_keys
+from thalweg.analysis.joins import Path
+from thalweg.analysis.keys import Keys, Route, Stage, plain, reasoning_keys
 from thalweg.analysis.pause import collection_paused
 from thalweg.analysis.roles import Entities, Entity, EntityKind, entities
 from thalweg.analysis.shape import rule_name
