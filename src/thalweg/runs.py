@@ -249,7 +249,7 @@ def _maker(
         case Kind.ANSWERS:
             return lambda: _answers(program, durations, schedule)
         case Kind.LARS:
-            return lambda: _lars(program, options, durations)
+            return lambda: _lars(program, options, durations, schedule)
 
 
 def _events(
@@ -257,11 +257,13 @@ def _events(
 ) -> Reasoner:
     from thalweg.events.reasoner import Reasoner as EventReasoner
 
+    window, step = durations["window"], durations["step"]
+    assert window is not None and step is not None
     extra = {name: True for name in ("recompute", "allow_gaps") if getattr(options, name)}
     reasoner: Reasoner = EventReasoner(
         program,
-        window=durations["window"],
-        step=durations["step"],
+        window=window,
+        step=step,
         start=schedule.start,
         tick=spacing,
         **extra,
@@ -277,11 +279,14 @@ def _answers(program: Program, durations: dict[str, int | None], schedule: Sched
     return reasoner
 
 
-def _lars(program: Program, options: Options, durations: dict[str, int | None]) -> Reasoner:
+def _lars(
+    program: Program, options: Options, durations: dict[str, int | None], schedule: Schedule
+) -> Reasoner:
     from thalweg.lars.reasoner import Reasoner as LarsReasoner
 
     models = 0 if options.models == "all" else int(options.models or 1)
-    reasoner: Reasoner = LarsReasoner(program, lateness=durations["lateness"] or 0, models=models)
+    lateness = durations["lateness"] or 0
+    reasoner: Reasoner = LarsReasoner(program, lateness=lateness, models=models, start=schedule.start + 1)
     return reasoner
 
 

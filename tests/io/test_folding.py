@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.io.fold import FoldError, Folding, fold_events, fold_intervals
+from thalweg.io.fold import INTERVAL_CHANGES, FoldError, Folding, fold_atoms, fold_events, fold_intervals
 
 Interval = tuple[str, str, int, int | None]
 
@@ -81,7 +81,7 @@ def test_times_too_far_apart_for_one_key_fold_the_same(rows: list[tuple[str, Int
 def test_what_is_handed_over_and_what_is_left_are_the_timeline(
     rows: list[tuple[str, Interval]], room: int, cut: int
 ) -> None:
-    folding = Folding(intervals=True, room=room)
+    folding = Folding(INTERVAL_CHANGES, room=room)
     found = []
     for start in range(0, len(rows), cut):
         folding.add(changes(rows[start : start + cut]))
@@ -103,3 +103,27 @@ def test_derived_events_fold_too() -> None:
 def test_changes_that_cannot_be_are_noticed(ops: list[str]) -> None:
     with pytest.raises(FoldError):
         fold_intervals(changes([(op, ("a", "true", 1, 2)) for op in ops]))
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 8), st.integers(0, 8)), max_size=25))
+def test_atoms_fold_to_the_ticks_at_which_they_are_in(moves: list[tuple[str, int, int]]) -> None:
+    """Each move turns an atom over on a stretch of ticks, as late rows do; the last tick 8 stands for ever."""
+    held: dict[str, list[bool]] = {"a": [False] * 9, "b": [False] * 9}
+    rows: list[tuple[str, str, None, int, int | None]] = []
+    for atom, one, other in moves:
+        first, last = sorted((one, other))
+        if len(set(held[atom][first : last + 1])) == 1:
+            op = "delete" if held[atom][first] else "insert"
+            rows.append((op, atom, None, first, None if last == 8 else last))
+            held[atom][first : last + 1] = [op == "insert"] * (last + 1 - first)
+    schema = pa.schema(
+        [("op", pa.string()), ("atom", pa.string())] + [(n, pa.int64()) for n in ("at", "from", "to")]
+    )
+    columns = list(zip(*rows, strict=True)) or [()] * 5
+    table = pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+    found = {"a": [False] * 9, "b": [False] * 9}
+    for row in fold_atoms(table).to_pylist():
+        stop = 9 if row["to"] is None else row["to"] + 1
+        assert not any(found[row["atom"]][max(0, row["from"] - 1) : stop])
+        found[row["atom"]][row["from"] : stop] = [True] * (stop - row["from"])
+    assert found == held

@@ -7,6 +7,7 @@ of the deleted ones. No order is needed, and changes may be folded piece by piec
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from thalweg.protocol import OPEN_END, Ints
 TEXT = pa.dictionary(pa.int32(), pa.string())
 TIMELINE = pa.schema([("fluent", TEXT), ("value", TEXT), ("start", pa.int64()), ("end", pa.int64())])
 EVENTS = pa.schema([("event", TEXT), ("time", pa.int64())])
+ATOMS = pa.schema([("atom", TEXT), ("at", pa.int64()), ("from", pa.int64()), ("to", pa.int64())])
 
 
 class FoldError(AssertionError):
@@ -113,17 +115,68 @@ def _open(ends: Ints) -> pa.Array:
     return pa.array(ends, pa.int64(), mask=ends == OPEN_END)
 
 
-class Folding:
-    """Folds changes piece by piece and hands over what can no longer change, so that memory follows the
-    window.
+def fold_atoms(changes: pa.Table) -> pa.Table:
+    """`answers(atom, at, from, to)`, sorted, of LARS `changes(op, atom, at, from, to)`: the ticks, both ends
+    included, at which an atom is in the answer stream. An insertion adds the ticks from `from` through `to` (none: from
+    there on), a deletion takes them away; so where the sum is one, the atom is in."""
+    if not changes.num_rows:
+        return ATOMS.empty_table()
+    atom = coded(changes.column("atom"))
+    at = changes.column("at").fill_null(OPEN_END).to_numpy()
+    last = changes.column("to").fill_null(OPEN_END).to_numpy()
+    signs = _signs(changes)
+    closed = np.flatnonzero(last != OPEN_END)
+    rows = np.concatenate([np.arange(len(at)), closed])
+    ticks = np.concatenate([changes.column("from").to_numpy(), last[closed] + 1])
+    steps = np.concatenate([signs, -signs[closed]])
+    points = np.unique(at, return_inverse=True)[1]
+    order, first = _grouped(atom.ranks[rows], points[rows], ticks)
+    net = np.add.reduceat(steps[order], first)
+    where, moved = order[first[net != 0]], net[net != 0]
+    row = rows[where]
+    same = (np.diff(atom.ranks[row]) == 0) & (np.diff(points[row]) == 0)
+    _check_turns(moved, same)
+    begins = np.flatnonzero(moved > 0)
+    ends = np.full(len(moved), OPEN_END)
+    ends[:-1][same] = ticks[where][1:][same] - 1
+    row, ends = row[begins], ends[begins]
+    columns = [atom.take(row), _open(at[row]), pa.array(ticks[where[begins]]), _open(ends)]
+    return pa.table(columns, schema=ATOMS)
 
-    `intervals`: changes of intervals, final when they ended at or before the window's start; otherwise
-    changes of derived events, final when they happened before it.
+
+def _check_turns(moved: Ints, same: npt.NDArray[np.bool_]) -> None:
+    """An atom comes in before it goes out, and so on by turns; `same`: the next move is of the same atom."""
+    first = np.concatenate([[True], ~same])[: len(moved)]
+    turns = np.where(first, moved == 1, np.concatenate([[True], moved[1:] == -moved[:-1]])[: len(moved)])
+    if not turns.all():
+        raise FoldError(
+            "changes of atoms do not fold: one that is not there goes, or one that is there comes"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """A sort of changes: how they fold, to which columns, and which of these tells when a row is final."""
+
+    fold: Callable[[pa.Table], pa.Table]
+    schema: pa.Schema
+    until: str
+
+
+INTERVAL_CHANGES = Sort(fold_intervals, TIMELINE, "end")
+EVENT_CHANGES = Sort(fold_events, EVENTS, "time")
+ATOM_CHANGES = Sort(fold_atoms, ATOMS, "to")
+
+
+class Folding:
+    """Folds changes piece by piece and hands over what can no longer change, so that memory follows the window.
+
+    What lies at or before a window's start is final; of an interval that includes the point after its end, of an
+    event its own point, which boundary effects may still touch at the start itself.
     """
 
-    def __init__(self, *, intervals: bool, room: int = 1_000_000) -> None:
-        self._fold = fold_intervals if intervals else fold_events
-        self._until = "end" if intervals else "time"
+    def __init__(self, sort: Sort, room: int = 1_000_000) -> None:
+        self._sort = sort
         self._room = self._limit = room
         self._held: list[pa.Table] = []
         self._size = 0
@@ -131,8 +184,7 @@ class Folding:
     def add(self, changes: pa.Table) -> None:
         """Take changes, in any order of their rows."""
         if changes.num_rows:
-            schema = TIMELINE if self._until == "end" else EVENTS
-            schema = schema.insert(0, pa.field("op", TEXT))
+            schema = self._sort.schema.insert(0, pa.field("op", TEXT))
             self._held.append(changes.select(schema.names).cast(schema))
             self._size += changes.num_rows
 
@@ -141,8 +193,8 @@ class Folding:
         if self._size < self._limit:
             return None
         folded = self.rest()
-        last = before if self._until == "end" else before - 1
-        final = pa.compute.less_equal(folded.column(self._until), last).fill_null(False)
+        last = before if self._sort.until == "end" else before - 1
+        final = pa.compute.less_equal(folded.column(self._sort.until), last).fill_null(False)
         kept = folded.filter(pa.compute.invert(final))
         op = pa.repeat(pa.scalar("insert"), kept.num_rows).dictionary_encode()
         self._held = []
@@ -153,7 +205,7 @@ class Folding:
 
     def rest(self) -> pa.Table:
         """The fold of everything that was not handed over."""
-        return self._fold(concatenate(self._held)) if self._held else self._fold(EVENTS.empty_table())
+        return self._sort.fold(concatenate(self._held)) if self._held else self._sort.schema.empty_table()
 
 
 def concatenate(tables: list[pa.Table]) -> pa.Table:

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from thalweg.io.fold import EVENTS, TEXT, TIMELINE, Folding, concatenate, fold_events, fold_intervals
+from thalweg.io.fold import (
+    ATOM_CHANGES,
+    ATOMS,
+    EVENT_CHANGES,
+    EVENTS,
+    INTERVAL_CHANGES,
+    TEXT,
+    TIMELINE,
+    Folding,
+    Sort,
+    concatenate,
+)
 from thalweg.io.rejects import REJECTED
 from thalweg.io.write import Folder
 from thalweg.language.rules import Kind
@@ -24,7 +35,7 @@ CHANGES = pa.schema(
         ("cause", TEXT),
     ]
 )
-EVENT_CHANGES = pa.schema(
+DERIVED = pa.schema(
     [("query_time", pa.int64()), ("op", TEXT), ("event", TEXT), ("time", pa.int64()), ("cause", TEXT)]
 )
 OPEN = pa.schema(
@@ -42,16 +53,22 @@ TABLES = {
         "timeline": TIMELINE,
         "changes": CHANGES,
         "events": EVENTS,
-        "event_changes": EVENT_CHANGES,
+        "event_changes": DERIVED,
         "open": OPEN,
         "rejected": REJECTED,
     },
     Kind.ANSWERS: {"rejected": REJECTED},
-    Kind.LARS: {"rejected": REJECTED},
+    Kind.LARS: {"answers": ATOMS, "rejected": REJECTED},
 }
 """The tables that every run of a kind has, be they empty; a reasoner may add others."""
 
 
+FOLDED: dict[Kind, dict[str, tuple[str, Sort]]] = {
+    Kind.EVENTS: {"changes": ("timeline", INTERVAL_CHANGES), "event_changes": ("events", EVENT_CHANGES)},
+    Kind.ANSWERS: {},
+    Kind.LARS: {"changes": ("answers", ATOM_CHANGES)},
+}
+"""Tables of changes, and what they fold to."""
 STANDING = {Kind.EVENTS: {"open"}, Kind.ANSWERS: {"open"}, Kind.LARS: {"labels"}}
 """Tables that say how things stand: each replaces the one before it, so that only the last counts."""
 
@@ -86,12 +103,9 @@ class Memory:
     def tables(self) -> dict[str, pa.Table]:
         """All tables, those included that a run of this kind always has."""
         found = {name: concatenate(parts) for name, parts in self._parts.items()}
-        for changes, folded, fold in (
-            ("changes", "timeline", fold_intervals),
-            ("event_changes", "events", fold_events),
-        ):
-            if self.kind is Kind.EVENTS and changes in found:
-                found[folded] = fold(found[changes])
+        for changes, (target, sort) in FOLDED[self.kind].items():
+            if changes in found:
+                found[target] = sort.fold(found[changes])
         wanted = {name: found.pop(name, schema.empty_table()) for name, schema in TABLES[self.kind].items()}
         return {**wanted, **found}
 
@@ -106,8 +120,7 @@ class Files:
         self.kind = kind
         self.sizes: dict[str, int] = {}
         self._standing: dict[str, pa.Table] = {}
-        self._folded = {"changes": ("timeline", Folding(intervals=True))}
-        self._folded["event_changes"] = ("events", Folding(intervals=False))
+        self._folded = {changes: (target, Folding(sort)) for changes, (target, sort) in FOLDED[kind].items()}
 
     def add(self, name: str, table: pa.Table) -> None:
         name, table = shaped(name, table, self.kind)
@@ -115,7 +128,7 @@ class Files:
             self._standing[name] = table
             return
         self._write(name, table)
-        if self.kind is Kind.EVENTS and name in self._folded:
+        if name in self._folded:
             self._folded[name][1].add(table)
 
     def settle(self, before: int) -> None:
@@ -126,9 +139,8 @@ class Files:
 
     def finish(self) -> None:
         """Write what is left, and the tables that every run has."""
-        if self.kind is Kind.EVENTS:
-            for target, folding in self._folded.values():
-                self._write(target, folding.rest())
+        for target, folding in self._folded.values():
+            self._write(target, folding.rest())
         for name, table in self._standing.items():
             self._write(name, table)
         for name, schema in TABLES[self.kind].items():
