@@ -55,6 +55,7 @@ def _merge(
     ids: Ints,
     rows: Ints,
     groups: Ints,
+    clock: int,
     expiry: int,
     gone: Ints,
     came: Ints,
@@ -74,7 +75,7 @@ def _merge(
         lo, hi = groups[g], groups[g + 1]
         i = ids[lo]
         start, length = offsets[2, i], lengths[2, i]
-        while length > 0 and pool[start, 0] <= expiry:
+        while length > 0 and pool[start, clock] <= expiry:
             start += 1
             length -= 1
             rooms[i] -= 1
@@ -327,6 +328,7 @@ class Ragged:
             ids,
             rows,
             groups,
+            self.clock,
             self.expiry,
             gone,
             came,

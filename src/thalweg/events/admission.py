@@ -32,28 +32,30 @@ MISSING = "missing value"
 
 @dataclass(slots=True)
 class Rejected:
-    """Rows that count for nothing, as (query time, row, reason, detail)."""
+    """Rows that count for nothing: the query time at which that is said, the row, and which of `reasons` it is."""
 
-    times: list[Ints] = field(default_factory=list)
-    rows: list[Ints] = field(default_factory=list)
-    reasons: list[tuple[str, str, int]] = field(default_factory=list)
+    rows: Ints = field(default_factory=lambda: np.empty((0, 3), np.int64))
+    reasons: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def add(self, query: int, rows: Ints, reason: str, detail: str) -> None:
+    def add(self, queries: Ints | int, rows: Ints, reason: str, detail: str) -> None:
         if len(rows):
-            self.times.append(np.full(len(rows), query))
-            self.rows.append(np.asarray(rows, np.int64))
-            self.reasons.append((reason, detail, len(rows)))
+            code = self.reasons.setdefault((reason, detail), len(self.reasons))
+            new = np.empty((len(rows), 3), np.int64)
+            new[:, 0], new[:, 1], new[:, 2] = queries, rows, code
+            self.rows = np.concatenate([self.rows, new])
 
-    def table(self) -> pa.Table:
-        """As an Arrow table, in order of query time and row; and start anew."""
-        empty = np.empty(0, np.int64)
-        times, rows = np.concatenate([empty, *self.times]), np.concatenate([empty, *self.rows])
-        which = np.repeat(np.arange(len(self.reasons)), [n for _, _, n in self.reasons]).astype(np.int32)
-        order = np.lexsort([rows, times])
-        reasons = pa.array([r for r, _, _ in self.reasons], pa.string()).take(pa.array(which[order]))
-        details = pa.array([d for _, d, _ in self.reasons], pa.string()).take(pa.array(which[order]))
-        self.times, self.rows, self.reasons = [], [], []
-        return pa.table({"query_time": times[order], "row": rows[order], "reason": reasons, "detail": details})
+    def table(self, query: int) -> pa.Table:
+        """What is to be said up to the query time, in order of query time and row."""
+        said = self.rows[:, 0] <= query
+        out, self.rows = self.rows[said], self.rows[~said]
+        out = out[np.lexsort([out[:, 1], out[:, 0]])]
+        code = pa.array(out[:, 2])
+        reasons = pa.array([r for r, _ in self.reasons], pa.string()).take(code)
+        details = pa.array([d for _, d in self.reasons], pa.string()).take(code)
+        if not len(self.rows):
+            self.reasons = {}
+        columns = [pa.array(np.ascontiguousarray(out[:, 0])), pa.array(np.ascontiguousarray(out[:, 1])), reasons, details]
+        return pa.table(columns, names=["query_time", "row", "reason", "detail"])
 
 
 @dataclass(slots=True)
@@ -84,12 +86,26 @@ class Waiting:
         return rows[:at]
 
 
+class Verdict:
+    """Which rows of a batch are still good, and where the others are said to be bad."""
+
+    def __init__(self, rows: Ints, said: Ints, rejected: Rejected) -> None:
+        self.good = np.ones(len(rows), np.bool_)
+        self._rows, self._said, self._rejected = rows, said, rejected
+
+    def reject(self, bad: np.ndarray, reason: str, detail: str) -> None:  # type: ignore[type-arg]
+        bad = bad & self.good
+        if bad.any():
+            self._rejected.add(self._said[bad], self._rows[bad], reason, detail)
+            self.good &= ~bad
+
+
 class Admission:
     """Codes rows and hands them to the stores."""
 
-    def __init__(self, plan: Plan, *, window: int, start: int, tick: int) -> None:
+    def __init__(self, plan: Plan, *, window: int, step: int, start: int, tick: int) -> None:
         self.plan = plan
-        self.window, self.start, self.tick = window, start, tick
+        self.window, self.step, self.start, self.tick = window, step, start, tick
         self.rejected = Rejected()
         self._by_name = _by_name(plan)
         self.waiting: dict[str, Waiting] = {}
@@ -98,84 +114,65 @@ class Admission:
     # ----------------------------------------------------------------- accepting
 
     def accept(self, rows: Rows, query: int) -> None:
-        """Code the rows of one name; what can never be used is rejected at once."""
+        """Code the rows of one name; what can never be used is rejected at the first query time after its arrival,
+        at the earliest at `query`."""
+        said = np.maximum(query, self.start - (self.start - rows.arrival) // self.step * self.step)
         found = self._by_name.get(rows.name)
+        relation = found.get(len(rows.args)) if found else None
         if found is None:
-            self.rejected.add(query, rows.row, UNKNOWN_NAME, f"no rule reads {rows.name}")
-            return
-        relation = found.get(len(rows.args))
-        if relation is None:
+            self.rejected.add(said, rows.row, UNKNOWN_NAME, f"no rule reads {rows.name}")
+        elif relation is None:
             known = ", ".join(f"{rows.name}/{n}" for n in sorted(found))
-            self.rejected.add(query, rows.row, WRONG_ARITY, f"{rows.name}/{len(rows.args)}; the rules read {known}")
-            return
-        fluent = relation in self.plan.inputs
-        if fluent != (rows.value is not None):
-            what = "an interval fluent, with a value" if fluent else "an event, without a value"
-            self.rejected.add(query, rows.row, WRONG_ARITY, f"{rows.name} is {what}")
-            return
-        self._code(rows, relation, fluent, query)
+            self.rejected.add(said, rows.row, WRONG_ARITY, f"{rows.name}/{len(rows.args)}; the rules read {known}")
+        elif (relation in self.plan.inputs) != (rows.value is not None):
+            what = "an event, without a value" if rows.value is not None else "an interval fluent, with a value"
+            self.rejected.add(said, rows.row, WRONG_ARITY, f"{rows.name} is {what}")
+        else:
+            self._code(rows, relation, relation in self.plan.inputs, Verdict(rows.row, said, self.rejected))
 
-    def _code(self, rows: Rows, relation: str, fluent: bool, query: int) -> None:
-        n = len(rows)
-        good = np.ones(n, np.bool_)
-        columns = []
+    def _code(self, rows: Rows, relation: str, fluent: bool, verdict: Verdict) -> None:
         kind = "fluent" if fluent else "event"
-        for i, column in enumerate(rows.args):
-            columns.append(self._column(column, (kind, relation, i), rows.row, good, query))
+        columns = [self._column(c, (kind, relation, i), verdict) for i, c in enumerate(rows.args)]
+        times: list[Ints] = [rows.time]
+        last = rows.time
         if fluent:
             assert rows.value is not None
-            columns.append(self._column(rows.value, ("value", relation, 0), rows.row, good, query))
-        times: list[Ints] = [rows.time]
-        if fluent:
+            columns.append(self._column(rows.value, ("value", relation, 0), verdict))
             end = rows.end if rows.end is not None else rows.time + self.tick
             times.append(end)
-            bad = good & (end <= rows.time)
-            self._reject(good, bad, rows.row, query, EMPTY_INTERVAL, "an interval ends after it starts")
+            last = np.where(end == OPEN_END, OPEN_END, end - self.tick)
+            verdict.reject(end <= rows.time, EMPTY_INTERVAL, "an interval ends after it starts")
         if self.tick > 1:
             off = rows.time % self.tick != 0
             if fluent:
                 off |= (times[1] != OPEN_END) & (times[1] % self.tick != 0)
-            self._reject(good, good & off, rows.row, query, OFF_TICK, f"times are multiples of {self.tick}")
-        last = rows.time if not fluent else np.where(times[1] == OPEN_END, OPEN_END, times[1] - self.tick)
-        early = good & ((rows.arrival <= self.start) | (last <= self.start))
-        self._reject(good, early, rows.row, query, BEFORE_START, f"the stream starts after {self.start}")
-        out = np.column_stack(
-            [np.maximum(rows.arrival, rows.time), rows.arrival, rows.op, rows.row, *times, *columns]
-        ).astype(np.int64)
-        if not good.all():
-            out = out[good]
+            verdict.reject(off, OFF_TICK, f"times are multiples of {self.tick}")
+        early = (rows.arrival <= self.start) | (last <= self.start)
+        verdict.reject(early, BEFORE_START, f"the stream starts after {self.start}")
+        out = np.empty((len(rows), 4 + len(times) + len(columns)), np.int64)
+        for at, column in enumerate(
+            (np.maximum(rows.arrival, rows.time), rows.arrival, rows.op, rows.row, *times, *columns)
+        ):
+            out[:, at] = column
+        if not verdict.good.all():
+            out = out[verdict.good]
         if len(out):
             self.waiting.setdefault(relation, Waiting(out.shape[1])).add(out)
 
-    def _reject(self, good: np.ndarray, bad: np.ndarray, row: Ints, query: int, reason: str, detail: str) -> None:  # type: ignore[type-arg]
-        if bad.any():
-            self.rejected.add(query, row[bad], reason, detail)
-            good &= ~bad
-
-    def _column(self, column: pa.Array, node: tuple[str, str, int], row: Ints, good: np.ndarray, query: int) -> Ints:  # type: ignore[type-arg]
+    def _column(self, column: pa.Array, node: tuple[str, str, int], verdict: Verdict) -> Ints:
         if isinstance(column, pa.ChunkedArray):
             column = column.combine_chunks()
         if column.null_count:
             missing = column.is_null().to_numpy(zero_copy_only=False)
-            self._reject(good, good & missing, row, query, MISSING, f"argument {node[2] + 1} of {node[1]} is missing")
+            verdict.reject(missing, MISSING, f"argument {node[2] + 1} of {node[1]} is missing")
             filler = pa.scalar(0 if not _is_text(column.type) else "", _value_type(column.type))
             column = pc.fill_null(column, filler)
         if not self.coder.sorts.numeric(node):
             return self.coder.symbols.encode(column)
-        return self._numbers(column, node, row, good, query)
-
-    def _numbers(self, column: pa.Array, node: tuple[str, str, int], row: Ints, good: np.ndarray, query: int) -> Ints:  # type: ignore[type-arg]
-        if _is_text(column.type):
-            if pa.types.is_dictionary(column.type):
-                names = column.dictionary.to_pylist()
-                values = np.array([_float(x) for x in names], np.float64)[column.indices.to_numpy(zero_copy_only=False)]
-            else:
-                values = np.array([_float(x) for x in column.to_pylist()], np.float64)
-        else:
-            values = column.to_numpy(zero_copy_only=False).astype(np.float64)
-        bad = good & (~np.isfinite(values) | (np.abs(values) > EXACT))
-        self._reject(good, bad, row, query, NOT_A_NUMBER, f"argument {node[2] + 1} of {node[1]} is no number in range")
-        return numbers(np.where(np.isfinite(values), values, 0.0))
+        values = _floats(column)
+        bad = ~np.isfinite(values) | (np.abs(values) > EXACT)
+        verdict.reject(bad, NOT_A_NUMBER, f"argument {node[2] + 1} of {node[1]} is no number in range")
+        return numbers(np.where(bad, 0.0, values))
 
     # ----------------------------------------------------------------- taking in
 
@@ -269,6 +266,16 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _floats(column: pa.Array) -> np.ndarray:  # type: ignore[type-arg]
+    """The numbers of a column, NaN where a text is none."""
+    if not _is_text(column.type):
+        return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    values = np.array([_float(x) for x in column.dictionary.to_pylist()], np.float64)
+    return values[column.indices.to_numpy(zero_copy_only=False)] if len(values) else values
 
 
 def _float(text: str) -> float:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thalweg.columns.sweep import NONE
 from thalweg.columns.symbols import as_floats, number_text
@@ -189,17 +190,16 @@ class Output:
                 if not n:
                     continue
                 source, target = pending.value[mine], pending.target[mine]
-                shown = np.where(target == NONE, source, target)
+                ends = target == NONE
                 name = self.fluent_texts(store, pending.instance[mine])
                 was = self.value_texts(store, source).to_pylist()
-                ends = (target == NONE).tolist()
-                shown_texts = self.value_texts(store, shown).to_pylist()
+                shown = self.value_texts(store, np.where(ends, source, target))
                 found.append(
                     pa.table(
                         [
                             pa.array(np.full(n, query_time)),
                             name,
-                            pa.array([f"not {t}" if e else t for t, e in zip(shown_texts, ends, strict=True)]),
+                            pc.if_else(pa.array(ends), pa.scalar(None, pa.string()), shown),
                             pa.array(pending.due[mine]),
                             pa.array(pending.since[mine]),
                             pa.array([f"end of {f}={w}" for f, w in zip(name.to_pylist(), was, strict=True)]),

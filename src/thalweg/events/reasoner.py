@@ -56,7 +56,7 @@ class Reasoner:
         self.window, self.step, self.start, self.tick = window, step, start, tick
         self.query_time = start
         self._plan: Plan = plan(program, tick=tick, start=start)
-        self._admission = Admission(self._plan, window=window, start=start, tick=tick)
+        self._admission = Admission(self._plan, window=window, step=step, start=start, tick=tick)
         self._output = Output(self._plan)
         self._seed()
 
@@ -71,7 +71,7 @@ class Reasoner:
         while self.query_time + self.step <= to:
             self._query(self.query_time + self.step)
         tables = self._output.tables(self.query_time)
-        return Revision({**tables, "rejected": self._admission.rejected.table()})
+        return Revision({**tables, "rejected": self._admission.rejected.table(self.query_time)})
 
     def snapshot(self) -> bytes:
         """The complete state: versioned, deterministic."""

@@ -72,6 +72,7 @@ def _arrays(reasoner: Reasoner) -> dict[str, Any]:
                 found[f"unit {at}.ahead"] = unit.ahead
             case _:
                 pass
+    found["rejected"] = reasoner._admission.rejected.rows
     for name, waiting in reasoner._admission.waiting.items():
         if waiting.parts:
             found[f"waiting {name}"] = np.concatenate(waiting.parts)
@@ -99,6 +100,7 @@ def pack(reasoner: Reasoner) -> bytes:
         "query_time": reasoner.query_time,
         "seeded": bool(reasoner.query_time != reasoner.start),
         "symbols": reasoner._plan.symbols.texts,
+        "reasons": [*reasoner._admission.rejected.reasons],
         "names": sorted(arrays),
     }
     out = io.BytesIO()
@@ -172,6 +174,8 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
                 unit.ahead = arrays[f"unit {at}.ahead"]
             case _:
                 pass
+    reasoner._admission.rejected.rows = arrays["rejected"]
+    reasoner._admission.rejected.reasons = {(r, d): i for i, (r, d) in enumerate(header["reasons"])}
     reasoner._admission.waiting = {}
     for name, rows in arrays.items():
         if name.startswith("waiting "):

@@ -191,11 +191,14 @@ class FluentUnit:
         self.stores = list(stores)
         self.edge_drivers: list[EdgeDriver] = []
         self._touched: list[list[tuple[Ints, Ints]]] = [[] for _ in stores]
+        self._rounds = 0
+        self._effects: dict[int, list[Moves]] = {}
         self.differences: list[Difference | None] = [None for _ in stores]
 
     def announce(self, clock: Clock, version: Version, touched: Sequence[tuple[Ints, Ints]]) -> bool:
         """Compare the touched instances with a version; leave stretches and edges. True when anything differs."""
         changed = False
+        self._rounds += 1
         for at, (store, (ids, causes)) in enumerate(zip(self.stores, touched, strict=True)):
             store.stretches = Stretches.none()
             self.differences[at] = None
@@ -217,8 +220,7 @@ class FluentUnit:
         self._touched[at].append((ids, causes))
 
     def finish(self, clock: Clock) -> None:
-        rounds = max((len(t) for t in self._touched), default=0)
-        if rounds > 1:
+        if self._rounds > 1:
             merged = []
             for parts in self._touched:
                 ids = np.concatenate([np.empty(0, np.int64), *(p[0] for p in parts)])
@@ -226,20 +228,15 @@ class FluentUnit:
                 once = np.unique(ids)
                 merged.append((once, cause_by_id(once, ids, causes) if len(once) else once))
             self.announce(clock, Version.BASE, merged)
-        self._touched = [[] for _ in self.stores]
-        if rounds > 1:
             for store in self.stores:
-                if store.reads_points:
-                    store.effects = _net(self._effects[id(store)], store.arity + 3)
+                store.effects = _net(self._effects.get(id(store), []), store.arity + 3)
+        self._touched = [[] for _ in self.stores]
+        self._rounds = 0
         self._effects = {}
-
-    _effects: dict[int, list[Moves]] = {}
 
     def keep_effects(self, store: FluentStore, moves: Moves) -> None:
         """Set the round's effects, and remember them for `finish`."""
         store.effects = moves
-        if not self._effects:
-            self._effects = {}
         self._effects.setdefault(id(store), []).append(moves)
 
     def clear(self) -> None:
