@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thalweg.analysis.dependencies import Node, components, dependencies
-from thalweg.analysis.roles import Part, entities
+from thalweg.analysis.roles import Entities, Part, entities
 from thalweg.analysis.types import infer
 from thalweg.language.program import Program
 from thalweg.language.rules import (
@@ -29,7 +29,7 @@ from thalweg.language.rules import (
 )
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable
 
-T, X, Y, V, I, I1, I2 = (Variable(name) for name in ("T", "X", "Y", "V", "I", "I1", "I2"))
+T, X, Y, V, IS, I1, I2 = (Variable(name) for name in ("T", "X", "Y", "V", "I", "I1", "I2"))
 TRUE = Atom("true")
 
 
@@ -49,16 +49,22 @@ def program(*statements: Statement) -> Program:
     return Program(Kind.EVENTS, statements)
 
 
+def part(known: Entities, kind: str, name: str) -> Part:
+    entity = known.get(kind, name, 1)
+    assert entity is not None
+    return entity.part
+
+
 def test_a_name_that_is_read_and_not_defined_is_an_input() -> None:
     known = entities(
         program(
             initiates(pair("f", X), Happens(term("e", X), T), Holds(pair("walk", X), T), Call(term("ok", X)))
         )
     )
-    assert known.get("event", "e", 1).part is Part.INPUT_EVENT
-    assert known.get("fluent", "walk", 1).part is Part.INPUT_FLUENT
-    assert known.get("fluent", "f", 1).part is Part.SIMPLE
-    assert known.get("predicate", "ok", 1).part is Part.UNKNOWN
+    assert part(known, "event", "e") is Part.INPUT_EVENT
+    assert part(known, "fluent", "walk") is Part.INPUT_FLUENT
+    assert part(known, "fluent", "f") is Part.SIMPLE
+    assert part(known, "predicate", "ok") is Part.UNKNOWN
 
 
 def test_a_fluent_may_be_simple_for_one_value_and_determined_for_another() -> None:
@@ -68,11 +74,11 @@ def test_a_fluent_may_be_simple_for_one_value_and_determined_for_another() -> No
         initiates(pair("gap", X, value=far), Happens(term("g", X), T)),
         IntervalRule(
             pair("gap", X, value=somewhere),
-            I,
+            IS,
             (
                 HoldsFor(pair("gap", X, value=near), I1),
                 HoldsFor(pair("gap", X, value=far), I2),
-                Combine("union_all", (I1, I2), I),
+                Combine("union_all", (I1, I2), IS),
             ),
         ),
     )
@@ -161,7 +167,7 @@ def test_a_determined_fluent_in_a_cycle_with_a_simple_one_is_legal_and_ordered_f
     found = dependencies(
         program(
             initiates(pair("s", X), Happens(term("e", X), T), Holds(pair("d", X), T, negated=True)),
-            IntervalRule(pair("d", X), I, (HoldsFor(pair("s", X), I1), Combine("union_all", (I1,), I))),
+            IntervalRule(pair("d", X), IS, (HoldsFor(pair("s", X), I1), Combine("union_all", (I1,), IS))),
         )
     )
     assert not found.cycles
@@ -173,7 +179,7 @@ def test_a_duration_filter_inside_a_cycle_is_refused_because_it_sees_the_future(
     (cycle,) = dependencies(
         program(
             initiates(pair("s", X), Happens(term("e", X), T), Holds(pair("d", X), T, negated=True)),
-            IntervalRule(pair("d", X), I, (HoldsFor(pair("s", X), I1), Duration(">", I1, Number(5), I))),
+            IntervalRule(pair("d", X), IS, (HoldsFor(pair("s", X), I1), Duration(">", I1, Number(5), IS))),
         )
     ).cycles
     assert cycle.whole

@@ -1,0 +1,110 @@
+"""`thalweg check` and `thalweg graph` as people call them."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from thalweg.cli.main import app
+
+GOOD = """
+initiatedAt(gap(V)=true, T) :- happensAt(gap_start(V), T), vessel(V).
+terminatedAt(gap(V)=true, T) :- happensAt(gap_end(V), T).
+"""
+DOUBTFUL = """
+initiatedAt(gap(V)=true, T) :- happensAt(gap_start(V, Where), T).
+terminatedAt(gap(V)=true, T) :- happensAt(e(V), T).
+"""
+WRONG = "initiatedAt(gap(V)=true, T) :- happensAt(gap_start(V), T), Speed > 3.\n"
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("good.ec").write_text(GOOD, encoding="utf-8")
+    Path("background.ec").write_text("vessel(a).\n", encoding="utf-8")
+    Path("doubtful.ec").write_text(DOUBTFUL, encoding="utf-8")
+    Path("wrong.ec").write_text(WRONG, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_good_program_is_analysed(here: Path) -> None:
+    result = runner.invoke(app, ["check", "good.ec", "--background", "background.ec"])
+    assert result.exit_code == 0
+    assert "no errors" in result.output
+    assert "gap_start(symbol)  input event" in result.output
+    assert "gap(symbol)=true  simple fluent, layer 1" in result.output
+    assert "split by the first argument of gap/1, gap_start/1 and gap_end/1" in result.output
+    assert "rows: while they lie in the window" in result.output
+
+
+def test_a_wrong_program_fails_with_its_place_and_a_caret(here: Path) -> None:
+    result = runner.invoke(app, ["check", "wrong.ec"])
+    assert result.exit_code == 1
+    assert "wrong.ec:1:60: error[TW110]" in result.output
+    assert "^^^^^" in result.output
+
+
+def test_strict_turns_warnings_into_errors(here: Path) -> None:
+    assert runner.invoke(app, ["check", "doubtful.ec"]).exit_code == 0
+    result = runner.invoke(app, ["check", "doubtful.ec", "--strict"])
+    assert result.exit_code == 1
+    assert "error[TW201]" in result.output
+
+
+def test_json_holds_diagnostics_and_analysis_of_every_file(here: Path) -> None:
+    result = runner.invoke(app, ["check", "good.ec", "wrong.ec", "-b", "background.ec", "--json"])
+    assert result.exit_code == 1
+    good, wrong = json.loads(result.output)["files"]
+    assert good["ok"] and not wrong["ok"]
+    assert good["analysis"]["stages"][0]["key_width"] == 1
+    assert {entity["name"] for entity in good["analysis"]["inputs"]} == {"gap_start", "gap_end"}
+    unsafe = next(d for d in wrong["diagnostics"] if d["severity"] == "error")
+    assert unsafe["code"] == "TW110"
+    assert (unsafe["line"], unsafe["column"]) == (1, 60)
+
+
+def test_a_missing_file_is_one_sentence_and_exit_code_2(here: Path) -> None:
+    for command in ("check", "graph"):
+        result = runner.invoke(app, [command, "nowhere.ec"])
+        assert result.exit_code == 2
+        assert "nowhere.ec: no such file" in result.output
+
+
+def test_a_graph_is_written_beside_you(here: Path) -> None:
+    result = runner.invoke(app, ["graph", "good.ec"])
+    assert result.exit_code == 0
+    assert Path("good.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert "3 boxes and 2 arrows" in result.output
+
+
+def test_a_graph_can_be_printed(here: Path) -> None:
+    result = runner.invoke(app, ["graph", "good.ec", "-o", "-.dot"])
+    assert result.output.startswith("digraph")
+
+
+def test_a_graph_of_an_unknown_kind_is_refused(here: Path) -> None:
+    result = runner.invoke(app, ["graph", "good.ec", "-o", "good.png"])
+    assert result.exit_code == 2
+    assert not Path("good.png").exists()
+
+
+def test_checking_a_small_file_is_light(here: Path) -> None:
+    """Under 0.5 s of CPU on a quiet machine; twice that here, where other tests may run beside."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    code = "import sys; sys.argv[1:] = ['check', 'good.ec', '-b', 'background.ec']; from thalweg.cli.main import app; "
+    probe = (
+        "\ntry:\n    app()\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'numba', 'pyarrow', 'pyspark', 'clingo'} & set(sys.modules)\nassert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code + probe], check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1.0
