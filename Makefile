@@ -3,6 +3,7 @@
 # make lint    ruff and mypy
 # make bench   the benchmarks, one table each
 # make fuzz    the property tests at length
+# make pages   write docs/errors from the registry of diagnostic codes
 # make lock    recompile the locked requirements (needs uv)
 
 VENV := .venv
@@ -10,22 +11,18 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-VOTING := examples/voting
 PYTEST ?= $(BIN)/python -m pytest -q
 
-.PHONY: demo test lint bench fuzz lock clean
+.PHONY: demo test lint bench fuzz pages lock clean
 
 demo: $(VENV)/.core
-	@echo "A committee votes: which motions are open, who may do what, who is sanctioned, and when."
-	$(BIN)/thalweg run $(VOTING)/rules.ec --background $(VOTING)/background.ec \
-		--background $(VOTING)/sample/roster.ec --input $(VOTING)/sample/events.csv \
-		--window 200 --step 100 --start 0 --end 800
+	@$(BIN)/python examples/demo.py
 
 test: lint
 	$(PYTEST) -n 2 --dist loadfile
 
 lint: $(VENV)/.all
-	$(BIN)/ruff check src tests bench examples
+	$(BIN)/ruff check src tests bench examples docs
 	$(BIN)/mypy
 
 bench: $(VENV)/.all
@@ -33,6 +30,9 @@ bench: $(VENV)/.all
 
 fuzz: $(VENV)/.all
 	THALWEG_HYPOTHESIS=fuzz $(PYTEST) tests/fuzz
+
+pages: $(VENV)/.all
+	@$(BIN)/python docs/error_pages.py
 
 # ---------------------------------------------------------------- set-up, done once
 

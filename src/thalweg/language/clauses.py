@@ -27,7 +27,7 @@ from thalweg.language.operators import (
     split,
 )
 from thalweg.language.terms import Atom, Compound, Sequence, Span, Term
-from thalweg.language.tokens import Operand, RawClause, Scanner, Token
+from thalweg.language.tokens import FLAT_DEPTH, Operand, RawClause, Scanner, Token
 from thalweg.language.windows import misplaced
 
 
@@ -178,7 +178,7 @@ def read_clauses(text: str, source: str, tick: float | None = None) -> Clauses:
             continue
         try:
             term = parse(clause.tokens)
-            if clause.operators + clause.deepest > MAX_DEPTH and depth_exceeds(term, MAX_DEPTH):
+            if clause.operators + clause.deepest + FLAT_DEPTH > MAX_DEPTH and depth_exceeds(term, MAX_DEPTH):
                 raise Refused("TW006", f"nested more than {MAX_DEPTH} deep", clause.tokens[0].span)
             if clause.window is not None:
                 _check_windows(term)

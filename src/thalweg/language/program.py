@@ -43,7 +43,7 @@ class Program:
         return to_html(self)
 
     def check(self) -> list[Diagnostic]:
-        """Everything that the checker finds, errors first come from `parse` and `load` already."""
+        """Everything that the checker finds in a program that could be read."""
         from thalweg import analysis
 
         found: list[Diagnostic] = analysis.check(self)

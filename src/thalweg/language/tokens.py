@@ -16,7 +16,9 @@ from thalweg.language.diagnostics import Diagnostic, Refused, Severity
 from thalweg.language.operators import DECLARE, DIRECTIVE_WORDS, MAX_DEPTH, PREFIX, Mark
 from thalweg.language.terms import Atom, Compound, Number, Span, Term, Variable
 
-_ARGUMENT = r"[ \t]*+(?:[A-Z_a-z]\w*+|-?[0-9]++(?:\.[0-9]++)?+)[ \t]*+"
+_SIMPLE = r"[ \t]*+(?:[A-Z_a-z]\w*+|-?[0-9]++(?:\.[0-9]++)?+)[ \t]*+"
+_FLAT = rf"[ \t]*+[a-z]\w*+\({_SIMPLE}(?:,{_SIMPLE})*+\)[ \t]*+"
+_ARGUMENT = rf"(?:{_FLAT}|{_SIMPLE})(?:=(?![=<@\\:.>]){_SIMPLE})?+"
 _SHORT_UNIT = r"(?:ms|s|m|h|d|w)\b"
 _LONG_UNIT = r"[ ]?(?:msec|millisecond|sec|second|min|minute|hour|day|week)s?+\b(?=[ ]*+(?:[\],]|hop))"
 _ESCAPED = r"\\x[0-9a-fA-F]++\\?+|\\[0-7]++\\|\\.|\\\n"
@@ -46,7 +48,7 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-_FLAT_ARGUMENT = re.compile(r"[A-Z_a-z]\w*|-?[0-9]+(?:\.[0-9]+)?")
+_PART = re.compile(r"([a-z]\w*+)\(|([A-Z_a-z]\w*+)|(-?[0-9]++(?:\.[0-9]++)?+)|([=)])")
 
 _KEYWORDS = frozenset("event state fluent points query tick program".split())
 _KEYWORD_FOLLOWS = re.compile(r"[ \t\r\n]+(?!(?:if|is|in|at|always|sometime|over|mod)\b)[\w']")
@@ -80,6 +82,8 @@ _FOREIGN = {
     "||": (";", "write `;` between alternatives, or two rules"),
 }
 """Operators of other languages: what to go on with, and what to advise."""
+FLAT_DEPTH = 4
+"""How deep a term can be that leaves here as one token."""
 _OPENING = {"(": "LPAR", "[": "LBRACK", "{": "LBRACE"}
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
@@ -139,7 +143,6 @@ class Scanner:
         self.diagnostics: list[Diagnostic] = []
         self.comments: list[tuple[int, int]] = []
         self.signals: dict[str, Span] = {}
-        self._flat_parts: dict[str, tuple[str, list[tuple[str, int, int]]]] = {}
 
     def clauses(self) -> Iterator[RawClause]:
         """Every clause of the text in order, broken ones included."""
@@ -232,28 +235,43 @@ class Scanner:
     # Each handler takes the token's text and span, whether an operand ends before it, and where it ends in the
     # text; it returns whether an operand ends with it.
 
-    def _flat(self, word: str, span: Span) -> Compound:
-        """A compound of simple terms, read as one."""
-        parts = self._flat_parts.get(word)
-        if parts is None:
-            opening = word.index("(")
-            found = _FLAT_ARGUMENT.finditer(word, opening + 1)
-            parts = word[:opening], [(m.group(), m.start(), m.end()) for m in found]
-            self._flat_parts[word] = parts
-            self._see(parts[0], span)
-        name, arguments = parts
+    def _flat(self, word: str, span: Span) -> Term:
+        """A compound of simple terms, flat compounds and pairs of these, such as most literals are."""
         source, line, column, _, _ = span
-        terms: list[Term] = []
-        for text, first, last in arguments:
-            place = Span(source, line, column + first, line, column + last)
-            initial = text[0]
-            if initial.isupper() or initial == "_":
-                terms.append(Variable(text, place))
-            elif initial.isalpha():
-                terms.append(Atom(text, place))
+        functors: list[tuple[str, int]] = []
+        arguments: list[list[Term]] = [[]]
+        left: Term | None = None
+        for match in _PART.finditer(word):
+            kind = match.lastindex
+            first, last = match.span()
+            if kind == 1:
+                functors.append((match[1], first))
+                arguments.append([])
+            elif kind == 4:
+                if match[4] == "=":
+                    left = arguments[-1].pop()
+                    continue
+                name, first = functors.pop()
+                self._see(name, span)
+                place = Span(source, line, column + first, line, column + last)
+                compound = Compound(name, tuple(arguments.pop()), place)
+                arguments[-1].append(compound)
             else:
-                terms.append(self._number_term(text, place))
-        return Compound(name, tuple(terms), span)
+                place = Span(source, line, column + first, line, column + last)
+                text = match[0]
+                term: Term
+                if kind == 3:
+                    term = self._number_term(text, place)
+                elif text[0].isupper() or text[0] == "_":
+                    term = Variable(text, place)
+                else:
+                    term = Atom(text, place)
+                if left is not None:
+                    place = Span(source, line, left.span.column, line, column + last)
+                    term = Compound("=", (left, term), place)
+                    left = None
+                arguments[-1].append(term)
+        return arguments[0][0]
 
     def _see(self, name: str, span: Span) -> None:
         if name in _EVENT_WORDS and "events" not in self.signals:

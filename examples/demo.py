@@ -1,0 +1,44 @@
+"""What `make demo` runs: a committee votes, and the rules say what that means.
+
+Reads 70 events (proposals, seconds, votes, ballots closed, outcomes declared) and prints how each motion went, who
+was sanctioned for what, and what is still to come. Needs nothing but the core of Thalweg.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import thalweg
+
+VOTING = Path(__file__).parent / "voting"
+OUT = Path("out")
+
+
+def main() -> None:
+    program = thalweg.load(VOTING / "rules.ec", VOTING / "background.ec", VOTING / "sample" / "roster.ec")
+    result = thalweg.run(program, VOTING / "sample" / "events.csv", window=200, step=100, start=0, end=800)
+    timeline = result.timeline.to_pylist()
+    print("How the motions went (a motion that is not moving is null):")
+    show([row for row in timeline if row["fluent"].startswith("status(") and row["value"] != "null"])
+    print("\nSanctions:")
+    show([row for row in timeline if row["fluent"].startswith("sanctioned(")][:12])
+    print("\nStill to come at 800:")
+    for row in result.open.to_pylist():
+        value = f"becomes {row['value']}" if row["value"] is not None else "ends"
+        print(f"  {row['fluent']} {value} at {row['due']}, unless {row['cancelled_by']}")
+    print(f"\n{len(timeline)} intervals of what holds when; these were some of them.")
+    OUT.mkdir(exist_ok=True)
+    print(f"The rules as a picture: {program.graph().save(OUT / 'voting.html')}")
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    """Intervals, one a line, in the order of time."""
+    for row in sorted(rows, key=lambda r: (r["start"], r["fluent"])):
+        end = f"to {row['end']:>4}" if row["end"] is not None else "and still holds"
+        value = "" if row["value"] == "true" else f" = {row['value']}"
+        print(f"  {row['fluent'] + value:<42} from {row['start']:>4} {end}")
+
+
+if __name__ == "__main__":
+    main()
