@@ -29,13 +29,14 @@ initiatedAt(status(M)=null, T) :-
     entitled(C, chair, M).
 
 % Who moved the motion on the table.
-initiatedAt(mover(M)=P, T) :-
+initiatedAt(moved(P, M)=true, T) :-
     happensAt(propose(P, M), T),
     entitled(P, proposer, M),
     holdsAt(status(M)=null, T).
 
-terminatedAt(mover(M)=_, T) :-
-    happensAt(start(status(M)=null), T).
+terminatedAt(moved(P, M)=true, T) :-
+    happensAt(start(status(M)=null), T),
+    entitled(P, proposer, M).
 
 % ------------------------------------------------------------------ the ballot
 % open -> closable with the first aye -> overdue when somebody seconds once more.
@@ -69,16 +70,16 @@ terminatedAt(voted(V, M)=_, T) :-
 % The tally is taken when the ballot closes.
 initiatedAt(tally(M)=carried, T) :-
     happensAt(start(status(M)=voted), T),
-    findall(V, holdsAt(voted(V, M)=aye, T), InFavour),
-    findall(V, holdsAt(voted(V, M)=nay, T), Against),
+    findall(A, holdsAt(voted(A, M)=aye, T), InFavour),
+    findall(N, holdsAt(voted(N, M)=nay, T), Against),
     length(InFavour, Ayes),
     length(Against, Nays),
     Ayes > Nays.
 
 initiatedAt(tally(M)=not_carried, T) :-
     happensAt(start(status(M)=voted), T),
-    findall(V, holdsAt(voted(V, M)=aye, T), InFavour),
-    findall(V, holdsAt(voted(V, M)=nay, T), Against),
+    findall(A, holdsAt(voted(A, M)=aye, T), InFavour),
+    findall(N, holdsAt(voted(N, M)=nay, T), Against),
     length(InFavour, Ayes),
     length(Against, Nays),
     Ayes =< Nays.
@@ -125,7 +126,7 @@ holdsFor(pow(declare(C, M))=true, I) :-
 initiatedAt(lapsed(P)=true, T) :-
     happensAt(end(status(M)=proposed), T),
     \+ happensAt(start(status(M)=voting), T),
-    holdsAt(mover(M)=P, T).
+    holdsAt(moved(P, M)=true, T).
 
 terminatedAt(lapsed(P)=true, T) :-
     happensAt(second(P, _), T).
@@ -140,7 +141,7 @@ holdsFor(per(propose(P, M))=true, I) :-
 holdsFor(per(second(S, M))=true, I) :-
     entitled(S, seconder, M),
     holdsFor(pow(second(S, M))=true, I1),
-    holdsFor(mover(M)=S, I2),
+    holdsFor(moved(S, M)=true, I2),
     relative_complement_all(I1, [I2], I).
 
 % One vote each.
@@ -157,9 +158,13 @@ holdsFor(per(close_ballot(C, M))=true, I) :-
     holdsFor(ballot(M)=overdue, I2),
     union_all([I1, I2], I).
 
-holdsFor(per(declare(C, M, Result))=true, I) :-
+holdsFor(per(declare(C, M, carried))=true, I) :-
     entitled(C, chair, M),
-    holdsFor(tally(M)=Result, I).
+    holdsFor(tally(M)=carried, I).
+
+holdsFor(per(declare(C, M, not_carried))=true, I) :-
+    entitled(C, chair, M),
+    holdsFor(tally(M)=not_carried, I).
 
 % ------------------------------------------------------------------ obligations: which acts are owed
 
@@ -174,9 +179,13 @@ holdsFor(obl(close_ballot(C, M))=true, I) :-
     entitled(C, chair, M),
     holdsFor(ballot(M)=overdue, I).
 
-holdsFor(obl(declare(C, M, Result))=true, I) :-
+holdsFor(obl(declare(C, M, carried))=true, I) :-
     entitled(C, chair, M),
-    holdsFor(tally(M)=Result, I).
+    holdsFor(tally(M)=carried, I).
+
+holdsFor(obl(declare(C, M, not_carried))=true, I) :-
+    entitled(C, chair, M),
+    holdsFor(tally(M)=not_carried, I).
 
 % ------------------------------------------------------------------ sanctions: what follows from breaking the rules
 

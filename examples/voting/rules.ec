@@ -48,13 +48,14 @@ fi(status(M)=voted, status(M)=null, D) :- deadline(declaring, D).
 p(status(_)=proposed).
 
 % Who moved the motion on the table.
-initiatedAt(mover(M)=P, T) :-
+initiatedAt(moved(P, M)=true, T) :-
     happensAt(propose(P, M), T),
     entitled(P, proposer, M),
     holdsAt(status(M)=null, T).
 
-terminatedAt(mover(M)=_, T) :-
-    happensAt(start(status(M)=null), T).
+terminatedAt(moved(P, M)=true, T) :-
+    happensAt(start(status(M)=null), T),
+    entitled(P, proposer, M).
 
 % ------------------------------------------------------------------ the ballot
 % open (voting is voluntary) -> closable (voting is a duty) -> overdue (closing is a duty), by time alone.
@@ -81,16 +82,16 @@ terminatedAt(voted(V, M)=_, T) :-
 % The tally is taken when the ballot closes.
 initiatedAt(tally(M)=carried, T) :-
     happensAt(start(status(M)=voted), T),
-    findall(V, holdsAt(voted(V, M)=aye, T), InFavour),
-    findall(V, holdsAt(voted(V, M)=nay, T), Against),
+    findall(A, holdsAt(voted(A, M)=aye, T), InFavour),
+    findall(N, holdsAt(voted(N, M)=nay, T), Against),
     length(InFavour, Ayes),
     length(Against, Nays),
     Ayes > Nays.
 
 initiatedAt(tally(M)=not_carried, T) :-
     happensAt(start(status(M)=voted), T),
-    findall(V, holdsAt(voted(V, M)=aye, T), InFavour),
-    findall(V, holdsAt(voted(V, M)=nay, T), Against),
+    findall(A, holdsAt(voted(A, M)=aye, T), InFavour),
+    findall(N, holdsAt(voted(N, M)=nay, T), Against),
     length(InFavour, Ayes),
     length(Against, Nays),
     Ayes =< Nays.
@@ -137,7 +138,7 @@ holdsFor(pow(declare(C, M))=true, I) :-
 initiatedAt(lapsed(P)=true, T) :-
     happensAt(end(status(M)=proposed), T),
     \+ happensAt(start(status(M)=voting), T),
-    holdsAt(mover(M)=P, T).
+    holdsAt(moved(P, M)=true, T).
 
 ft(lapsed(P)=true, D) :- deadline(lapse, D).
 p(lapsed(_)=true).
@@ -152,7 +153,7 @@ holdsFor(per(propose(P, M))=true, I) :-
 holdsFor(per(second(S, M))=true, I) :-
     entitled(S, seconder, M),
     holdsFor(pow(second(S, M))=true, I1),
-    holdsFor(mover(M)=S, I2),
+    holdsFor(moved(S, M)=true, I2),
     relative_complement_all(I1, [I2], I).
 
 % One vote each.
@@ -169,9 +170,13 @@ holdsFor(per(close_ballot(C, M))=true, I) :-
     holdsFor(ballot(M)=overdue, I2),
     union_all([I1, I2], I).
 
-holdsFor(per(declare(C, M, Result))=true, I) :-
+holdsFor(per(declare(C, M, carried))=true, I) :-
     entitled(C, chair, M),
-    holdsFor(tally(M)=Result, I).
+    holdsFor(tally(M)=carried, I).
+
+holdsFor(per(declare(C, M, not_carried))=true, I) :-
+    entitled(C, chair, M),
+    holdsFor(tally(M)=not_carried, I).
 
 % ------------------------------------------------------------------ obligations: which acts are owed
 
@@ -186,9 +191,13 @@ holdsFor(obl(close_ballot(C, M))=true, I) :-
     entitled(C, chair, M),
     holdsFor(ballot(M)=overdue, I).
 
-holdsFor(obl(declare(C, M, Result))=true, I) :-
+holdsFor(obl(declare(C, M, carried))=true, I) :-
     entitled(C, chair, M),
-    holdsFor(tally(M)=Result, I).
+    holdsFor(tally(M)=carried, I).
+
+holdsFor(obl(declare(C, M, not_carried))=true, I) :-
+    entitled(C, chair, M),
+    holdsFor(tally(M)=not_carried, I).
 
 % ------------------------------------------------------------------ sanctions: what follows from breaking the rules
 
