@@ -297,8 +297,11 @@ def _lars(
 class _Count:
     """What a run has seen so far."""
 
-    read: int = 0
+    places: int = 0
+    rows: int = 0
     accepted: int = 0
+    dropped: int = 0
+    stopped: bool = False
     latest: int | None = None
     query_time: int | None = None
     rejected: Counter[str] = field(default_factory=Counter)
@@ -310,9 +313,12 @@ def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = 
     reasoner = plan.make()
     count = _Count()
     for chunk, next_arrival in plan.feed:
-        count.read += chunk.size
-        _reject(plan, sink, chunk.rejected, count)
+        count.places += chunk.size
+        count.rows += chunk.rejected.num_rows + sum(map(len, chunk.rows))
+        _stop_at_the_first(plan, chunk.rejected)
+        _reject(sink, chunk.rejected, count)
         rows = up_to(chunk.rows, plan.schedule.end)
+        count.dropped += sum(map(len, chunk.rows)) - sum(map(len, rows))
         if rows:
             reasoner.accept(rows)
             count.accepted += sum(map(len, rows))
@@ -321,8 +327,9 @@ def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = 
         if next_arrival != NEVER:
             _advance(plan, reasoner, sink, plan.schedule.at_or_before(next_arrival - 1), count)
         if progress is not None:
-            progress(Progress(count.read, plan.feed.size, count.query_time, time.perf_counter() - began))
+            progress(Progress(count.places, plan.feed.size, count.query_time, time.perf_counter() - began))
         if plan.schedule.end is not None and next_arrival > plan.schedule.end:
+            count.stopped = next_arrival != NEVER
             break
     last = plan.schedule.end if plan.schedule.end is not None else count.latest
     if last is not None:
@@ -351,37 +358,39 @@ def _advance(plan: Plan, reasoner: Reasoner, sink: Sink, to: int, count: _Count)
     count.query_time = to
     for name, table in revision.tables.items():
         if name == "rejected":
-            _reject(plan, sink, plan.feed.rejected(table), count)
+            _reject(sink, plan.feed.rejected(table), count)
         else:
             sink.add(name, plan.feed.with_causes(table))
     if plan.window is not None:
         sink.settle(to - plan.window)
 
 
-def _reject(plan: Plan, sink: Sink, rejected: pa.Table, count: _Count) -> None:
+def _stop_at_the_first(plan: Plan, rejected: pa.Table) -> None:
+    """Where the run was told so, a row that cannot be read ends it; late rows are no such rows."""
+    if plan.on_error == "stop" and rejected.num_rows:
+        first = rejected.slice(0, 1).to_pylist()[0]
+        place = f"{first['source']}:{first['row']}"
+        raise RowRejected(first["reason"], f"{place}: {first['detail']}", f"the row is: {first['text']}")
+
+
+def _reject(sink: Sink, rejected: pa.Table, count: _Count) -> None:
     if not rejected.num_rows:
         return
-    if plan.on_error == "stop":
-        first = rejected.slice(0, 1).to_pylist()[0]
-        raise RowRejected(
-            first["reason"],
-            f"{first['source']}:{first['row']}: {first['detail']}",
-            f"the row is: {first['text']}",
-        )
     for found in pc.value_counts(rejected.column("reason")).to_pylist():
         count.rejected[found["values"]] += found["counts"]
     sink.add("rejected", rejected)
 
 
 def _summary(plan: Plan, count: _Count, seconds: float) -> Summary:
+    unread = count.dropped + (plan.feed.size - count.places if count.stopped else 0)
     times = 0 if count.query_time is None else plan.schedule.count(count.query_time)
     return Summary(
         kind=plan.program.kind,
         sources=tuple(source.label for source in plan.feed.sources),
-        rows=count.read,
+        rows=count.rows,
         accepted=count.accepted,
         rejected=dict(count.rejected),
-        unread=plan.feed.size - count.read,
+        unread=unread,
         query_times=times,
         first_query_time=plan.schedule.start + plan.schedule.step if times else None,
         last_query_time=count.query_time,

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thalweg.io.errors import InputError
 from thalweg.io.feed import NEVER, Feed
 from thalweg.io.rejects import REJECTED
 from thalweg.io.sources import Chunk, Survey
@@ -87,7 +88,7 @@ def test_the_reasoners_rejections_are_given_their_place() -> None:
 
 
 def test_a_source_that_fails_fails_the_run() -> None:
-    with pytest.raises(OSError, match="the disk is gone"):
+    with pytest.raises(InputError, match="a cannot be read: the disk is gone"):
         list(Feed([Listed("a", [[1], [2]], fails=True), Listed("b", [[9]])]))
 
 

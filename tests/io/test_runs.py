@@ -188,6 +188,10 @@ def test_an_end_stops_the_reading_and_names_what_was_not_read(
     result = run(RULES, EVENTS.sort_by("time"), window=10, step=10, start=0, end=10)
     assert result.summary().unread == 2
     assert result.summary().last_query_time == 10
+    monkeypatch.setattr(sources, "CHUNK_ROWS", 100)
+    whole = run(RULES, EVENTS.sort_by("time"), window=10, step=10, start=0, end=10)
+    assert whole.summary().unread == 2
+    assert whole.timeline.equals(result.timeline)
 
 
 @pytest.mark.parametrize(
@@ -291,3 +295,14 @@ def test_the_reasoner_and_the_reference_agree_on_the_cases(case: Path, settings:
     verdict = verify(prepare(program, variant(case, "events", "csv", which), options))
     assert verdict.difference is None
     assert verdict.query_times > 0
+
+
+def test_a_late_row_does_not_stop_a_run_that_stops_at_bad_rows(slow: list[Any]) -> None:
+    events = pa.table({"name": ["e", "g"], "time": [25, 3], "arrival": [25, 28], "x": ["a", "a"]})
+    result = run(RULES, events, window=10, step=10, on_error="stop")
+    assert result.summary().rejected == {"too-late": 1}
+
+
+def test_empty_lines_are_no_rows(tmp_path: Path, slow: list[Any]) -> None:
+    (tmp_path / "e.csv").write_text("e|3|3|a\n\n\n")
+    assert run(RULES, tmp_path / "e.csv", window=10, step=10).summary().rows == 1

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from thalweg.io.errors import InputError
+from thalweg.io.feed import Feed
 from thalweg.io.open import open_sources
 from thalweg.io.shapes import shapes
 from thalweg.io.sources import Chunk, Reading
@@ -334,3 +335,25 @@ def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("")
     assert rows_of(tmp_path / "empty.csv") == {}
     assert rows_of(tmp_path / "empty.jsonl") == {}
+
+
+def test_columns_that_hold_lists_or_structures_are_no_arguments(tmp_path: Path) -> None:
+    (tmp_path / "e.jsonl").write_text(
+        '{"name": "gap", "time": 1, "meta": {"a": 1}, "vessel": "v", "tags": [1, 2]}\n'
+    )
+    assert rows_of(tmp_path / "e.jsonl", UNDECLARED)["gap"].args[0].to_pylist() == ["v"]
+
+
+def test_columns_of_one_name_or_of_mixed_types_are_one_clear_error() -> None:
+    twice = pa.table([[1], [2], ["gap"]], names=["time", "time", "name"])
+    with pytest.raises(InputError, match=r"more than one column .time."):
+        chunks(twice)
+    with pytest.raises(InputError, match="different types"):
+        chunks(pd.DataFrame({"name": ["gap", "gap"], "time": [1, 2], "v": [object(), "x"]}))
+
+
+def test_a_file_that_is_cut_off_is_named_when_it_is_read(tmp_path: Path) -> None:
+    text = "".join(f"gap|{t}|{t}|a\n" for t in range(5000)).encode()
+    (tmp_path / "e.csv.gz").write_bytes(gzip.compress(text)[:-200])
+    with pytest.raises(InputError, match="cannot be read"):
+        list(Feed(open_sources(tmp_path / "e.csv.gz", Reading(shapes(parse(DECLARED)), Clock()))))

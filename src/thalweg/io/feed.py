@@ -11,6 +11,7 @@ import heapq
 import queue
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -18,8 +19,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.io.errors import InputError
 from thalweg.io.rejects import REJECTED
-from thalweg.io.sources import Chunk, Source
+from thalweg.io.sources import Chunk, Source, Survey
 from thalweg.io.times import as_mask
 from thalweg.protocol import OPEN_END, Ints
 
@@ -40,7 +42,7 @@ class Feed:
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
-        surveys = [source.survey() for source in self.sources]
+        surveys = [_surveyed(source) for source in self.sources]
         self.size = sum(survey.size for survey in surveys)
         self._bounds = [_suffix_minima([chunk.earliest for chunk in survey.chunks]) for survey in surveys]
         chunks = [chunk for survey in surveys for chunk in survey.chunks]
@@ -59,7 +61,8 @@ class Feed:
         heapq.heapify(heap)
         while heap:
             _, index, position = heapq.heappop(heap)
-            chunk = next(readers[index])
+            with _readable(self.sources[index]):
+                chunk = next(readers[index])
             if position + 1 < len(self._bounds[index]):
                 heapq.heappush(heap, (self._bounds[index][position + 1], index, position + 1))
             yield Piece(chunk, heap[0][0] if heap else NEVER)
@@ -105,6 +108,20 @@ class Feed:
         which, row = self.locate(numbers)
         places = pc.binary_join_element_wise(self.label(which), pa.array(row).cast(pa.string()), ":")
         return pc.replace_with_mask(causes, pa.array(rows), places)
+
+
+@contextmanager
+def _readable(source: Source) -> Iterator[None]:
+    """What goes wrong while reading is said with the name of the source."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise InputError("input", f"{source.label} cannot be read: {str(error).splitlines()[0]}") from error
+
+
+def _surveyed(source: Source) -> Survey:
+    with _readable(source):
+        return source.survey()
 
 
 def _suffix_minima(earliest: Sequence[int | None]) -> list[int]:

@@ -18,7 +18,7 @@ from thalweg.io import rejects as reasons
 from thalweg.io.delimited import line_ends, whole_lines
 from thalweg.io.rejects import Rejects
 from thalweg.io.shapes import Shapes
-from thalweg.io.tabular import Header, Table, read_header
+from thalweg.io.tabular import Header, Table, flat_columns, read_header
 from thalweg.io.times import as_mask
 from thalweg.protocol import Ints
 
@@ -45,7 +45,7 @@ class JsonLines:
             table = None
         if table is None or table.num_rows != len(where):
             table, where = _line_by_line(lines, where, line, rejected)
-        columns = {name: table.column(name).combine_chunks() for name in table.schema.names}
+        columns = {name: table.column(name).combine_chunks() for name in flat_columns(table.schema)}
         header = self._header(list(columns))
         for name in header.columns:
             if name not in columns:

@@ -33,7 +33,7 @@ from thalweg.io.sources import (
     TableSource,
     event_of,
 )
-from thalweg.io.tabular import read_header
+from thalweg.io.tabular import flat_columns, read_header
 from thalweg.io.times import read_times
 
 _COMPRESSED = {".gz", ".bz2", ".zst", ".lz4"}
@@ -152,7 +152,7 @@ def _sniff(path: Path) -> str:
 
 
 def _open_parquet(path: Path, label: str, reading: Reading) -> Source:
-    header = read_header(pq.read_schema(path).names, reading.shapes, label)
+    header = read_header(flat_columns(pq.read_schema(path)), reading.shapes, label)
     return ParquetFile(
         path, label, header, event_of(_candidates(path), header, reading.shapes, label), reading
     )
@@ -211,7 +211,7 @@ def _is_rtec(fields: list[str], reading: Reading) -> bool:
 
 
 def _open_table(table: pa.Table, label: str, candidates: list[str], reading: Reading) -> Source:
-    header = read_header(table.schema.names, reading.shapes, label)
+    header = read_header(flat_columns(table.schema), reading.shapes, label)
     return TableSource(table, label, header, event_of(candidates, header, reading.shapes, label), reading)
 
 
@@ -227,7 +227,7 @@ def as_arrow(table: Any) -> pa.Table:
     match type(table).__module__.split(".")[0]:
         case "pandas":
             named = table.index.name is not None or type(table.index).__name__ == "MultiIndex"
-            return pa.Table.from_pandas(table.reset_index() if named else table, preserve_index=False)
+            return _from_pandas(table.reset_index() if named else table)
         case "polars":
             frame = table.collect() if hasattr(table, "collect") else table
             return frame.to_arrow()
@@ -238,6 +238,17 @@ def as_arrow(table: Any) -> pa.Table:
         f"cannot read events from {type(table).__name__}",
         "give a path, a pandas, Polars or Arrow table, a DuckDB relation, or a mapping from names to tables",
     )
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(
+            "columns",
+            f"a column of the table holds values of different types: {error}",
+            "give each column one type, for example with astype(str)",
+        ) from error
 
 
 def _spool(reader: pa.RecordBatchReader) -> pa.Table:

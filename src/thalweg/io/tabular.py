@@ -71,8 +71,16 @@ class Header:
         return tuple(column for column in (self.arrival, self.time, self.start) if column is not None)
 
 
+def flat_columns(schema: pa.Schema) -> list[str]:
+    """The columns that can hold times, constants or numbers: not lists, structures or maps."""
+    return [field.name for field in schema if not pa.types.is_nested(field.type)]
+
+
 def read_header(columns: Sequence[str], shapes: Shapes, label: str) -> Header:
     """How the columns are used; an error where the table has no time."""
+    twice = next((column for column in columns if list(columns).count(column) > 1), None)
+    if twice is not None:
+        raise InputError("columns", f"{label} has more than one column `{twice}`")
     plain = {column.strip().lower(): column for column in reversed(columns)}
     layouts = {shape.layout for shape in shapes}
     interval, fluent = Layout.INTERVAL in layouts, layouts - {Layout.EVENT}
