@@ -1,0 +1,73 @@
+"""The one small protocol that all reasoners answer to; Spark, CLI, notebooks and tests use nothing else.
+
+Rows come in as columns (`Rows`), results go out as Arrow tables (`Revision`). Rows may be accepted in any
+order and in any split: the result at a query time depends only on what had *arrived* by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Ints = npt.NDArray[np.int64]
+Ops = npt.NDArray[np.int8]
+
+OPEN_END = np.iinfo(np.int64).max
+"""The `end` of an interval that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Input rows of one name. All columns have one length.
+
+    `op` is +1 (insert) or -1 (retract); `time` is the occurrence, for interval fluents the start, and then
+    `end` is exclusive (`OPEN_END`: still running). `args` and `value` are Arrow arrays: strings (plain or
+    dictionary-encoded) hold the text of a constant, integers and floats are numbers. `row` numbers the
+    input rows, for causes and rejections.
+    """
+
+    name: str
+    op: Ops
+    arrival: Ints
+    time: Ints
+    row: Ints
+    args: tuple[pa.Array, ...] = ()
+    end: Ints | None = None
+    value: pa.Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+Batch = Sequence[Rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """What one `advance` found: Arrow tables by name (`changes`, `open`, `rejected`, ...), columns fixed per reasoner."""
+
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> pa.Table:
+        return self.tables[name]
+
+
+class Reasoner(Protocol):
+    """Accepts rows, advances its clock through query times, and can be stopped and resumed."""
+
+    def accept(self, batch: Batch) -> None:
+        """Take insertions and retractions, in any order, with arrival times."""
+
+    def advance(self, to: int) -> Revision:
+        """Run every query time up to and including `to`."""
+
+    def snapshot(self) -> bytes:
+        """The complete state: versioned, deterministic."""
+
+    def restore(self, state: bytes) -> None:
+        """Continue from a snapshot; refuses another program's state."""
