@@ -205,6 +205,11 @@ def test_open_answers_wait_for_their_latest_premise() -> None:
     assert found.bounded
 
 
+def test_premises_all_later_than_the_answer_wait_only_for_each_other() -> None:
+    found = horizon(parse("malf(X, T-2) :- shdn(X, T), temp(X, T+1).\nquery malf(X, T)."))
+    assert {kept.ticks for kept in found.inputs} == {1}
+
+
 def test_a_rule_that_feeds_itself_over_time_is_not_bounded() -> None:
     found = horizon(parse("s(X, T+1) :- s(X, T).\ns(X, T) :- e(X, T).\nquery s(X, T)."))
     assert found.unbounded == (0,)

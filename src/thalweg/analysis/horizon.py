@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from thalweg.analysis.bodies import body_of, literals
 from thalweg.analysis.delays import largest_delay
 from thalweg.analysis.dependencies import Dependencies, Node, dependencies
-from thalweg.analysis.roles import INPUT_PARTS, Part, named
+from thalweg.analysis.roles import INPUT_PARTS, named
 from thalweg.language.program import Program
 from thalweg.language.rules import (
     Aggregate,
@@ -128,24 +128,16 @@ def time_offset(time: Term) -> int | None:
 
 
 def _answers(program: Program, found: Dependencies) -> Horizon:
-    """Premises of an answer at `T` lie between ``T+low`` and ``T+high``; input waits for the latest of
-    them."""
-    spread: dict[Node, tuple[int, int] | None] = {}
+    """Premises of an answer at `T` lie between ``T+low`` and ``T+high``; input waits for the latest of them."""
+    spread: dict[Node, tuple[int, int] | None] = {
+        node: (0, 0) for node, part in found.parts.items() if part in INPUT_PARTS
+    }
     endless: list[int] = []
-    for node, part in found.parts.items():
-        if part in INPUT_PARTS or part is Part.BACKGROUND:
-            spread[node] = (0, 0)
     for component in found.components:
         own = set(component.members)
-        if component.cyclic:
-            shifting = [i for i in component.rules if _shifts(program, i, own)]
-            endless += shifting
-            for node in own:
-                spread[node] = None if shifting else (0, 0)
-        for node in own:
-            if node in spread and spread[node] is None:
-                continue
-            spread[node] = _spread(program, component.rules, node, spread)
+        shifting = [index for index in component.rules if _shifts(program, index, own)]
+        endless += shifting
+        spread.update(dict.fromkeys(own, None if shifting else _spread(program, component.rules, spread)))
     known = [ends for ends in spread.values() if ends is not None]
     reach = None if len(known) < len(spread) else max((high - low for low, high in known), default=0)
     inputs = tuple(
@@ -174,22 +166,23 @@ def _shifts(program: Program, index: int, own: set[Node]) -> bool:
 
 
 def _spread(
-    program: Program, rules: tuple[int, ...], node: Node, spread: dict[Node, tuple[int, int] | None]
+    program: Program, rules: tuple[int, ...], spread: dict[Node, tuple[int, int] | None]
 ) -> tuple[int, int] | None:
-    low, high = spread.get(node) or (0, 0)
+    """Earliest and latest premise of the rules' heads, relative to them; None where there is no latest."""
+    lows, highs = [], []
     for index in rules:
         head, goals = _atoms(program, index)
-        if Node("predicate", *signature(head)) != node:
-            continue
         start = time_offset(arguments(head)[-1]) if arguments(head) else 0
         for goal in goals:
-            ends = spread.get(Node("predicate", *signature(goal)), (0, 0))
-            shift = time_offset(arguments(goal)[-1]) if arguments(goal) else 0
-            if ends is None:
-                return None
-            delta = (shift or 0) - (start or 0)
-            low, high = min(low, ends[0] + delta), max(high, ends[1] + delta)
-    return low, high
+            node = Node("predicate", *signature(goal))
+            if node in spread:
+                ends = spread[node]
+                if ends is None:
+                    return None
+                delta = (time_offset(arguments(goal)[-1]) or 0 if arguments(goal) else 0) - (start or 0)
+                lows.append(ends[0] + delta)
+                highs.append(ends[1] + delta)
+    return min(lows, default=0), max(highs, default=0)
 
 
 # --------------------------------------------------------------------------- LARS
