@@ -64,6 +64,26 @@ def test_out_may_be_csv_or_json_lines(thalweg: Callable[..., Any], here: Path) -
     assert len(lines) == 2
 
 
+def test_a_table_per_fluent_has_typed_columns(thalweg: Callable[..., Any], here: Path) -> None:
+    (here / "rules.ec").write_text(
+        "event e(x: symbol). state f(x: symbol) in {true}.\n"
+        "initiatedAt(f(X)=true, T) :- happensAt(e(X), T).\n"
+        "initiatedAt(n(X)=N, T) :- happensAt(e(X), T), N is 2 + 3.\n"
+    )
+    thalweg(f"{RUN} --out result --per-fluent")
+    fluents = here / "result" / "fluents"
+    assert sorted(p.name for p in fluents.iterdir()) == ["f.parquet", "n.parquet"]
+    assert pq.read_table(fluents / "f.parquet").column_names == ["x", "value", "start", "end"]
+    assert pq.read_table(fluents / "n.parquet").to_pylist()[0] == {
+        "arg1": "a",
+        "value": 5.0,
+        "start": 4,
+        "end": None,
+    }
+    assert thalweg(f"{RUN} --out result").exit_code == 0
+    assert not fluents.exists()
+
+
 def test_folding_the_written_changes_gives_the_written_timeline(
     thalweg: Callable[..., Any], here: Path
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from thalweg.io.write import Folder
     from thalweg.result import Result
     from thalweg.runs import Plan
 
@@ -35,6 +36,9 @@ def run(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Directory for the tables.")] = None,
     format: Annotated[str, typer.Option(help="Format of the tables: parquet, csv or jsonl.")] = "parquet",
+    per_fluent: Annotated[
+        bool, typer.Option("--per-fluent", help="Write also a table per fluent, its arguments as columns.")
+    ] = False,
     on_error: Annotated[str, typer.Option(help="A bad row: reject it, or stop.")] = "reject",
     allow_gaps: Annotated[bool, typer.Option("--allow-gaps", help="Allow a window below the step.")] = False,
     recompute: Annotated[
@@ -53,6 +57,7 @@ def run(
     changes, events, open and rejected are written to a directory, all or nothing.
     """
     from thalweg.cli._errors import reported
+    from thalweg.io.write import Folder
     from thalweg.runs import Options, as_program, prepare
 
     options = Options(
@@ -61,21 +66,22 @@ def run(
     with reported():
         plan = prepare(as_program(rules, background or ()), input, options)
         if out is not None:
-            _to_files(plan, out, format, quiet=quiet, as_json=as_json)
+            _to_files(plan, Folder(out, format), per_fluent=per_fluent, quiet=quiet, as_json=as_json)
         else:
             _to_terminal(plan, quiet=quiet, as_json=as_json)
 
 
-def _to_files(plan: Plan, out: Path, form: str, *, quiet: bool, as_json: bool) -> None:
+def _to_files(plan: Plan, folder: Folder, *, per_fluent: bool, quiet: bool, as_json: bool) -> None:
     from dataclasses import replace
 
     from thalweg.cli._progress import progress
+    from thalweg.io.instances import Instances
     from thalweg.io.sinks import Files
-    from thalweg.io.write import Folder
     from thalweg.runs import drive
 
-    with Folder(out, form) as folder, progress(shown=not quiet and not as_json) as report:
-        files = Files(folder, plan.program.kind)
+    instances = Instances(plan.program) if per_fluent else None
+    with folder, progress(shown=not quiet and not as_json) as report:
+        files = Files(folder, plan.program.kind, instances)
         summary = drive(plan, files, report)
         files.finish()
         summary = replace(summary, tables=files.sizes)
@@ -83,7 +89,7 @@ def _to_files(plan: Plan, out: Path, form: str, *, quiet: bool, as_json: bool) -
     if as_json:
         typer.echo(json.dumps(summary.as_dict()))
     elif not quiet:
-        typer.echo(f"{summary}\nwritten to {out}", err=True)
+        typer.echo(f"{summary}\nwritten to {folder.target}", err=True)
 
 
 def _to_terminal(plan: Plan, *, quiet: bool, as_json: bool) -> None:

@@ -25,43 +25,66 @@ _DEFAULT = {EntityKind.FLUENT: "timeline", EntityKind.EVENT: "events"}
 _COLUMN = {EntityKind.FLUENT: "fluent", EntityKind.EVENT: "event"}
 
 
+class Instances:
+    """Takes apart the instances of what a program computes."""
+
+    def __init__(self, program: Program) -> None:
+        self._types = infer(program)
+        outputs = [e for e in entities(program) if e.key.kind in _COLUMN and e.is_output]
+        self._outputs = {entity.name: entity for entity in sorted(outputs, key=lambda entity: entity.arity)}
+
+    @property
+    def fluents(self) -> list[str]:
+        """The names of the fluents that the program computes."""
+        return [name for name, entity in self._outputs.items() if entity.key.kind is EntityKind.FLUENT]
+
+    def entity(self, name: str) -> Entity:
+        """The fluent or derived event of that name; of several, the one with most arguments."""
+        if name not in self._outputs:
+            near = did_you_mean(name, self._outputs)
+            raise InputError("table", f"the rules compute no {name}{near}")
+        return self._outputs[name]
+
+    def columns(self, table: pa.Table, name: str, *, whole: bool = True) -> pa.Table:
+        """The rows of one fluent or derived event, its arguments in columns of their own.
+
+        Numbers that are all integers are int64 where the table is the `whole` of them; in a piece of more, where the
+        other pieces are not known, all numbers are float64.
+        """
+        entity = self.entity(name)
+        column = _COLUMN[entity.key.kind]
+        instances = coded(table.column(column))
+        rows = np.flatnonzero(as_mask(_named(instances.words, name))[instances.ranks])
+        kept = table.take(pa.array(rows))
+        found = {
+            label: _typed(argument.take(pa.array(instances.ranks[rows])), kind, whole)
+            for argument, label, kind in zip(
+                _arguments(instances.words, name, entity.arity),
+                _labels(entity),
+                _kinds(entity, self._types),
+                strict=True,
+            )
+        }
+        for other in kept.column_names:
+            if other != column:
+                found[other] = kept.column(other).combine_chunks()
+        if "value" in found:
+            kind = Type(self._types.value(name, entity.arity))
+            found["value"] = _typed(_unquoted_column(found["value"]), kind, whole)
+        leading = [c for c in ("query_time", "op") if c in found]
+        return pa.table(found).select([*leading, *(c for c in found if c not in leading)])
+
+
 def columns_of(
     program: Program, tables: Mapping[str, pa.Table], name: str, of: str | None = None
 ) -> pa.Table:
-    """The rows of one fluent or derived event, its arguments in columns of their own."""
-    entity = _entity(program, name)
-    table = tables.get(of or _DEFAULT[entity.key.kind])
-    column = _COLUMN[entity.key.kind]
-    if table is None or column not in table.column_names:
+    """The rows of one fluent or derived event, from the table of that name or from the one it belongs to."""
+    instances = Instances(program)
+    kind = instances.entity(name).key.kind
+    table = tables.get(of or _DEFAULT[kind])
+    if table is None or _COLUMN[kind] not in table.column_names:
         raise InputError("table", f"the table {of} has no rows of {name}")
-    instances = coded(table.column(column))
-    wanted = _named(instances.words, name)
-    rows = np.flatnonzero(as_mask(wanted)[instances.ranks]) if len(instances.words) else np.empty(0, np.int64)
-    kept = table.take(pa.array(rows))
-    arguments = _arguments(instances.words, name, entity.arity)
-    types = infer(program)
-    found = {
-        label: _typed(argument.take(pa.array(instances.ranks[rows])), kind)
-        for argument, label, kind in zip(arguments, _labels(entity), _kinds(entity, types), strict=True)
-    }
-    for other in kept.column_names:
-        if other == column:
-            continue
-        values = kept.column(other).combine_chunks()
-        if other == "value":
-            values = _typed(_unquoted_column(values), Type(types.value(name, entity.arity)))
-        found[other] = values
-    leading = [c for c in ("query_time", "op") if c in found]
-    return pa.table(found).select([*leading, *(c for c in found if c not in leading)])
-
-
-def _entity(program: Program, name: str) -> Entity:
-    outputs = [e for e in entities(program) if e.key.kind in _COLUMN and e.is_output]
-    named = [entity for entity in outputs if entity.name == name]
-    if not named:
-        known = {entity.name for entity in outputs}
-        raise InputError("table", f"the rules compute no {name}{did_you_mean(name, known)}")
-    return max(named, key=lambda entity: entity.arity)
+    return instances.columns(table, name)
 
 
 def _labels(entity: Entity) -> list[str]:
@@ -79,7 +102,7 @@ def _kinds(entity: Entity, types: Types) -> list[Type]:
 
 
 def _named(words: pa.Array, name: str) -> pa.Array:
-    return pc.or_(pc.equal(words, name), pc.starts_with(words, f"{name}("))
+    return pc.or_(pc.equal(words, name), pc.starts_with(words, f"{name}(")).fill_null(False)
 
 
 def _arguments(words: pa.Array, name: str, arity: int) -> list[pa.Array]:
@@ -136,9 +159,9 @@ def _unquoted_column(column: pa.Array) -> pa.Array:
     return plain.take(pa.array(words.ranks))
 
 
-def _typed(column: pa.Array, kind: Type) -> pa.Array:
+def _typed(column: pa.Array, kind: Type, whole: bool) -> pa.Array:
     """Numbers where all are numbers, text otherwise."""
     if kind is Type.SYMBOL:
         return column
-    typed = read_column(column, kind)
+    typed = read_column(column, Type.FLOAT if kind is Type.NUMBER and not whole else kind)
     return column if typed.mismatch.any() else typed.column

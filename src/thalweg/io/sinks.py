@@ -20,6 +20,7 @@ from thalweg.io.fold import (
     Sort,
     concatenate,
 )
+from thalweg.io.instances import Instances
 from thalweg.io.rejects import REJECTED
 from thalweg.io.write import Folder
 from thalweg.language.rules import Kind
@@ -115,9 +116,11 @@ class Files:
     much of it, so that memory follows the window; a folded table that is not that large is sorted as a
     whole."""
 
-    def __init__(self, folder: Folder, kind: Kind) -> None:
+    def __init__(self, folder: Folder, kind: Kind, instances: Instances | None = None) -> None:
+        """With `instances`, the intervals of each fluent are also written to a table of its own."""
         self.folder = folder
         self.kind = kind
+        self._instances = instances
         self.sizes: dict[str, int] = {}
         self._standing: dict[str, pa.Table] = {}
         self._folded = {changes: (target, Folding(sort)) for changes, (target, sort) in FOLDED[kind].items()}
@@ -135,16 +138,22 @@ class Files:
         for target, folding in self._folded.values():
             final = folding.settled(before)
             if final is not None:
-                self._write(target, final)
+                self._write_folded(target, final)
 
     def finish(self) -> None:
         """Write what is left, and the tables that every run has."""
         for target, folding in self._folded.values():
-            self._write(target, folding.rest())
+            self._write_folded(target, folding.rest())
         for name, table in self._standing.items():
             self._write(name, table)
         for name, schema in TABLES[self.kind].items():
             self._write(name, schema.empty_table())
+
+    def _write_folded(self, name: str, table: pa.Table) -> None:
+        self._write(name, table)
+        if name == "timeline" and self._instances is not None:
+            for fluent in self._instances.fluents:
+                self.folder.write(f"fluents/{fluent}", self._instances.columns(table, fluent, whole=False))
 
     def _write(self, name: str, table: pa.Table) -> None:
         self.folder.write(name, table)

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from thalweg.io.errors import InputError
 
 FORMATS = ("parquet", "csv", "jsonl")
-_LEFT_BEHIND = {"summary.json", *(f".{form}" for form in FORMATS)}
+_LEFT_BEHIND = {"summary.json", "fluents", *(f".{form}" for form in FORMATS)}
 
 
 class TableWriter(Protocol):
@@ -145,6 +145,7 @@ class Folder:
         """Append rows to a table; the first piece fixes its columns."""
         if name not in self._writers:
             path = self.path / f"{name}.{self.form}"
+            path.parent.mkdir(exist_ok=True)
             self._writers[name] = (_WRITERS[self.form](path, table.schema), table.schema)
         writer, schema = self._writers[name]
         if table.num_rows:
