@@ -1,7 +1,7 @@
 """The inbox: rows as they are accepted, checked and coded, until the clock reaches them.
 
 A row takes effect at its arrival, but not before its own time; a row that arrives more than the lateness after its
-time is too late. Within one clock step insertions count before retractions, so the order of rows does not matter.
+time is too late. Of rows that take effect together retractions come first, so the order of rows does not matter.
 """
 
 from __future__ import annotations
@@ -21,16 +21,37 @@ from thalweg.columns.keys import matrix
 from thalweg.protocol import Ints, Rows
 
 REJECTED = pa.schema(
-    [
-        ("at", pa.int64()),
-        ("row", pa.int64()),
-        ("name", pa.string()),
-        ("time", pa.int64()),
-        ("arrival", pa.int64()),
-        ("reason", pa.string()),
-    ]
+    [("query_time", pa.int64()), ("row", pa.int64()), ("reason", pa.string()), ("detail", pa.string())]
 )
-"""Rows that never had an effect, with the clock time at which that was known."""
+"""Rows that never had an effect, with the clock time at which that is said."""
+
+TOO_LATE, BEFORE_START, UNKNOWN_RETRACTION = "too late", "before the start", "unknown retraction"
+UNKNOWN_NAME, WRONG_ARITY, MISSING, OUT_OF_RANGE = "unknown name", "wrong arity", "missing value", "out of range"
+
+
+class Rejections:
+    """Rows that count for nothing, until they are reported: clock time, row and which of `reasons`."""
+
+    def __init__(self) -> None:
+        self.rows: Ints = np.empty((0, 3), np.int64)
+        self.reasons: list[tuple[str, str]] = []
+
+    def add(self, at: Ints, rows: Ints, reason: str, detail: str) -> None:
+        if len(rows):
+            if (reason, detail) not in self.reasons:
+                self.reasons.append((reason, detail))
+            code = np.full(len(rows), self.reasons.index((reason, detail)))
+            self.rows = np.concatenate([self.rows, np.column_stack([at, rows, code])])
+
+    def take(self, to: int) -> pa.Table:
+        """What is to be said up to a clock time, in order of time and row."""
+        said = self.rows[:, 0] <= to
+        out, self.rows = self.rows[said], self.rows[~said]
+        out = out[np.lexsort([out[:, 1], out[:, 0]])]
+        texts = [pa.array([part[i] for part in self.reasons], pa.string()).take(pa.array(out[:, 2])) for i in (0, 1)]
+        if not len(self.rows):
+            self.reasons = []
+        return pa.table([pa.array(out[:, 0].copy()), pa.array(out[:, 1].copy()), *texts], schema=REJECTED)
 
 
 @dataclass(slots=True)
@@ -67,20 +88,21 @@ class Inbox:
         self.lateness = lateness
         self.start = start
         self.pending: dict[Signature, list[Coded]] = {}
-        self.rejected: list[pa.Table] = []
+        self.rejected = Rejections()
 
     # -- accepting
 
     def accept(self, rows: Rows, clock: int) -> None:
         """Check and code rows of one name."""
         predicate = (rows.name, len(rows.args) + 1)
-        if predicate not in self.datalog.inputs:
-            self._reject(rows, np.ones(len(rows), np.bool_), clock, self._unknown(predicate))
-            return
         step = np.maximum(np.maximum(rows.arrival, rows.time), clock + 1)
+        if predicate not in self.datalog.inputs:
+            self.rejected.add(step, rows.row, *self._unknown(predicate))
+            return
         good = np.ones(len(rows), np.bool_)
-        for reason, bad in self._faults(rows, step):
-            self._reject(rows, bad & good, clock, reason)
+        for reason, detail, bad in self._faults(rows, step):
+            bad = bad & good
+            self.rejected.add(step[bad], rows.row[bad], reason, detail)
             good &= ~bad
         if good.any():
             columns = rows.args if good.all() else tuple(pc.filter(a, pa.array(good)) for a in rows.args)
@@ -89,43 +111,29 @@ class Inbox:
             coded.args = [self.codec.encode(column) for column in columns]
             self.pending.setdefault(predicate, []).append(coded)
 
-    def _unknown(self, predicate: Signature) -> str:
+    def _unknown(self, predicate: Signature) -> tuple[str, str]:
         name, arity = predicate
         if predicate in self.datalog.rules:
-            return f"{name}/{arity} is derived by rules, it cannot be input"
+            return UNKNOWN_NAME, f"{name}/{arity} is derived by rules, it cannot be input"
         others = sorted(a for n, a in self.datalog.inputs if n == name)
         if others:
-            return f"{name} has {others[0] - 1} arguments and a time here, the row has {arity - 1} and a time"
-        return f"no rule reads {name}/{arity}"
+            return WRONG_ARITY, f"{name} has {others[0] - 1} arguments before its time, the row has {arity - 1}"
+        return UNKNOWN_NAME, f"no rule reads {name}/{arity}"
 
-    def _faults(self, rows: Rows, step: Ints) -> list[tuple[str, Bools]]:
+    def _faults(self, rows: Rows, step: Ints) -> list[tuple[str, str, Bools]]:
         found = [
-            (f"before the start of the stream at {self.start}", rows.time < self.start),
-            (f"later than the lateness of {self.lateness}", step > rows.time + self.lateness),
+            (BEFORE_START, f"the stream starts at {self.start}", rows.time < self.start),
+            (TOO_LATE, f"it arrived more than {self.lateness} after its time", step > rows.time + self.lateness),
         ]
         for position, column in enumerate(rows.args, 1):
             if column.null_count:
                 missing = pc.is_null(column).to_numpy(zero_copy_only=False)
-                found.append((f"argument {position} is missing", missing))
+                found.append((MISSING, f"argument {position} is missing", missing))
             else:
                 inexact = self.codec.inexact(column)
                 if inexact.any():
-                    found.append((f"argument {position} is too large for an exact number", inexact))
+                    found.append((OUT_OF_RANGE, f"argument {position} is too large for an exact number", inexact))
         return found
-
-    def _reject(self, rows: Rows, bad: Bools, clock: int, reason: str) -> None:
-        if bad.any():
-            self._note(clock, rows.row[bad], rows.name, rows.time[bad], rows.arrival[bad], reason)
-
-    def _note(self, clock: int, row: Ints, name: str, time: Ints, arrival: Ints, reason: str) -> None:
-        n = len(row)
-        columns = [np.full(n, clock), row, pa.array([name] * n, pa.string()), time, arrival]
-        self.rejected.append(pa.table([*columns, pa.array([reason] * n, pa.string())], schema=REJECTED))
-
-    def take_rejected(self) -> pa.Table:
-        """All rejections since the last call."""
-        found, self.rejected = self.rejected, []
-        return pa.concat_tables(found) if found else REJECTED.empty_table()
 
     # -- handing out
 
@@ -153,26 +161,20 @@ class Inbox:
         return found
 
     def _settle(self, clock: int, place: Place, coded: Coded, known: Facts | None, found: Arrivals) -> None:
+        """Of rows that arrive together retractions come first: what is retracted and inserted stays."""
         out = coded.op < 0
-        if not out.any() and known is None:
-            found.inserted[place] = distinct_facts(coded.args, len(coded))
-            return
-        came = coded if not out.any() else coded.take(~out)
-        inserted = distinct_facts(came.args, len(came)) if len(came) else Facts([a[:0] for a in coded.args], 0)
-        if out.any():
-            gone = coded.take(out)
+        if not out.any():
+            inserted = distinct_facts(coded.args, len(coded))
+        else:
+            came, gone = coded.take(~out), coded.take(out)
+            inserted = distinct_facts(came.args, len(came)) if len(came) else Facts([a[:0] for a in coded.args], 0)
             facts = Facts(gone.args, len(gone))
-            was_known = known.contains(facts) if known is not None else np.zeros(len(gone), np.bool_)
-            is_new = inserted.contains(facts) if inserted.length else np.zeros(len(gone), np.bool_)
-            lost = ~was_known & ~is_new
-            if lost.any():
-                self._note(
-                    clock, gone.row[lost], place[0][0], gone.time[lost], gone.step[lost], "retracts what is not known"
-                )
-            if is_new.any():
-                inserted = inserted.take(~facts.contains(inserted))
-            if was_known.any() and known is not None:
-                back = gone.take(was_known)
+            there = known.contains(facts) if known is not None else np.zeros(len(gone), np.bool_)
+            lost = gone.row[~there]
+            self.rejected.add(np.full(len(lost), clock), lost, UNKNOWN_RETRACTION, "nothing like it is known")
+            stays = inserted.contains(facts) if inserted.length else np.zeros(len(gone), np.bool_)
+            if (there & ~stays).any():
+                back = gone.take(there & ~stays)
                 found.retracted[place] = distinct_facts(back.args, len(back))
         if known is not None and inserted.length:
             inserted = inserted.take(~known.contains(inserted))

@@ -92,7 +92,7 @@ class Reasoner:
             for time, cell in cells.items()
         ]
         clock = self.engine.clock
-        rejected = self.inbox.take_rejected()
+        rejected = self.inbox.rejected.take(clock)
         writer = self.writer
         return Revision(
             Lazy(

@@ -39,9 +39,9 @@ from thalweg.answers.templates import (
 )
 from thalweg.language.terms import Term, Variable, is_ground, variables
 
-ROUNDS = 24
-"""How often a recursive group may grow before its P_Q counts as infinite."""
-RECURSIVE_LIMIT = 200
+ROUNDS = 5
+"""How many rounds a recursive group may grow, beyond one per member, before its P_Q counts as infinite."""
+RECURSIVE_LIMIT = 48
 LIMIT = 4000
 """How many templates one pattern may have."""
 PREMISES = 62
@@ -131,7 +131,7 @@ class Resolver:
         recursive = any(s.target in inside for p in component for s in calls[p])
         for pattern in component:
             self.tables[pattern] = []
-        rounds = ROUNDS if recursive else 1
+        rounds = ROUNDS + len(component) if recursive else 1
         for _ in range(rounds):
             before = {p: self.tables[p] for p in component}
             for pattern in component:

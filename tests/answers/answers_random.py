@@ -1,0 +1,191 @@
+"""Random Temporal Datalog programs and streams, and the checks that every one of them must pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from answers_support import facts, ground_rows
+from hypothesis import strategies as st
+
+from thalweg import parse
+from thalweg.answers.offline import check, plan
+from thalweg.answers.reasoner import Reasoner
+from thalweg.answers.stratify import dependencies
+from thalweg.language.diagnostics import has_errors
+from thalweg.language.program import Program
+from thalweg.reference.answers import Evolutions, Fact
+
+ATOMS = 12
+"""How many input atoms a reference universe has at most: it knows every subset of them."""
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """A program with one query: up to five rules, shifts into past and future, negation."""
+    plain = draw(st.booleans())
+    inputs = draw(st.sampled_from([("e",), ("e", "f"), ("e", "f")]))
+    derived = ("p", "q", "r")
+
+    def atom(name: str, shift: int, negated: bool = False) -> str:
+        time = f"T{shift:+d}" if shift else "T"
+        return ("not " if negated else "") + (f"{name}({time})" if plain else f"{name}(X, {time})")
+
+    heads = draw(st.lists(st.sampled_from(derived), min_size=2, max_size=5))
+    rules = []
+    for head in heads:
+        body = []
+        for _ in range(draw(st.integers(1, 3))):
+            name = draw(st.sampled_from([*inputs, *inputs, *heads]))
+            body.append(atom(name, draw(st.sampled_from([-1, 0, 0, 1, 1, 2])), draw(st.integers(0, 9)) < 4))
+        rules.append(f"{atom(head, draw(st.sampled_from([0, 0, 1, -1])))} :- {', '.join(body)}.")
+    return f"query {atom(heads[0], 0)}.\n" + "\n".join(rules)
+
+
+@dataclass
+class Universe:
+    """A program that the checker accepts, with all its possible streams."""
+
+    text: str
+    program: Program
+    evolutions: Evolutions
+    constants: list[str]
+    end: int
+    reach: dict[tuple[str, int], int]
+    results: list[object] = field(default_factory=list)
+
+
+def universe(text: str) -> Universe | None:
+    """None when the program is refused or too large to be tried in full."""
+    program = parse(text)
+    if has_errors(check(program)):
+        return None
+    made = plan(program)
+    inputs = len(made.datalog.inputs)
+    for constants in ([["a", "b"], ["a"]] if "X" in text else [["a"]]):
+        end = min(6, ATOMS // (inputs * len(constants)) - 1) if inputs else -1
+        if end >= 2:
+            reach: dict[tuple[str, int], int] = {}
+            for _ in range(8):
+                for d in dependencies(made.datalog):
+                    reach[d.source] = max(reach.get(d.source, 0), d.step + reach.get(d.target, 0))
+            return Universe(text, program, Evolutions(program, constants, end), constants, end, reach)
+    return None
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A row of the stream: when it arrives, whether it inserts or retracts, what."""
+
+    at: int
+    op: int
+    fact: Fact
+
+
+@st.composite
+def arrivals(draw: st.DrawFn, atoms: list[Fact], lateness: int) -> list[Arrival]:
+    """Some of the atoms, each arriving within the lateness, some retracted, some retracted and inserted again."""
+    found = []
+    for atom in atoms:
+        if not draw(st.booleans()):
+            continue
+        latest = atom.time + lateness
+        came = draw(st.integers(atom.time, latest))
+        found.append(Arrival(came, 1, atom))
+        if lateness and draw(st.integers(0, 2)) == 0:
+            went = draw(st.integers(came, latest))
+            found.append(Arrival(went, -1, atom))
+            if went < latest and draw(st.booleans()):
+                found.append(Arrival(draw(st.integers(went + 1, latest)), 1, atom))
+    return found
+
+
+class Run:
+    """A reasoner run over a stream, checked at every clock step against all possible evolutions."""
+
+    def __init__(self, world: Universe, stream: list[Arrival], lateness: int) -> None:
+        self.world = world
+        self.stream = stream
+        self.lateness = lateness
+        self.reasoner = Reasoner(world.program, lateness)
+        self.known: set[Fact] = set()
+        self.folded: dict[tuple[object, ...], int] = {}
+        self.first_certain: dict[tuple[str, int], int] = {}
+
+    def step(self, clock: int) -> None:
+        """Bring in what arrives now, and check everything."""
+        now = [a for a in self.stream if a.at == clock]
+        for a in now:
+            self.reasoner.accept(facts((a.fact.name, *a.fact.args, a.fact.time), arrival=clock, op=a.op))
+        self.known -= {a.fact for a in now if a.op < 0}
+        self.known |= {a.fact for a in now if a.op > 0}
+        revision = self.reasoner.advance(clock)
+        self._check_rows(clock)
+        self._check_tables(revision, clock)
+
+    def _possible(self, clock: int) -> np.ndarray:  # type: ignore[type-arg]
+        """The evolutions in which everything known stays, and everything closed is as it is."""
+        all_of = self.world.evolutions
+        found = np.ones(all_of.width, np.bool_)
+        for atom in all_of.atoms:
+            if atom.time <= clock - self.lateness:
+                found &= all_of.holds(atom) == (atom in self.known)
+            elif atom in self.known:
+                found &= all_of.holds(atom)
+        return found
+
+    def _check_rows(self, clock: int) -> None:
+        """Theorem 7: a row's hypotheses suffice in every evolution, and every evolution's answers have a row."""
+        all_of, possible = self.world.evolutions, self._possible(clock)
+        closed = clock - self.lateness
+        for number, query in enumerate(self.reasoner.plan.queries):
+            margin = max(query.delay or 0, self.world.reach.get(query.goal.predicate, 0))
+            covered: dict[Fact, np.ndarray] = {}  # type: ignore[type-arg]
+            for row in ground_rows(self.reasoner, number, self.world.constants, min(clock, self.world.end)):
+                if row.goal.time + margin <= self.world.end:
+                    agree = all_of._agreeing(row.needed, possible)
+                    assert not (agree & ~all_of.holds(row.goal)).any(), f"unsound at {clock}: {row}"
+                    covered[row.goal] = covered.get(row.goal, np.zeros(all_of.width, np.bool_)) | agree
+            for goal in all_of.goals(query.goal):
+                alive = goal.time <= clock and goal.time + self.reasoner.engine.retire[number] > closed
+                if alive and goal.time + margin <= self.world.end:
+                    missing = possible & all_of.holds(goal)
+                    if goal in covered:
+                        missing &= ~covered[goal]
+                    assert not missing.any(), f"incomplete at {clock}: {goal} of {query.name}"
+
+    def _check_tables(self, revision: object, clock: int) -> None:
+        """Folding the changes gives the open answers; answers come no later than the delay says."""
+        for row in revision["changes"].to_pylist():  # type: ignore[index]
+            key = (row["status"], row["answer"], tuple(row["evidence"]), tuple(row["needed"]))
+            self.folded[key] = self.folded.get(key, 0) + row["op"]
+            assert self.folded[key] in (0, 1), f"changes at {clock} do not fold: {row}"
+        standing = sorted((r["answer"], tuple(r["evidence"]), tuple(r["needed"])) for r in revision["open"].to_pylist())  # type: ignore[index]
+        assert standing == sorted(k[1:] for k, v in self.folded.items() if v and k[0] == "open")
+        delay = self.reasoner.plan.queries[0].delay or 0
+        for row in revision["answers"].to_pylist():  # type: ignore[index]
+            assert row["time_known"] <= row["time"] + max(delay, 0) + self.lateness
+
+    def check_end(self) -> None:
+        """The certain answers are those of a plain evaluation of the completed stream."""
+        all_of, query = self.world.evolutions, self.reasoner.plan.queries[0]
+        actual = all_of.compatible(self.known, self.world.end)
+        margin = max(query.delay or 0, self.world.reach.get(query.goal.predicate, 0))
+        certain = {k[1] for k, v in self.folded.items() if v and k[0] == "certain"}
+        for goal in all_of.goals(query.goal):
+            if goal.time + margin <= self.world.end:
+                holds = bool(all_of.holds(goal)[actual].all())
+                schema = str(Fact(goal.name, ("X",) * len(goal.args), goal.time))
+                if str(goal) in certain:
+                    assert holds, f"{goal} is not true"
+                if holds:
+                    assert {str(goal), schema} & certain, f"{goal} is missing"
+
+
+def run(world: Universe, stream: list[Arrival], lateness: int) -> Run:
+    """The whole stream, checked at every step."""
+    made = Run(world, stream, lateness)
+    for clock in range(world.end + lateness + 1):
+        made.step(clock)
+    made.check_end()
+    return made

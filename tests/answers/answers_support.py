@@ -1,0 +1,186 @@
+"""Helpers for the tests of open answers: rows by hand, and the schematic answers of a reasoner written out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from thalweg.answers.blocks import DEAD, Block, start_block
+from thalweg.answers.codec import STAR
+from thalweg.answers.datalog import TimedAtom
+from thalweg.answers.reasoner import Reasoner
+from thalweg.answers.shapes import Shape
+from thalweg.language.terms import Number, Variable, Atom
+from thalweg.protocol import Rows
+from thalweg.reference.answers import Assumption, Constant, Fact
+
+
+def facts(*given: tuple[object, ...], arrival: int | None = None, op: int = 1) -> list[Rows]:
+    """Rows from tuples ``(name, argument, ..., time)``; without `arrival` they arrive at their time."""
+    batch = []
+    for number, (name, *args, time) in enumerate(given):
+        at = np.array([time], np.int64)
+        came = at if arrival is None else np.array([arrival], np.int64)
+        columns = tuple(pa.array([a]) for a in args)
+        batch.append(Rows(str(name), np.array([op], np.int8), came, at, np.array([number]), columns))
+    return batch
+
+
+@dataclass(frozen=True)
+class Schematic:
+    """An element of S: the answer's arguments (None: any constant but the exceptions), time, evidence, hypotheses."""
+
+    args: tuple[str | None, ...]
+    time: int
+    evidence: frozenset[str]
+    needed: frozenset[str]
+    exceptions: frozenset[tuple[str, ...]] = frozenset()
+
+
+def schematic(reasoner: Reasoner, query: int, *, supported_only: bool = False) -> set[Schematic]:
+    """S of a query at the reasoner's clock: all live rows of its cells."""
+    found = set()
+    for time, cell in reasoner.engine.cells[query].items():
+        for (number, mask), block in cell.blocks.items():
+            shape = reasoner.engine.shapes[query][number]
+            for i in range(block.length):
+                if not block.bits[i] & DEAD and (not supported_only or mask or block.bits[i]):
+                    found.add(_one(reasoner, shape, time, mask, block, i))
+    return found
+
+
+def _one(reasoner: Reasoner, shape: Shape, time: int, mask: int, block: Block, i: int) -> Schematic:
+    codes = [None if c is None or c[i] == STAR else int(c[i]) for c in block.columns]
+    evidence, needed = split(shape, mask, int(block.bits[i]))
+    args = tuple(
+        reasoner.codec.one(s.code) if s.column < 0 else None if codes[s.column] is None else reasoner.codec.one(codes[s.column])
+        for s in shape.head
+    )
+    exceptions = set()
+    if shape.open and None in args:
+        for k in range(block.length):
+            own = [block.columns[c][k] for c in sorted(shape.open)]
+            if STAR not in own:
+                exceptions.add(tuple(reasoner.codec.one(int(o)) for o in own))
+    write = lambda atom: written(reasoner, shape, atom, codes, time)  # noqa: E731
+    return Schematic(args, time, frozenset(map(write, evidence)), frozenset(map(write, needed)), frozenset(exceptions))
+
+
+def split(shape: Shape, mask: int, bits: int) -> tuple[list[TimedAtom], list[TimedAtom]]:
+    """Premises met and missing."""
+    met = [p.atom for i, p in enumerate(shape.positives) if mask >> i & 1]
+    met += [n.atom for j, n in enumerate(shape.negatives) if bits >> j & 1]
+    missing = [p.atom for i, p in enumerate(shape.positives) if not mask >> i & 1]
+    missing += [n.atom for j, n in enumerate(shape.negatives) if not bits >> j & 1]
+    return met, missing
+
+
+def written(reasoner: Reasoner, shape: Shape, atom: TimedAtom, codes: list[int | None], time: int) -> str:
+    parts = []
+    for arg in atom.args:
+        if isinstance(arg, Variable):
+            code = codes[shape.names.index(arg.name)]
+            parts.append(arg.name if code is None else reasoner.codec.one(code))
+        else:
+            parts.append(reasoner.codec.one(reasoner.codec.term(arg)))
+    assert atom.time is not None
+    return ("not " if atom.negated else "") + f"{atom.predicate[0]}({', '.join([*parts, str(time + atom.time.offset)])})"
+
+
+@dataclass(frozen=True)
+class GroundRow:
+    """A row with every variable given a constant: the goal and the literals it still needs."""
+
+    goal: Fact
+    needed: tuple[Assumption, ...]
+
+
+def ground_rows(reasoner: Reasoner, query: int, constants: list[str], upto: int) -> Iterator[GroundRow]:
+    """All instances over the constants of all rows of a query, stored or not begun, with answer times up to `upto`.
+
+    A negated premise that was judged before its variables were bound counts as needed: it is judged anew then.
+    """
+    engine = reasoner.engine
+    for time in range(engine.start, upto + 1):
+        cell = engine.cells[query].get(time)
+        for shape in engine.shapes[query]:
+            if not engine.exists(shape, time):
+                continue
+            blocks = {m: b for (n, m), b in cell.blocks.items() if n == shape.number} if cell is not None else {}
+            if engine.decisions._unbegun(shape, time):
+                blocks = {0: start_block(shape), **blocks}
+            for mask, block in blocks.items():
+                yield from _instances(reasoner, query, shape, time, mask, block, constants)
+
+
+def _instances(
+    reasoner: Reasoner, query: int, shape: Shape, time: int, mask: int, block: Block, constants: list[str]
+) -> Iterator[GroundRow]:
+    codes = {c: reasoner.codec.raw(c) for c in constants}
+    taken = set()
+    for i in range(block.length):
+        if shape.open:
+            own = tuple(int(block.columns[c][i]) for c in sorted(shape.open))
+            fixed = tuple(int(col[i]) for k, col in enumerate(block.columns) if col is not None and k not in shape.open)
+            if STAR not in own:
+                taken.add((fixed, own))
+    for i in range(block.length):
+        if block.bits[i] & DEAD:
+            continue
+        choices = [
+            [int(c[i])] if c is not None and c[i] != STAR else list(codes.values()) for c in block.columns
+        ]
+        for picked in _product(choices):
+            if shape.open:
+                own = tuple(picked[c] for c in sorted(shape.open))
+                fixed = tuple(int(col[i]) for k, col in enumerate(block.columns) if col is not None and k not in shape.open)
+                if (fixed, own) in taken and int(block.columns[min(shape.open)][i]) == STAR:
+                    continue
+            bits = int(block.bits[i]) & shape.ground_negatives(mask)
+            _, missing = split(shape, mask, bits)
+            goal = reasoner.plan.queries[query].goal
+            head = [picked[s.column] if s.column >= 0 else s.code for s in shape.head]
+            given = dict(zip(dict.fromkeys(a.name for a in goal.args if isinstance(a, Variable)), head, strict=True))
+            args = tuple(_constant(reasoner, given[a.name]) if isinstance(a, Variable) else _term(a) for a in goal.args)
+            needed = tuple(
+                Assumption(
+                    Fact(
+                        atom.predicate[0],
+                        tuple(
+                            _constant(reasoner, picked[shape.names.index(a.name)]) if isinstance(a, Variable) else _term(a)
+                            for a in atom.args
+                        ),
+                        time + atom.time.offset,
+                    ),
+                    not atom.negated,
+                )
+                for atom in missing
+            )
+            yield GroundRow(Fact(goal.predicate[0], args, time), needed)
+
+
+def _product(choices: list[list[int]]) -> Iterable[tuple[int, ...]]:
+    import itertools
+
+    return itertools.product(*choices)
+
+
+def _constant(reasoner: Reasoner, code: int) -> Constant:
+    shown = reasoner.codec.one(code)
+    try:
+        return int(shown)
+    except ValueError:
+        return shown
+
+
+def _term(term: object) -> Constant:
+    assert isinstance(term, (Atom, Number))
+    return term.name if isinstance(term, Atom) else term.value
+
+
+def certain(reasoner: Reasoner, query: int, constants: list[str], upto: int) -> set[Fact]:
+    """The ground instances of the certain answers that are stored."""
+    return {r.goal for r in ground_rows(reasoner, query, constants, upto) if not r.needed}
