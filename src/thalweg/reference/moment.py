@@ -31,6 +31,8 @@ from thalweg.reference.terms import (
 Whole = Mapping[Pair, Intervals]
 """The results of rules over whole intervals."""
 Found = TypeVar("Found")
+ANY = Var("_")
+"""A value that is not asked for."""
 
 
 class SameTimeCycle(ValueError):
@@ -68,30 +70,36 @@ class Snapshot:
         keys = d.outputs | d.input_fluents | {signature(s.fluent) for s in self.input.stretches}
         return frozenset(pair for key in keys for pair in self.holding(key))
 
-    def holding(self, key: Signature) -> frozenset[Pair]:
+    def holding(self, key: Signature, value: Term = ANY) -> frozenset[Pair]:
+        """The pairs of a fluent that hold, at least those with the value."""
         if self._held is not None:
             return frozenset(pair for pair in self._held if signature(pair[0]) == key)
-        return self._memo(("holding", key), lambda: frozenset(self._holding(key)))
+        return frozenset(self._holding(key, value))
 
-    def _holding(self, key: Signature) -> Iterator[Pair]:
+    def _holding(self, key: Signature, value: Term) -> Iterator[Pair]:
         description = self.domains.description
         if key in description.simple:
-            yield from self._values(key)
+            yield from self._memo(("values", key), lambda: self._values(key))
         if key not in description.outputs:
             yield from (pair for pair in self.input.holding(self.time) if signature(pair[0]) == key)
-        for rule in description.determined_rules:
-            if signature(rule.fluent) == key and not rule.whole:
-                yield from self._determined(rule)
+        for rule in self._rules(key, value):
+            if not rule.whole:
+                yield from self._memo(("rule", id(rule)), lambda rule=rule: frozenset(self._determined(rule)))
         for pair, intervals in self.whole.items():
             if signature(pair[0]) == key and contains(intervals, self.time):
                 yield pair
+
+    def _rules(self, key: Signature, value: Term) -> list[DeterminedRule]:
+        """The rules of a determined fluent that may give it the value."""
+        rules = self.domains.description.determined_rules
+        return [r for r in rules if signature(r.fluent) == key and may_equal(r.value, value)]
 
     def _determined(self, rule: DeterminedRule) -> Iterator[Pair]:
         """The pairs of one rule that hold now: the interval expression over the single point `time`."""
         here = [(self.time, self.time + self.input.tick)]
 
         def leaf(fluent: Term, value: Term) -> Intervals:
-            return [*here] if (fluent, value) in self.holding(signature(fluent)) else []
+            return [*here] if (fluent, value) in self.holding(signature(fluent), value) else []
 
         for _, subst in self.instances(rule):
             found = rule.intervals(subst, leaf, since=self.time, until=self.time, tick=self.input.tick)
@@ -113,21 +121,19 @@ class Snapshot:
         for answer in solve((rule.goals,), EMPTY, _Leaves(self, rule)):
             yield (number, *(resolve(name, answer) for name in names)), answer
 
-    def known(self, key: Signature) -> frozenset[Pair]:
-        """The known instances of any fluent; value None: some value."""
-        return self._memo(("known", key), lambda: frozenset(self._known(key)))
-
-    def _known(self, key: Signature) -> Iterator[Pair]:
+    def known(self, key: Signature, value: Term) -> Iterator[Pair]:
+        """The known instances of any fluent that may have the value; value None: some value."""
         yield from self.domains.known(key, self.state)
         if key in self.domains.grounded:
             return
-        description = self.domains.description
-        if key not in description.determined:
+        if key not in self.domains.description.determined:
             yield from self.holding(key)
-        for rule in description.determined_rules:
-            if signature(rule.fluent) == key:
-                for _, subst in self.instances(rule):
-                    yield from self.heads(rule, subst)
+        for rule in self._rules(key, value):
+            yield from self._memo(("known", id(rule)), lambda rule=rule: frozenset(self._heads(rule)))
+
+    def _heads(self, rule: DeterminedRule) -> Iterator[Pair]:
+        for _, subst in self.instances(rule):
+            yield from self.heads(rule, subst)
 
 
 def _pair_variables(pair: tuple[Term, Term]) -> Iterator[Var]:
@@ -142,7 +148,7 @@ class _Leaves:
         self._knowledge = snapshot.domains.knowledge(snapshot.state)
         self._ranges: dict[Var, set[Ground]] = {}
         for fluent, value in rule.leaves.values():
-            for subst in _matching(fluent, value, snapshot.known(signature(fluent))):
+            for subst in _matching(fluent, value, snapshot.known(signature(fluent), value)):
                 for variable in _pair_variables((fluent, value)):
                     bound = resolve(variable, subst)
                     if is_ground(bound):
@@ -246,11 +252,11 @@ class Moment:
             case "happens":
                 return [(event,) for event in self.happening(key)]
             case "holds":
-                return self.now.holding(key)
+                return self.now.holding(key, value)
             case "start":
-                return self.next.holding(key) - self.now.holding(key)
+                return self.next.holding(key, value) - self.now.holding(key, value)
             case "end":
-                return self.now.holding(key) - self.next.holding(key)
+                return self.now.holding(key, value) - self.next.holding(key, value)
             case "initiatedAt":
                 return self.initiated(key, value)
             case "terminatedAt":
@@ -319,15 +325,15 @@ class Moment:
         rules = [
             r for r in self.description.effect_rules if r.effect == effect and signature(r.fluent) == key
         ]
-        possible = [r for r in rules if _may_equal(r.value, value)]
+        possible = [r for r in rules if may_equal(r.value, value)]
         return {pair for rule in possible for pair in self._fires(rule)}
 
-    def initiated(self, key: Signature, value: Term = Var("_")) -> set[Pair]:
+    def initiated(self, key: Signature, value: Term = ANY) -> set[Pair]:
         """The pairs of a fluent that are initiated, by rules or by delayed effects."""
         delayed = {(c.pair[0], c.target) for c in self.fired(key) if c.target is not None}
         return self._by_rules("initiatedAt", key, value) | delayed
 
-    def terminated(self, key: Signature, value: Term = Var("_")) -> set[Pair]:
+    def terminated(self, key: Signature, value: Term = ANY) -> set[Pair]:
         """The pairs that are terminated, by rules or by delayed effects."""
         delayed = {c.pair for c in self.fired(key) if c.target is None}
         return self._by_rules("terminatedAt", key, value) | delayed
@@ -345,7 +351,7 @@ class Moment:
         """
         fired = {c for c in due if not c.postponable}
         undecided = due - fired
-        initiated = self._by_rules("initiatedAt", key, Var("_")) if undecided else set()
+        initiated = self._by_rules("initiatedAt", key, ANY) if undecided else set()
         while True:
             certain = initiated | {(c.pair[0], c.target) for c in fired}
             possible = certain | {(c.pair[0], c.target) for c in undecided}
@@ -377,10 +383,10 @@ class Moment:
         return set(after.items())
 
 
-def _may_equal(left: Term, right: Term) -> bool:
+def may_equal(left: Term, right: Term) -> bool:
     """False when the two terms differ whatever their variables stand for."""
     if isinstance(left, Var) or isinstance(right, Var):
         return True
     if isinstance(left, tuple) and isinstance(right, tuple):
-        return len(left) == len(right) and all(map(_may_equal, left, right))
+        return len(left) == len(right) and all(map(may_equal, left, right))
     return bool(left == right)

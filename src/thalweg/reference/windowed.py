@@ -140,7 +140,7 @@ class WindowedReference:
             if row.time > q - self.step and self._is_past(row, q - self.window):
                 rejected.append(Rejection(row.number, TOO_LATE))
                 del self._known[fact]
-        return rejected
+        return sorted(rejected, key=lambda r: (r.row, r.reason))
 
     def _reason(self, row: Row, q: int) -> str | None:
         """Why a row is rejected; None after it has had its effect on what is known."""
