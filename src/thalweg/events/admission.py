@@ -147,11 +147,13 @@ class Admission:
             if fluent:
                 off |= (times[1] != OPEN_END) & (times[1] % self.tick != 0)
             verdict.reject(off, OFF_TICK, f"times are multiples of {self.tick}")
-        early = (rows.arrival <= self.start) | (last <= self.start)
-        verdict.reject(early, BEFORE_START, f"the stream starts after {self.start}")
+        if not rows.derived:
+            early = (rows.arrival <= self.start) | (last <= self.start)
+            verdict.reject(early, BEFORE_START, f"the stream starts after {self.start}")
+        known = rows.time - self.tick if rows.derived else rows.time
         out = np.empty((len(rows), 4 + len(times) + len(columns)), np.int64)
         for at, column in enumerate(
-            (np.maximum(rows.arrival, rows.time), rows.arrival, rows.op, rows.row, *times, *columns)
+            (np.maximum(rows.arrival, known), rows.arrival, rows.op, rows.row, *times, *columns)
         ):
             out[:, at] = column
         if not verdict.good.all():
