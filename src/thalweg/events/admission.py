@@ -19,6 +19,9 @@ from thalweg.columns.symbols import EXACT, numbers
 from thalweg.events.plan import Plan
 from thalweg.protocol import OPEN_END, Ints, Rows
 
+ARRIVAL, OP, ROW, FACT = range(4)
+"""Columns of a waiting row; the fact's own columns follow."""
+
 TOO_LATE = "too late"
 BEFORE_START = "before the start"
 UNKNOWN_RETRACTION = "unknown retraction"
@@ -60,21 +63,26 @@ class Rejected:
 
 @dataclass(slots=True)
 class Waiting:
-    """Coded rows of one relation that have not had their query time. Columns: due, arrival, op, row, then the fact:
-    time, arguments; for fluents: start, end, arguments, value."""
+    """Coded rows of one relation that have not had their query time: not arrived, or (`early`) arrived before their own
+    time. Columns: arrival, op, row, then the fact: time, arguments; for fluents: start, end, arguments, value."""
 
     width: int
     parts: list[Ints] = field(default_factory=list)
     ready: bool = True
+    early: Ints = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.early = np.empty((0, self.width), np.int64)
 
     def add(self, rows: Ints) -> None:
         self.parts.append(rows)
         self.ready = len(self.parts) == 1 and bool((np.diff(rows[:, 0]) >= 0).all())
 
     def take(self, query: int) -> Ints:
-        """Rows whose query time has come."""
+        """Rows that have arrived by the query time, and those that came early."""
         if not self.parts:
-            return np.empty((0, self.width), np.int64)
+            rows, self.early = self.early, self.early[:0]
+            return rows
         if not self.ready:
             rows = np.concatenate(self.parts)
             if (np.diff(rows[:, 0]) < 0).any():
@@ -83,7 +91,10 @@ class Waiting:
         rows = self.parts[0]
         at = int(np.searchsorted(rows[:, 0], query, side="right"))
         self.parts = [rows[at:]] if at < len(rows) else []
-        return rows[:at]
+        if not len(self.early):
+            return rows[:at]
+        rows, self.early = np.concatenate([self.early, rows[:at]]), self.early[:0]
+        return rows
 
 
 class Verdict:
@@ -187,33 +198,52 @@ class Admission:
             if not len(rows):
                 continue
             fluent = relation in self.plan.inputs
-            last = np.where(rows[:, 5] == OPEN_END, OPEN_END, rows[:, 5] - self.tick) if fluent else rows[:, 4]
+            last = rows[:, FACT]
+            if fluent:
+                end = rows[:, FACT + 1]
+                last = np.where(end == OPEN_END, OPEN_END, end - self.tick)
             late = last <= horizon
             if late.any():
-                self.rejected.add(query, rows[late, 3], TOO_LATE, f"the window starts after {horizon}")
+                self.rejected.add(query, rows[late, ROW], TOO_LATE, f"the window starts after {horizon}")
                 rows = rows[~late]
+            ahead = rows[:, FACT] > query
+            if ahead.any():
+                waiting.early = self._hold(rows[ahead], query)
+                rows = rows[~ahead]
             if len(rows):
                 revised |= self._deliver(relation, fluent, rows, query, previous)
         return revised
 
+    def _hold(self, rows: Ints, query: int) -> Ints:
+        """Of rows whose own time lies ahead, the insertions that stand."""
+        if (rows[:, OP] > 0).all():
+            return rows
+        absent = np.zeros(len(rows), np.bool_)
+        table, ids, there, _ = self._settle(rows[:, FACT:], rows, absent, None, query)
+        stands = (rows[:, OP] > 0) & (there[ids] == 1)
+        _, first = np.unique(ids[stands], return_index=True)
+        return rows[stands][first]
+
     def _deliver(self, relation: str, fluent: bool, rows: Ints, query: int, previous: int) -> bool:
-        late = rows[:, 4] <= previous
-        retracts = rows[:, 2] < 0
+        late = rows[:, FACT] <= previous
+        retracts = rows[:, OP] < 0
         causes: Ints | None = None
         if late.any() or retracts.any():
-            causes = np.where(late | retracts, rows[:, 3], -1)
+            causes = np.where(late | retracts, rows[:, ROW], -1)
         if fluent:
             unit = self.plan.inputs[relation]
-            ids = unit.store.intern([np.ascontiguousarray(rows[:, c]) for c in range(6, rows.shape[1])], len(rows))
-            facts = np.column_stack([ids, rows[:, 4:6]])
+            columns = [np.ascontiguousarray(rows[:, c]) for c in range(FACT + 2, rows.shape[1])]
+            ids = unit.store.intern(columns, len(rows))
+            facts = np.column_stack([ids, rows[:, FACT : FACT + 2]])
         else:
-            facts = rows[:, 4:]
+            facts = rows[:, FACT:]
         there = np.ones(len(rows), np.int64)
         if retracts.any():
             present = (
                 unit.present(facts[:, 0], facts[:, 1:]) if fluent else self.plan.input_events[relation].present(facts)
             )
-            facts, there, causes = self._settle(facts, rows, present, causes, query)
+            table, _, there, causes = self._settle(facts, rows, present, causes, query)
+            facts = table.keys.copy()
         if fluent:
             unit.feed(np.ascontiguousarray(facts[:, 0]), facts[:, 1:], there, causes)
         else:
@@ -221,21 +251,27 @@ class Admission:
         return causes is not None
 
     def _settle(
-        self, facts: Ints, rows: Ints, present: np.ndarray, causes: Ints | None, query: int  # type: ignore[type-arg]
-    ) -> tuple[Ints, Ints, Ints | None]:
-        """Each fact once, with whether it is there after all its rows; retractions of what is not there are rejected."""
+        self,
+        facts: Ints,
+        rows: Ints,
+        present: np.ndarray,  # type: ignore[type-arg]
+        causes: Ints | None,
+        query: int,
+    ) -> tuple[KeyTable, Ints, Ints, Ints]:
+        """Replay the rows: the facts, the fact of each row, whether each fact is there in the end, its cause. Retractions
+        of what is not there are rejected."""
         table = KeyTable(facts.shape[1])
         ids = table.intern([np.ascontiguousarray(facts[:, c]) for c in range(facts.shape[1])], len(facts))
-        order = np.lexsort([rows[:, 3], rows[:, 2], rows[:, 1], ids])
+        order = np.lexsort([rows[:, ROW], rows[:, OP], rows[:, ARRIVAL], ids])
         there = np.zeros(table.count, np.int64)
         there[ids] = present
         unknown = np.zeros(len(rows), np.bool_)
-        _replay(order, ids, rows[:, 2], there, unknown)
-        self.rejected.add(query, rows[unknown, 3], UNKNOWN_RETRACTION, "nothing like it is known")
+        _replay(order, ids, rows[:, OP], there, unknown)
+        self.rejected.add(query, rows[unknown, ROW], UNKNOWN_RETRACTION, "nothing like it is known")
         best = np.full(table.count, -1)
         if causes is not None:
             np.maximum.at(best, ids, causes)
-        return table.keys.copy(), there, best
+        return table, ids, there, best
 
 
 @njit(cache=True)

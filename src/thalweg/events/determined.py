@@ -134,6 +134,8 @@ class SpanPlan:
     variables: tuple[str, ...]
     head: tuple[Slot, ...]
     joins: list[tuple[Leaf, list[tuple[FluentStore, tuple[Slot, ...]]], list[Step]]]
+    gates: list[Leaf]
+    alone: list[Step]
     start: int
     tick: int
     bindings: KeyTable = field(init=False)
@@ -166,7 +168,8 @@ class SpanPlan:
         if not self.variables and not self.started:
             self.started = True
             frame = Frame(np.full(1, NOW), {}, np.zeros(1, np.int64), np.full(1, TIME))
-            found.append((self._intern(store, frame), np.full(1, TIME)))
+            frame = run_steps(self.alone, frame, Reader(before=False))
+            found.append((self._intern(store, frame), np.full(len(frame), TIME)))
         if not found:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
@@ -223,7 +226,12 @@ class SpanPlan:
     def evaluate(self, bindings: Ints, clock: Clock) -> spans.Batch:
         """The result's lists, one per binding."""
         self.flips[bindings] = OPEN
-        return self._lists(self.node, self.frame(bindings), bindings, clock)
+        frame = self.frame(bindings)
+        offsets, lengths, pool = self._lists(self.node, frame, bindings, clock)
+        for gate in self.gates:
+            ids = gate.store.find([s.column(frame) for s in gate.slots], len(frame))
+            lengths = np.where(gate.store.covering(ids, frame.time, Version.NOW) >= 0, lengths, 0)
+        return offsets, lengths, pool
 
     def _lists(self, node: Node, frame: Frame, bindings: Ints, clock: Clock) -> spans.Batch:
         match node:
@@ -372,6 +380,46 @@ class SpanUnit(FluentUnit):
         for plan in self.plans:
             for memory in plan.memories():
                 memory.commit()
+
+
+class ViewUnit(FluentUnit):
+    """A simple fluent by value: each pair an instance of its own, for rules that ask for every value's intervals."""
+
+    def __init__(self, store: FluentStore, source: FluentStore) -> None:
+        super().__init__([store])
+        self.store = store
+        self.source = source
+        self._found: tuple[Ints, Ints] | None = None
+
+    def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
+        stretches = self.source.stretches
+        if stretches and after.sees(self.source):
+            ids = np.unique(stretches.ids)
+            self._found = ids, cause_by_id(ids, stretches.ids, stretches.causes)
+        return self._found is not None
+
+    def apply(self, clock: Clock, *, round: bool) -> bool:
+        nothing = np.empty(0, np.int64)
+        if self._found is None:
+            self.announce(clock, Version.LAST, [(nothing, nothing)])
+            return False
+        (ids, causes), self._found = self._found, None
+        rows, sizes = self.source.lists.gather(ids, Version.NOW)
+        keys = self.source.instances.keys
+        owner = np.repeat(np.arange(len(ids)), sizes)
+        columns = [keys[ids[owner], c] for c in range(keys.shape[1])]
+        pairs = self.store.intern([*columns, np.ascontiguousarray(rows[:, 2])], len(rows))
+        arity = self.store.arity
+        known, which = self.store.match(tuple(range(arity)), [keys[ids, c] for c in range(arity)], len(ids))
+        order = np.argsort(pairs, kind="stable")
+        touched, first = np.unique(known, return_index=True)
+        starts = np.searchsorted(pairs[order], np.append(touched, OPEN))
+        new = spans.unite_sorted(starts, rows[order])
+        _graft(self.store.lists, touched, new, clock.final, clock.final)
+        self.store.lists.touch(touched)
+        why = causes[which[first]]
+        self.note(0, touched, why)
+        return self.announce(clock, Version.LAST, [(touched, why)])
 
 
 class InputUnit(FluentUnit):

@@ -9,6 +9,7 @@ expressed by ordinary rules over hidden fluents, so it is windowed, revised and 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from thalweg.events.normal import (
@@ -35,37 +36,41 @@ from thalweg.language.rules import Allen, Combine, Duration, Edge, Effect
 from thalweg.language.terms import NOWHERE, Atom, Term, Variable, variables
 
 TRUE = Atom("true")
+VIEW = "values "
+"""Prefix of the view of a simple fluent whose pairs are instances of their own."""
 
 
 def hidden(name: str) -> bool:
     """Is this the name of a hidden fluent?"""
-    return name.startswith(("known ", "domain ", "range "))
+    return name.startswith(("known ", "domain ", "range ", VIEW))
 
 
 def _free(args: tuple[Term, ...], body: tuple[Flat, ...]) -> set[str]:
-    return {v.name for a in args for v in variables(a)} - _binding(body)
+    return {v.name for a in args for v in variables(a)} - binding(body)
 
 
-def _binding(body: tuple[Flat, ...]) -> set[str]:
-    """Variables that positive literals bind (roughly: all of them but what only negations mention)."""
-    positive = [x for x in body if not getattr(x, "negated", False)]
+def binding(body: Iterable[Flat]) -> set[str]:
+    """Variables that positive literals bind: all but what only negations and filters mention."""
+    positive = [x for x in body if not isinstance(x, Missing) and not getattr(x, "negated", False)]
     return names(tuple(positive))
 
 
 class Domains:
     """Adds the hidden rules that a program needs to its normal form."""
 
-    def __init__(self, normal: Normal, inputs: set[str]) -> None:
+    def __init__(self, normal: Normal, inputs: set[str], written: Sequence[PointRule]) -> None:
+        """`written` are the effect rules before equations were solved: what an event names is what it says."""
         self.normal = normal
         self.inputs = inputs  # input fluents
         self.seeds: list[StartRule] = []
         self.derived = {p.relation for p in normal.points if p.effect is None}
         self.determined = {s.fluent for s in normal.spans}
+        self._spans = list(normal.spans)
         self.fresh = itertools.count()
         self._done: set[str] = set()
         self.greeted = {s.fluent for s in normal.starts if _free(s.args, s.body)}
         self._effects_of: dict[str, list[PointRule]] = {}
-        for p in normal.points:
+        for p in written:
             if p.effect is not None:
                 self._effects_of.setdefault(p.relation, []).append(p)
 
@@ -76,7 +81,8 @@ class Domains:
         normal.points = [self._effect(p) for p in normal.points]
         for start in normal.starts:
             self._initially(start)
-        normal.spans = [self._ranged(rule) for s in normal.spans for rule in self._wanted_span(s)]
+        spans = [rule for s in normal.spans for rule in self._wanted_span(self._ranged(s))]
+        normal.spans = [self._viewed(rule) for rule in spans]
         for rules in (normal.delays, normal.postpones):
             rules[:] = [replace(d, body=self._timed(d.body, shift=False)) for d in rules]  # type: ignore[type-var]
 
@@ -180,24 +186,46 @@ class Domains:
             bodies.append((*same, *self._timed(copy.body, shift=shift)))
         return (Missing(tuple(bodies), negated=False),)
 
+    def _dynamic_part(self, body: tuple[Flat, ...]) -> list[HoldsAt]:
+        """The dynamic facts of a body, as hidden pairs."""
+        return [HoldsAt(f"domain {x.relation}", x.args, TRUE) for x in body if isinstance(x, Fact) and self._dynamic(x)]
+
     def _initially(self, start: StartRule) -> None:
-        body = start.body
-        dynamic = [
-            HoldsAt(f"domain {x.relation}", x.args, TRUE)
-            for x in body
-            if isinstance(x, Fact) and x.relation in self.normal.domains and not x.negated
+        for choice in self._wanted_starts(start):
+            dynamic = self._dynamic_part(choice.body)
+            rest = tuple(x for x in choice.body if not self._dynamic(x))
+            if _free(choice.args, choice.body):
+                dynamic.append(HoldsAt(self.known(choice.fluent), choice.args, TRUE))
+            if not dynamic:
+                self.seeds.append(replace(choice, body=rest))
+            for body in self._becoming(dynamic, rest):
+                self.normal.points.append(
+                    PointRule(Effect.INITIATES, choice.fluent, choice.args, choice.value, "T", body, -1, choice.span)
+                )
+
+    def _wanted_starts(self, start: StartRule) -> list[StartRule]:
+        """The rule with its grounding: a choice per grounding rule where domains fill up, otherwise one filter."""
+        wanted = [w for w in self.normal.wanted.get(start.fluent, []) if w.value is not None]
+        if not any(self._dynamic(x) for w in wanted for x in w.body):
+            check = self._filter(start.fluent, start.args, start.value, shift=True)
+            return [replace(start, body=start.body + check)]
+        return [
+            replace(start, body=start.body + self._instance(w, (*start.args, start.value))) for w in wanted
         ]
-        rest = tuple(x for x in body if not (isinstance(x, Fact) and x.relation in self.normal.domains and not x.negated))
-        if _free(start.args, body):
-            dynamic.append(HoldsAt(self.known(start.fluent), start.args, TRUE))
-        if not dynamic:
-            self.seeds.append(replace(start, body=rest + self._filter(start.fluent, start.args, start.value, shift=True)))
-            return
-        check = self._filter(start.fluent, start.args, start.value, shift=True)
-        for choice in self._becoming(dynamic, rest + check):
-            self.normal.points.append(
-                PointRule(Effect.INITIATES, start.fluent, start.args, start.value, "T", choice, -1, start.span)
-            )
+
+    def _instance(self, w: Wanted, terms: tuple[Term, ...]) -> tuple[Flat, ...]:
+        """The conditions under which a grounding rule gives the pair with these arguments and value."""
+        binding = {name: Variable(f"{name}_w{next(self.fresh)}") for name in _variables_of(w)}
+        copy = rebuild(w, lambda t: apply(t, binding))
+        assert isinstance(copy, Wanted) and copy.value is not None
+        solved: dict[str, Term] = {}
+        rest: list[Flat] = []
+        for mine, theirs in zip(terms, (*copy.args, copy.value), strict=True):
+            if isinstance(theirs, Variable) and theirs.name not in solved:
+                solved[theirs.name] = mine
+            else:
+                rest.append(Test("=", apply(theirs, solved), mine))
+        return (*rest, *(rebuild(x, lambda t: apply(t, solved)) for x in copy.body))  # type: ignore[misc]
 
     # ----------------------------------------------------------------- known instances
 
@@ -218,18 +246,14 @@ class Domains:
             self._add(name, args, (EdgeAt(Edge.START, fluent, args, Variable("_V")),))
         else:
             self._seen(name, fluent)
-            for rule in self.normal.spans:
+            for rule in self._spans:
                 if rule.fluent == fluent:
                     self._instances(name, rule)
         return name
 
     def _declared(self, name: str, w: Wanted) -> None:
-        dynamic = [
-            HoldsAt(f"domain {x.relation}", x.args, TRUE)
-            for x in w.body
-            if isinstance(x, Fact) and x.relation in self.normal.domains
-        ]
-        rest = tuple(x for x in w.body if not (isinstance(x, Fact) and x.relation in self.normal.domains))
+        dynamic = self._dynamic_part(w.body)
+        rest = tuple(x for x in w.body if not self._dynamic(x))
         if _free(w.args, w.body):
             return
         if not dynamic:
@@ -238,7 +262,7 @@ class Domains:
             self._add(name, w.args, body)
 
     def _seen(self, name: str, fluent: str) -> None:
-        uncovered = False
+        uncovered = any(d.fluent == fluent for d in self.normal.delays)
         for p in self._effects_of.get(fluent, []):
             triggers = tuple(
                 x for x in p.body if isinstance(x, EventAt) and not x.negated and x.relation not in self.derived
@@ -269,7 +293,8 @@ class Domains:
 
     def range(self, rule: SpanRule, variable: str) -> str:
         """The hidden fluent of the constants that a variable of a determined fluent's rule can stand for."""
-        name = f"range {rule.fluent}/{rule.source}/{rule.result}/{variable}"
+        at = next(i for i, s in enumerate(self._spans) if s is rule)
+        name = f"range {rule.fluent}/{at}/{variable}"
         if name in self._done:
             return name
         self._done.add(name)
@@ -278,87 +303,81 @@ class Domains:
             if variable not in names((x,)):
                 continue
             if any(v.name == variable for v in variables(x.value)):
-                body: tuple[Flat, ...] = (EdgeAt(Edge.START, x.fluent, x.args, x.value),)
+                body: tuple[Flat, ...] = (EdgeAt(Edge.START, x.fluent.removeprefix(VIEW), x.args, x.value),)
             else:
-                body = (EdgeAt(Edge.START, self.known(x.fluent), x.args, TRUE),)
+                body = (EdgeAt(Edge.START, self.known(x.fluent.removeprefix(VIEW)), x.args, TRUE),)
             self._add(name, (Variable(variable),), body)
         return name
 
     def _wanted_span(self, s: SpanRule) -> list[SpanRule]:
         """A rule per grounding of its head: its facts are tests, its dynamic domains are further inputs."""
         wanted = [w for w in self.normal.wanted.get(s.fluent, []) if w.value is not None]
-        if not any(isinstance(x, Fact) and x.relation in self.normal.domains for w in wanted for x in w.body):
+        if not any(self._dynamic(x) for w in wanted for x in w.body):
             dynamic_tests = self._as_inputs(s, s.tests)
             return [replace(dynamic_tests, tests=dynamic_tests.tests + self._filter(s.fluent, s.args, s.value, shift=False))]
-        rules = []
-        for w in wanted:
-            binding = {name: Variable(f"{name}_w{next(self.fresh)}") for name in _variables_of(w)}
-            copy = rebuild(w, lambda t, b=binding: apply(t, b))
-            assert isinstance(copy, Wanted) and copy.value is not None
-            same = tuple(
-                Test("=", b, a) for a, b in zip((*s.args, s.value), (*copy.args, copy.value), strict=True)
-            )
-            solved = {t.left.name: t.right for t in same if isinstance(t.left, Variable)}
-            rest = tuple(t for t in same if not isinstance(t.left, Variable))
-            body = tuple(rebuild(x, lambda t: apply(t, solved)) for x in copy.body)
-            rules.append(self._as_inputs(replace(s, tests=s.tests + rest), (*s.tests, *rest, *body)))  # type: ignore[arg-type]
-        return rules
+        return [
+            self._as_inputs(s, (*s.tests, *self._instance(w, (*s.args, s.value)))) for w in wanted
+        ]
 
     def _ranged(self, s: SpanRule) -> SpanRule:
-        """Intersect with the ranges of variables that no indispensable input binds, so that the result speaks about
-        known instances only. Where whole intervals of a complement are measured, the complement itself is cut."""
-        inputs, steps, result = list(s.inputs), list(s.steps), s.result
+        """Let the rule speak about known instances only: bound the complements, and the variables that no indispensable
+        input binds."""
         every = sorted({v for _, x in s.inputs for v in names((x,))})
+        written = s
+        if s.whole and any(isinstance(x, Combine) and x.op == "complement_all" for x in s.steps):
+            s = self._cut_complements(s, every)
         needed = indispensable(s)
         bound = {v for name, x in s.inputs if name in needed for v in names((x,))}
-        uncovered = [v for v in every if v not in bound]
-        complements = any(isinstance(x, Combine) and x.op == "complement_all" for x in steps)
-        if complements and any(isinstance(x, Allen | Duration) for x in steps):
-            return self._cut_complements(s, every)
-        for v in uncovered:
-            at = next(self.fresh)
-            inputs.append((f"_D{at}", HoldsAt(self.range(s, v), (Variable(v),), TRUE)))
-            steps.append(Combine("intersect_all", (Variable(result), Variable(f"_D{at}")), Variable(f"_R{at}")))
-            result = f"_R{at}"
-        return replace(s, inputs=tuple(inputs), steps=tuple(steps), result=result)
+        for v in every:
+            if v not in bound:
+                s = self._bounded(s, HoldsAt(self.range(written, v), (Variable(v),), TRUE))
+        return s
+
+    def _viewed(self, s: SpanRule) -> SpanRule:
+        """Read a simple fluent by value where the value is a variable."""
+
+        def view(x: HoldsAt) -> HoldsAt:
+            simple = x.fluent in self._effects_of or any(r.fluent == x.fluent for r in self.normal.starts)
+            if not isinstance(x.value, Variable) or not simple or x.fluent in self.determined:
+                return x
+            self.normal.fluents[VIEW + x.fluent] = self.normal.fluents[x.fluent]
+            return replace(x, fluent=VIEW + x.fluent)
+
+        return replace(s, inputs=tuple((name, view(x)) for name, x in s.inputs))
+
+    def _bounded(self, s: SpanRule, x: HoldsAt) -> SpanRule:
+        """The rule where a hidden pair holds: point by point, or for whole intervals while it holds now."""
+        if s.whole:
+            return replace(s, gates=(*s.gates, x))
+        at = next(self.fresh)
+        cut = Combine("intersect_all", (Variable(s.result), Variable(f"_D{at}")), Variable(f"_R{at}"))
+        return replace(s, inputs=(*s.inputs, (f"_D{at}", x)), steps=(*s.steps, cut), result=f"_R{at}")
 
     def _cut_complements(self, s: SpanRule, every: list[str]) -> SpanRule:
-        inputs, steps = list(s.inputs), []
-        ranges = []
-        for v in every:
-            at = next(self.fresh)
-            inputs.append((f"_D{at}", HoldsAt(self.range(s, v), (Variable(v),), TRUE)))
-            ranges.append(Variable(f"_D{at}"))
+        """Complements whose whole intervals are judged begin when the instance becomes known."""
+        ranges = [(f"_D{next(self.fresh)}", HoldsAt(self.range(s, v), (Variable(v),), TRUE)) for v in every]
+        steps: list[Combine | Allen | Duration] = []
         for x in s.steps:
             if isinstance(x, Combine) and x.op == "complement_all" and ranges:
                 whole = Variable(f"_R{next(self.fresh)}")
                 steps.append(replace(x, result=whole))
-                steps.append(Combine("intersect_all", (whole, *ranges), x.result))
+                steps.append(Combine("intersect_all", (whole, *(Variable(n) for n, _ in ranges)), x.result))
             else:
                 steps.append(x)
-        cut = replace(s, inputs=tuple(inputs), steps=tuple(steps))
-        needed = indispensable(cut)
-        bound = {v for name, x in cut.inputs if name in needed for v in names((x,))}
-        result = cut.result
-        for v, r in zip(every, ranges, strict=True):
-            if v not in bound:
-                target = Variable(f"_R{next(self.fresh)}")
-                steps.append(Combine("intersect_all", (Variable(result), r), target))
-                result = target.name
-        return replace(cut, steps=tuple(steps), result=result)
+        return replace(s, inputs=(*s.inputs, *ranges), steps=tuple(steps))
 
     def _as_inputs(self, s: SpanRule, tests: tuple[Flat, ...]) -> SpanRule:
-        """Dynamic facts among the tests become inputs that the result is intersected with."""
-        plain, inputs, steps, result = [], list(s.inputs), list(s.steps), s.result
+        """Dynamic facts among the tests bound the rule."""
+        plain = tuple(x for x in tests if not self._dynamic(x))
+        s = replace(s, tests=plain)
         for x in tests:
-            if isinstance(x, Fact) and x.relation in self.normal.domains and not x.negated:
-                at = next(self.fresh)
-                inputs.append((f"_D{at}", HoldsAt(f"domain {x.relation}", x.args, TRUE)))
-                steps.append(Combine("intersect_all", (Variable(result), Variable(f"_D{at}")), Variable(f"_R{at}")))
-                result = f"_R{at}"
-            else:
-                plain.append(x)
-        return replace(s, inputs=tuple(inputs), steps=tuple(steps), result=result, tests=tuple(plain))
+            if self._dynamic(x):
+                assert isinstance(x, Fact)
+                s = self._bounded(s, HoldsAt(f"domain {x.relation}", x.args, TRUE))
+        return s
+
+    def _dynamic(self, x: Flat) -> bool:
+        return isinstance(x, Fact) and x.relation in self.normal.domains and not x.negated
 
 
 def _variables_of(w: Wanted) -> set[str]:

@@ -123,7 +123,8 @@ class PointRule:
 
 @dataclass(frozen=True, slots=True)
 class SpanRule:
-    """A rule of a determined fluent. `inputs` name interval variables; `steps` combine them; `tests` bind and filter."""
+    """A rule of a determined fluent. `inputs` name interval variables; `steps` combine them; `tests` bind and filter;
+    `gates` must hold now for the rule to say anything."""
 
     fluent: str
     args: tuple[Term, ...]
@@ -134,6 +135,12 @@ class SpanRule:
     result: str
     source: int
     span: Span
+    gates: tuple[HoldsAt, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """Does the rule judge whole intervals?"""
+        return any(isinstance(x, r.Allen | r.Duration) for x in self.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +308,10 @@ class Normaliser:
                         self.out.pointwise.add(name)
         for index, s in enumerate(statements):
             self._statement(index, s)
+        for relation, wanted in self.out.wanted.items():
+            named = self.out.events if all(w.value is None for w in wanted) else self.out.fluents
+            if relation not in self.out.events and relation not in self.out.fluents:
+                named[relation] = len(wanted[0].args)
         self._specialise()
         return self.out
 
@@ -439,7 +450,7 @@ class Normaliser:
                 expanded = self._expand(goal, literal.span, span)
                 if not negated:
                     return expanded
-                return [tuple(r.Absent(body, span=literal.span) for body in expanded)]
+                return [(r.Absent((r.Either(tuple(expanded), span=literal.span),), span=literal.span),)]
             case _:
                 return [(literal,)]
 

@@ -29,11 +29,12 @@ from thalweg.events.determined import (
     Related,
     SpanPlan,
     SpanUnit,
+    ViewUnit,
     Whole,
     leaves,
     required,
 )
-from thalweg.events.domains import Domains, hidden
+from thalweg.events.domains import VIEW, Domains, binding, hidden
 from thalweg.events.frames import Frame, Reader, Slot, run_steps
 from thalweg.events.normal import (
     DelayRule,
@@ -62,7 +63,7 @@ from thalweg.language.rules import Allen, Combine, Duration, Effect, Role
 from thalweg.language.terms import Number, Term, Variable, variables
 from thalweg.protocol import Ints
 
-Unit = EventUnit | SimpleUnit | SweepUnit | SpanUnit | InputUnit
+Unit = EventUnit | SimpleUnit | SweepUnit | SpanUnit | InputUnit | ViewUnit
 Key = tuple[str, str]
 MEASURES = {">": 0, ">=": 1, "<": 2, "=<": 3}
 
@@ -109,16 +110,17 @@ class _Planner:
         self.tick = tick
         self.start = start
         normal = normalise(program)
-        normal.points = [solve(p) for p in normal.points]
+        written = normal.points
+        normal.points = [solve(p) for p in written]
         self.input_fluents = _input_fluents(normal)
-        domains = Domains(normal, self.input_fluents)
+        domains = Domains(normal, self.input_fluents, written)
         domains.extend()
         normal.points = [solve(p) for p in normal.points]
         self.normal = normal
         self.seed_rules = domains.seeds
         self.simple = {p.relation for p in normal.points if p.effect is not None}
         self.simple |= {s.fluent for s in (*normal.starts, *normal.delays)} | {s.fluent for s in domains.seeds}
-        self.simple |= {f for f in normal.fluents if hidden(f)}
+        self.simple |= {f for f in normal.fluents if hidden(f) and not f.startswith(VIEW)}
         self.simple |= {n for n, d in normal.declared.items() if d.role is Role.STATE} - {
             s.fluent for s in normal.spans
         }
@@ -143,6 +145,8 @@ class _Planner:
             c.simple[name] = FluentStore(name, normal.fluents[name], by_value=False, hidden=hidden(name))
         for name in (*self.spans, *sorted(self.input_fluents)):
             c.determined[name] = FluentStore(name, normal.fluents[name], by_value=True)
+        for name in self._views():
+            c.determined[name] = FluentStore(name, normal.fluents[name], by_value=True, hidden=True)
         for name, rows in normal.facts.items():
             arity = len(rows[0])
             table = KeyTable(arity)
@@ -154,6 +158,9 @@ class _Planner:
             c.facts[name] = FactStore(name, table)
         for name, arity in _called(normal):
             c.facts.setdefault(name, FactStore(name, KeyTable(arity)))
+
+    def _views(self) -> list[str]:
+        return sorted(f for f in self.normal.fluents if f.startswith(VIEW))
 
     # ----------------------------------------------------------------- graph
 
@@ -182,6 +189,7 @@ class _Planner:
         keys += [("event", n) for n in sorted(self.derived)]
         keys += [("simple", n) for n in sorted(self.simple)]
         keys += [("determined", n) for n in sorted(self.spans)]
+        keys += [("view", n) for n in self._views()]
         return keys
 
     def _fluent_keys(self, name: str) -> set[Key]:
@@ -192,6 +200,8 @@ class _Planner:
             found.add(("determined", name))
         if name in self.input_fluents:
             found.add(("input", name))
+        if name.startswith(VIEW):
+            found.add(("view", name))
         return found
 
     def _reads(self, key: Key) -> set[Key]:
@@ -201,9 +211,11 @@ class _Planner:
             for p in self.normal.points:
                 if p.relation == name and (p.effect is None) == (kind == "event"):
                     found |= self._literals(p.body)
+        elif kind == "view":
+            found.add(("simple", name.removeprefix(VIEW)))
         elif kind == "determined":
             for s in self.spans[name]:
-                found |= self._literals(tuple(x for _, x in s.inputs) + s.tests)
+                found |= self._literals((*(x for _, x in s.inputs), *s.gates, *s.tests))
         return found
 
     def _literals(self, body: Sequence[Flat]) -> set[Key]:
@@ -242,6 +254,7 @@ class _Planner:
             "simple": c.simple,
             "determined": c.determined,
             "input": c.determined,
+            "view": c.determined,
         }
         return [stores[kind][name] for kind, name in members]
 
@@ -251,6 +264,8 @@ class _Planner:
         if kind == "input":
             unit: Unit = InputUnit(c.determined[name])
             self.plan.inputs[name] = unit
+        elif kind == "view":
+            unit = ViewUnit(c.determined[name], c.simple[name.removeprefix(VIEW)])
         elif kind == "event":
             unit = EventUnit(c.events[name], [self._head(p) for p in self._rules_of(name, events=True)])
             self.plan.derived.append(unit)
@@ -335,7 +350,7 @@ class _Planner:
                 return None
             found.append(x)
         rest = tuple(x for x in p.body if not any(x is y for y in found))
-        bound = names(tuple(x for x in rest if not getattr(x, "negated", False)))
+        bound = binding(rest)
         outer = names(rest) | {v.name for a in p.args for v in variables(a)}
         if p.value is not None:
             outer |= {v.name for v in variables(p.value)}
@@ -422,13 +437,14 @@ class _Planner:
     def _span(self, s: SpanRule) -> SpanPlan:
         c = self.catalogue
         compiler = BodyCompiler(c, id(s), s.span, None)
-        every = names(tuple(x for _, x in s.inputs))
+        every = names((*(x for _, x in s.inputs), *s.gates))
         leaf_of = {name: self._leaf(compiler, x) for name, x in s.inputs}
         node = self._node(s, Variable(s.result), leaf_of)
-        needed = required(node)
+        gates = [self._leaf(compiler, x) for x in s.gates]
+        needed = required(node) + gates
         joins = []
         order: tuple[str, ...] = ()
-        for leaf in leaves(node):
+        for leaf in leaves(node) + gates:
             bound = {slot.name for slot in leaf.slots if slot.name is not None}
             others: list[tuple[FluentStore, tuple[Slot, ...]]] = []
             for other in needed:
@@ -444,12 +460,13 @@ class _Planner:
             steps = compiler.steps(s.tests, bound, set())
             order = tuple(sorted(bound))
             joins.append((leaf, others, steps))
+        alone = compiler.steps(s.tests, set(), set()) if not order else []
         bound = set(order) | every
         head = compiler.match("fluent", s.fluent, s.args, bound).slots
         head += (compiler.slot(s.value, ("value", s.fluent, 0), bound),)
         if any(slot.binds for slot in head):
             raise refuse("a variable of the head is not bound", s.span, "add a fluent that binds it")
-        return SpanPlan(node, order, head, joins, self.start, self.tick)
+        return SpanPlan(node, order, head, joins, gates, alone, self.start, self.tick)
 
     def _leaf(self, compiler: BodyCompiler, x: HoldsAt) -> Leaf:
         stores = self.catalogue.fluents(x.fluent)
@@ -461,10 +478,6 @@ class _Planner:
         value = replace(compiler.slot(x.value, ("value", x.fluent, 0), set()), binds=False)
         if store.by_value:
             return Leaf(store, (*slots, value), None)
-        if value.name is not None and value.name not in {s.name for s in slots}:
-            raise refuse(
-                f"holdsFor({x.fluent}={value.name}, ...) reads every value", compiler.span, "write the value, or a rule per value"
-            )
         return Leaf(store, tuple(slots), value)
 
     def _holds_value(self, x: HoldsAt) -> bool:
@@ -557,7 +570,7 @@ def _input_fluents(normal: Normal) -> set[str]:
     states = {n for n, d in normal.declared.items() if d.role is Role.STATE}
     for n in declared | states:
         normal.fluents.setdefault(n, holes(n))
-    return (set(normal.fluents) - defined - states) | declared
+    return {f for f in normal.fluents if f not in defined and f not in states} | declared
 
 
 def _called(normal: Normal) -> Iterable[tuple[str, int]]:

@@ -40,6 +40,11 @@ class Sorts:
             for kind, name, terms in heads:
                 self._terms(scope, kind, name, terms)
             self._body(scope, body)
+        for name, arity in normal.fluents.items():
+            if name.startswith("values "):
+                for i in range(arity):
+                    self._join(("fluent", name, i), ("fluent", name.removeprefix("values "), i))
+                self._join(("value", name, 0), ("value", name.removeprefix("values "), 0))
         for d in normal.delays:
             self._mark(("term", id(d), d.delay), id(d))
         for relation, rows in normal.facts.items():
@@ -135,7 +140,7 @@ def scopes(normal: Normal) -> Iterable[tuple[int, list[tuple[str, str, tuple[Ter
         else:
             yield id(p), [("fluent", p.relation, p.args), ("value", p.relation, (p.value,))], p.body
     for s in normal.spans:
-        inputs = tuple(x for _, x in s.inputs)
+        inputs = (*(x for _, x in s.inputs), *s.gates)
         yield id(s), [("fluent", s.fluent, s.args), ("value", s.fluent, (s.value,))], inputs + s.tests
     for q in (*normal.starts, *normal.postpones):
         yield id(q), [("fluent", q.fluent, q.args), ("value", q.fluent, (q.value,))], q.body

@@ -76,6 +76,8 @@ def _arrays(reasoner: Reasoner) -> dict[str, Any]:
     for name, waiting in reasoner._admission.waiting.items():
         if waiting.parts:
             found[f"waiting {name}"] = np.concatenate(waiting.parts)
+        if len(waiting.early):
+            found[f"early {name}"] = waiting.early
     return found
 
 
@@ -178,7 +180,11 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
     reasoner._admission.rejected.reasons = {(r, d): i for i, (r, d) in enumerate(header["reasons"])}
     reasoner._admission.waiting = {}
     for name, rows in arrays.items():
-        if name.startswith("waiting "):
-            waiting = reasoner._admission.waiting.setdefault(name[8:], Waiting(rows.shape[1]))
-            waiting.add(rows)
+        kind, _, relation = name.partition(" ")
+        if kind in ("waiting", "early"):
+            waiting = reasoner._admission.waiting.setdefault(relation, Waiting(rows.shape[1]))
+            if kind == "early":
+                waiting.early = rows
+            else:
+                waiting.add(rows)
     reasoner._output.forget()
