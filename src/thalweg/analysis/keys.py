@@ -112,7 +112,7 @@ class _Planner:
         while pending:
             known = [rule for rule in pending if self.placed(rule, fixed, own)] or pending[:1]
             for rule in known:
-                self.join(rule, fixed, own, members | here)
+                self.join(rule, fixed, own, members, here)
             done = {id(rule) for rule in known}
             pending = [rule for rule in pending if id(rule) not in done]
         for rule in self.whole(component):
@@ -123,13 +123,13 @@ class _Planner:
     def placed(self, rule: Rule, fixed: Placement, own: Placement) -> bool:
         return any(_position(atomic.node, fixed, own) is not None for atomic in (rule.head, *rule.body))
 
-    def join(self, rule: Rule, fixed: Placement, own: Placement, here: set[Node]) -> None:
+    def join(self, rule: Rule, fixed: Placement, own: Placement, members: set[Node], here: set[Node]) -> None:
         if rule.counts:
             raise _Failed(rule.statement, "its window counts the atoms of the whole stream")
         name = self.choose(rule, fixed, own)
         self.assign(rule, rule.head, name, fixed, own)
         for atomic in rule.body:
-            if name in atomic.paths or atomic.node in here:
+            if name in atomic.paths or atomic.node in members or atomic.node in here:
                 self.assign(rule, atomic, name, fixed, own)
             elif _position(atomic.node, fixed, own) is not None or atomic.node not in self.inputs:
                 raise _Failed(rule.statement, f"it joins {show(atomic.node)} on another argument than {name}")
