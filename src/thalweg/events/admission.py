@@ -19,8 +19,8 @@ from thalweg.columns.symbols import EXACT, numbers
 from thalweg.events.plan import Plan
 from thalweg.protocol import OPEN_END, Ints, Rows
 
-ARRIVAL, OP, ROW, FACT = range(4)
-"""Columns of a waiting row; the fact's own columns follow."""
+ARRIVAL, OP, ROW, COUNTS, FACT = range(5)
+"""Columns of a waiting row: when it arrives, what it does, its number, from when on it counts, and then the fact."""
 
 TOO_LATE = "too late"
 BEFORE_START = "before the start"
@@ -64,7 +64,7 @@ class Rejected:
 @dataclass(slots=True)
 class Waiting:
     """Coded rows of one relation that have not had their query time: not arrived, or (`early`) arrived before their own
-    time. Columns: arrival, op, row, then the fact: time, arguments; for fluents: start, end, arguments, value."""
+    time. Columns: as above, the fact being time, arguments; for fluents start, end, arguments, value."""
 
     width: int
     parts: list[Ints] = field(default_factory=list)
@@ -162,10 +162,8 @@ class Admission:
             early = (rows.arrival <= self.start) | (last <= self.start)
             verdict.reject(early, BEFORE_START, f"the stream starts after {self.start}")
         known = rows.time - self.tick if rows.derived else rows.time
-        out = np.empty((len(rows), 4 + len(times) + len(columns)), np.int64)
-        for at, column in enumerate(
-            (np.maximum(rows.arrival, known), rows.arrival, rows.op, rows.row, *times, *columns)
-        ):
+        out = np.empty((len(rows), FACT + len(times) + len(columns)), np.int64)
+        for at, column in enumerate((rows.arrival, rows.op, rows.row, known, *times, *columns)):
             out[:, at] = column
         if not verdict.good.all():
             out = out[verdict.good]
@@ -206,7 +204,7 @@ class Admission:
             if late.any():
                 self.rejected.add(query, rows[late, ROW], TOO_LATE, f"the window starts after {horizon}")
                 rows = rows[~late]
-            ahead = rows[:, FACT] > query
+            ahead = rows[:, COUNTS] > query
             if ahead.any():
                 waiting.early = self._hold(rows[ahead], query)
                 rows = rows[~ahead]
