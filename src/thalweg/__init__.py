@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from thalweg.language.parser import load, parse
     from thalweg.language.program import Program
     from thalweg.result import Result
-    from thalweg.runs import run
+    from thalweg.runs import rows, run
 
 __version__ = "0.1.0"
 
@@ -27,6 +27,7 @@ _WHERE = {
     "parse": "thalweg.language.parser",
     "Reasoner": "thalweg.events.reasoner",
     "Result": "thalweg.result",
+    "rows": "thalweg.runs",
     "run": "thalweg.runs",
 }
 
@@ -40,6 +41,7 @@ __all__ = [
     "__version__",
     "load",
     "parse",
+    "rows",
     "run",
 ]
 

@@ -20,7 +20,9 @@ import pyarrow.compute as pc
 from thalweg.io.assemble import filtered
 from thalweg.io.errors import InputError
 from thalweg.io.feed import NEVER, Feed
+from thalweg.io.fold import concatenate
 from thalweg.io.open import open_sources
+from thalweg.io.rejects import REJECTED
 from thalweg.io.shapes import shapes
 from thalweg.io.sinks import Memory
 from thalweg.io.sources import Reading
@@ -396,6 +398,31 @@ def _summary(plan: Plan, count: _Count, seconds: float) -> Summary:
         last_query_time=count.query_time,
         seconds=seconds,
     )
+
+
+def rows(
+    program: Program | str | Path, events: Any, *, tick: int | str | None = None, first: int = 1
+) -> tuple[list[Rows], pa.Table]:
+    """Events as a reasoner's `accept` takes them, and the table of those that were rejected.
+
+    For online use: events are anything that `run` takes, and their rows are numbered from `first` on.
+
+    >>> program = as_program("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).")
+    >>> batch, rejected = rows(program, [{"name": "press", "time": 3, "x": "lamp"}])
+    >>> batch[0].name, batch[0].time.tolist(), rejected.num_rows
+    ('press', [3], 0)
+    """
+    program = as_program(program)
+    _, clock = _ticks(program, tick)
+    found: list[Rows] = []
+    rejected = [REJECTED.empty_table()]
+    offset = first - 1
+    for source in open_sources(events, Reading(shapes(program), clock)):
+        for chunk in source.chunks(offset):
+            found += chunk.rows
+            rejected.append(chunk.rejected)
+            offset += chunk.size
+    return found, concatenate(rejected)
 
 
 def run(

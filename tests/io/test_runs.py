@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import thalweg
 from thalweg.io import sources
 from thalweg.io.errors import InputError
 from thalweg.io.sinks import Memory
@@ -306,3 +307,15 @@ def test_a_late_row_does_not_stop_a_run_that_stops_at_bad_rows(slow: list[Any]) 
 def test_empty_lines_are_no_rows(tmp_path: Path, slow: list[Any]) -> None:
     (tmp_path / "e.csv").write_text("e|3|3|a\n\n\n")
     assert run(RULES, tmp_path / "e.csv", window=10, step=10).summary().rows == 1
+
+
+def test_rows_of_any_table_feed_a_reasoner_online() -> None:
+    program = as_program(RULES)
+    reasoner = thalweg.Reasoner(program, window=10, step=10)
+    batch, rejected = thalweg.rows(program, EVENTS.to_pandas())
+    reasoner.accept(batch)
+    revision = reasoner.advance(20)
+    assert {row["fluent"] for row in revision["changes"].to_pylist()} == {"f(a)", "f(b)"}
+    assert rejected.num_rows == 0
+    more, _ = thalweg.rows(program, EVENTS, first=101)
+    assert sorted(int(n) for part in more for n in part.row) == [101, 102, 103, 104]

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.io.kernels import Bytes, split_fields
 from thalweg.io.times import Mask, as_mask
 from thalweg.protocol import Ints
-
-Bytes = npt.NDArray[np.uint8]
 
 BLOCK = 16 * 1024 * 1024
 _SHIELD = b"\x1f"
@@ -107,27 +105,30 @@ def line_ends(block: bytes) -> Ints:
     return np.flatnonzero(characters_of(block) == ord("\n")) + 1
 
 
-def split(block: bytes, separator: str, limit: int | None = None) -> Lines:
-    """The fields of every line of the block; with a limit, only the first `limit` fields are told apart."""
+def split(block: bytes, separator: str) -> Lines:
+    """The fields of every line of the block."""
     sep = separator.encode()
-    ends = line_ends(block)
     quoted = b'"' in block
-    body = (_shield(block, ends, sep) if quoted else block).replace(b"\n", sep)
-    pieces = pc.split_pattern(whole_lines(body, ends), separator, max_splits=limit)
-    bounds = pieces.offsets.to_numpy().astype(np.int64)
-    values = pieces.values
+    body = characters_of(block)
+    if quoted:
+        body = _shield(body, line_ends(block), sep)
+    lines = block.count(b"\n")
+    fields = lines + int(np.count_nonzero(body == sep[0]))
+    kept, offsets = np.empty(len(block), np.uint8), np.empty(fields + 1, np.int32)
+    ends, first = np.empty(lines, np.int64), np.empty(lines + 1, np.int64)
+    size = split_fields(body, sep[0], kept, offsets, ends, first)
+    values = pa.StringArray.from_buffers(fields, pa.py_buffer(offsets), pa.py_buffer(kept[:size]))
     if b" " in block or (b"\t" in block and separator != "\t"):
         values = pc.utf8_trim_whitespace(values)
     if quoted:
         values = _unquote(values, '"', separator)
     if b"'" in block:
         values = _unquote(values, "'", separator)
-    return Lines(block, ends, values, bounds[:-1], np.diff(bounds) - 1)
+    return Lines(block, ends, values, first[:-1], np.diff(first))
 
 
-def _shield(block: bytes, ends: Ints, sep: bytes) -> bytes:
+def _shield(characters: Bytes, ends: Ints, sep: bytes) -> Bytes:
     """The block with separators inside double quotes replaced, so that they do not separate."""
-    characters = characters_of(block)
     quotes = np.cumsum(characters == ord('"'), dtype=np.int64)
     until = quotes[ends - 1]
     before = np.concatenate([[0], until[:-1]])
@@ -136,7 +137,7 @@ def _shield(block: bytes, ends: Ints, sep: bytes) -> bytes:
     inside = (quotes - np.repeat(before, lengths)) % 2 == 1
     shielded = characters.copy()
     shielded[paired & inside & (characters == sep[0])] = _SHIELD[0]
-    return shielded.tobytes()
+    return shielded
 
 
 def _unquote(values: pa.Array, quote: str, separator: str) -> pa.Array:

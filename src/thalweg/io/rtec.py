@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 
 from thalweg.io import rejects as reasons
 from thalweg.io.assemble import Fields, assemble
-from thalweg.io.delimited import Lines, split
+from thalweg.io.delimited import Lines, characters_of, split
 from thalweg.io.groups import Group, by_code
+from thalweg.io.kernels import survey_lines
 from thalweg.io.rejects import Rejects
 from thalweg.io.shapes import Layout, Shape, Shapes
 from thalweg.io.times import Clock, Extent, Mask, as_mask, extent
@@ -105,6 +106,9 @@ _TIMES = {Layout.EVENT: "time", Layout.POINT: "time|value", Layout.INTERVAL: "st
 
 def survey_block(block: bytes, separator: str, clock: Clock) -> Extent:
     """The times of a block, without the rest of its rows."""
-    lines, _ = without_signs(split(block, separator, limit=4))
+    low, high, first, size, read = survey_lines(characters_of(block), ord(separator))
+    if read and size:
+        return Extent(size, low, high, first) if low <= high else Extent(size, None, None, None)
+    lines, _ = without_signs(split(block, separator))
     where = np.flatnonzero(lines.count >= 3)
     return extent(len(lines), [lines.field(where, 1)], [lines.field(where, 2)], clock)

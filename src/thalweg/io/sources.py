@@ -115,7 +115,7 @@ class HeadedFile:
         last = max(places.values())
         found = []
         for first, block in self._blocks():
-            lines = split(block, self.separator, limit=last + 1)
+            lines = split(block, self.separator)
             where = np.flatnonzero(lines.count > last)
             where = where[where >= first]
             columns = {name: lines.field(where, place) for name, place in places.items()}
