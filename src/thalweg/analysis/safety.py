@@ -270,21 +270,30 @@ def _head_needs(statement: Statement) -> tuple[list[Term], str]:
 
 
 def _statement(
-    statement: Statement, known: Modes, datalog: bool, grounded: set[tuple[str, int]]
+    statement: Statement, known: Modes, kind: Kind, grounded: set[tuple[str, int]]
 ) -> list[tuple[Variable, str]]:
     body = body_of(statement)
+    datalog = kind is not Kind.EVENTS
     bound: set[str] = set()
     if isinstance(statement, Delayed):
         bound |= names(statement.source.fluent) | names(statement.source.value)
     if isinstance(statement, Clause) and not datalog:
         bound |= names(statement.head)
     problems = bind(body, bound, known)
+    if kind is Kind.ANSWERS:
+        bound |= _schematic(body)
     if isinstance(statement, Clause) and datalog:
         place = "the head" if body else "a fact"
         return problems + [(v, place) for v in _missing(head_terms(statement), bound)]
     terms, place = _head_needs(statement)
     problems += [(variable, place) for variable in _missing(terms, bound)]
     return problems + _half_bound_head(statement, body, bound, grounded)
+
+
+def _schematic(body: Body) -> set[str]:
+    """The variables of negated atoms: open answers keep them as schemes, with the constants that are excluded."""
+    negated = [literal for literal in body if isinstance(literal, Call) and literal.negated]
+    return {v.name for literal in negated for v in variables(literal.goal)}
 
 
 def _half_bound_head(
@@ -353,7 +362,6 @@ def _grounded_fluents(program: Program) -> set[tuple[str, int]]:
 
 def safety(program: Program) -> Safety:
     """The unsafe variables and the variables used once, of all statements."""
-    datalog = program.kind is not Kind.EVENTS
     known = modes(program, _unbound_in_clause)
     grounded = _grounded_fluents(program)
     unsafe: list[Unsafe] = []
@@ -362,7 +370,7 @@ def safety(program: Program) -> Safety:
         if isinstance(statement, Grounding):
             continue
         seen: set[str] = set()
-        for variable, where in _statement(statement, known, datalog, grounded):
+        for variable, where in _statement(statement, known, program.kind, grounded):
             if variable.name not in seen:
                 seen.add(variable.name)
                 unsafe.append(Unsafe(index, variable, where))
