@@ -234,7 +234,10 @@ def _newcomers(state: State, domains: Domains, input_: Input, whole: Whole, time
     reached = frozenset(pair for pair in fresh if pair[0] not in state.touched)
     before = time - input_.tick
     values, countdowns = settled(domains, state, before, reached, frozenset())
-    state = replace(state, values=values, countdowns=countdowns, initial=state.initial | fresh)
+    seen |= reached
+    state = replace(
+        state, values=values, countdowns=countdowns, seen=frozenset(seen), initial=state.initial | fresh
+    )
     return replace(state, since={**_candidates(domains, input_, whole, state, time), **state.since})
 
 

@@ -1,0 +1,102 @@
+"""Runs random scenarios through a reasoner and the reference, and shows the first difference, made small.
+
+python -m thalweg.testing.fuzz --cases 10000 --seed 0
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+from thalweg.reference.windowed import Answer, replay
+from thalweg.testing.comparison import assert_same_rows, assert_same_timeline
+from thalweg.testing.engines import MakeReasoner, Result, replay_with
+from thalweg.testing.programs import Features
+from thalweg.testing.shrink import shrunk
+from thalweg.testing.streams import Mess, Scenario, random_scenario, splits
+
+NAMES = ("reference", "reasoner")
+
+
+def assert_same_answers(reference: Sequence[Answer], reasoner: Sequence[Result]) -> None:
+    """Fails where timelines, derived events, pending countdowns or rejected rows differ, at any query time."""
+    for expected, found in zip(reference, reasoner, strict=True):
+        at = f"at {expected.query_time}"
+        assert_same_timeline(expected.timeline, found.timeline, names=NAMES, context=at)
+        assert_same_rows(expected.events, found.events, names=NAMES, context=f"(derived events) {at}")
+        pending = {(c.fluent, c.value, c.due, c.since) for c in expected.open}
+        assert_same_rows(pending, found.open, names=NAMES, context=f"(pending countdowns) {at}")
+        rejected = {(r.row, r.reason) for r in expected.rejected}
+        assert_same_rows(rejected, found.rejected, names=NAMES, context=f"(rejected rows) {at}")
+
+
+def difference(scenario: Scenario, make: MakeReasoner, batches: int = 0) -> str:
+    """How reasoner and reference differ on a scenario; empty when they agree. `batches` seeds the split."""
+    settings = {
+        "window": scenario.window,
+        "step": scenario.step,
+        "start": scenario.start,
+        "end": scenario.end,
+    }
+    expected = replay(scenario.program, scenario.rows, **settings)
+    try:
+        split = splits(Random(batches), scenario.rows)
+        found = replay_with(make, scenario.program, scenario.rows, batches=split, **settings)
+        assert_same_answers(expected, found)
+    except Exception as problem:
+        return f"{type(problem).__name__}: {problem}"
+    return ""
+
+
+def fuzz(
+    make: MakeReasoner,
+    *,
+    cases: int,
+    seed: int,
+    features: Features | None = None,
+    mess: Mess | None = None,
+    say: Callable[[str], None] = print,
+) -> Scenario | None:
+    """The first of `cases` scenarios on which the two differ, made small; None when there is none."""
+    began = time.perf_counter()
+    for number in range(seed, seed + cases):
+        scenario = random_scenario(Random(number), features, mess)
+        if found := difference(scenario, make, number):
+            kind = found.partition(":")[0]
+            small = shrunk(scenario, lambda s, kind=kind: _kind(s, make) == kind)  # type: ignore[misc]
+            say(f"seed {number}: {difference(small, make) or found}\n\n{small}")
+            return small
+        if (number - seed + 1) % 500 == 0:
+            say(f"{number - seed + 1} scenarios agree, {time.perf_counter() - began:.0f} s")
+    return None
+
+
+def _kind(scenario: Scenario, make: MakeReasoner) -> str:
+    """The kind of difference; empty for none and for programs that the reference refuses."""
+    try:
+        return difference(scenario, make).partition(":")[0]
+    except (ValueError, NotImplementedError):
+        return ""
+
+
+def main() -> int:
+    from thalweg.events.reasoner import Reasoner
+
+    parser = argparse.ArgumentParser(description="Compare the event reasoner with the reference.")
+    parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--without", nargs="*", default=[], help="features to leave out")
+    options = parser.parse_args()
+    features = Features().without(*options.without)
+    found = fuzz(Reasoner, cases=options.cases, seed=options.seed, features=features)
+    if found is None:
+        print(f"{options.cases} scenarios agree")
+    return 0 if found is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
