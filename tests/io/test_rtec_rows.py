@@ -174,3 +174,11 @@ def test_bytes_that_are_no_text_do_not_stop_the_reading(tmp_path: Path) -> None:
 def test_rejections_come_in_the_order_of_the_lines(tmp_path: Path) -> None:
     chunk = read(tmp_path, "bogus|1|1|a\nvelocity|1|1|a|x\ngap|1|x|a\nbogus|2|2|a\n")
     assert list(reasons(chunk)) == [1, 2, 3, 4]
+
+
+def test_a_file_full_of_unknown_names_is_rejected_in_no_time(tmp_path: Path) -> None:
+    lines = ["gap|1|1|a", *(f"name{i}|1|1|a" for i in range(50_000)), "gapp|2|2|b", "gap|3|3|c"]
+    chunk = read(tmp_path, "\n".join(lines) + "\n")
+    assert by_name(chunk)["gap"].row.tolist() == [1, 50_003]
+    assert chunk.rejected.num_rows == 50_001
+    assert chunk.rejected.slice(0, 1).to_pylist()[0]["detail"] == "no rule reads name0"

@@ -1,8 +1,8 @@
-"""Rows by name: one group for each distinct name of a column, in the order of first sight."""
+"""Rows by name: one group for each known name of a column, in the order of first sight."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,22 +13,23 @@ from thalweg.protocol import Ints
 
 
 class Group(NamedTuple):
-    """A name and the rows that have it, in order; no name where the column has none."""
+    """A name and the rows that have it, in order."""
 
     name: str
     where: Ints
 
 
-def by_code(names: pa.DictionaryArray) -> Iterator[Group]:
-    """The groups of a dictionary-encoded column; rows without a name form one group with an empty name."""
-    codes = names.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+def by_name(names: pa.DictionaryArray, known: Container[str]) -> tuple[list[Group], Ints]:
+    """The groups of the known names of a dictionary-encoded column, and the rows of all others or of none."""
     words = names.dictionary.to_pylist()
-    if len(words) == 1 and names.null_count == 0:
-        yield Group(words[0] or "", np.arange(len(codes)))
-        return
-    narrow = codes.astype(np.int16) if len(words) < 2**15 else codes
-    order = np.argsort(narrow, kind="stable")
-    bounds = np.searchsorted(narrow[order], np.arange(-1, len(words) + 1))
-    for code, (start, stop) in enumerate(pairwise(bounds), start=-1):
-        if stop > start:
-            yield Group((words[code] or "") if code >= 0 else "", order[start:stop])
+    codes = names.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
+    kept = [code for code, word in enumerate(words) if word is not None and word in known]
+    if len(words) == 1 and kept and names.null_count == 0:
+        return [Group(words[0], np.arange(len(codes)))], np.empty(0, np.int64)
+    rank = np.full(len(words) + 1, len(kept), np.int16)
+    rank[kept] = np.arange(len(kept))
+    ranks = rank[codes]
+    order = np.argsort(ranks, kind="stable")
+    bounds = np.searchsorted(ranks[order], np.arange(len(kept) + 1))
+    groups = [Group(words[c], order[a:b]) for c, (a, b) in zip(kept, pairwise(bounds), strict=True) if b > a]
+    return groups, order[bounds[-1] :]

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from thalweg.io import rejects as reasons
 from thalweg.io.assemble import Fields, assemble
 from thalweg.io.delimited import Lines, characters_of, split
-from thalweg.io.groups import Group, by_code
+from thalweg.io.groups import by_name
 from thalweg.io.kernels import survey_lines
 from thalweg.io.rejects import Rejects
 from thalweg.io.shapes import Layout, Shape, Shapes
@@ -34,10 +34,9 @@ def read_block(
     lines, signed = without_signs(lines)
     names = lines.field(np.arange(len(lines)), 0).dictionary_encode()
     found: list[Rows] = []
-    for group in by_code(names):
-        if group.name not in shapes:
-            _reject_unknown(group, lines, shapes, line, rejected)
-            continue
+    groups, others = by_name(names, shapes.by_name)
+    _reject_unknown(others, lines, shapes, line, rejected)
+    for group in groups:
         left = np.ones(len(group.where), np.bool_)
         for shape in shapes.by_name[group.name].values():
             fits = lines.count[group.where] == _ARGUMENTS_AT[shape.layout] + shape.arity
@@ -84,11 +83,12 @@ def _fields(shape: Shape, lines: Lines, where: Ints, signed: Mask | None, line: 
     )
 
 
-def _reject_unknown(group: Group, lines: Lines, shapes: Shapes, line: int, rejected: Rejects) -> None:
-    where = group.where
-    if not group.name:
+def _reject_unknown(where: Ints, lines: Lines, shapes: Shapes, line: int, rejected: Rejects) -> None:
+    """Reject lines of unknown names; empty lines say nothing."""
+    if len(where):
         where = where[~lines.blank()[where]]
-    rejected.add(where + line, reasons.UNKNOWN_NAME, shapes.unknown(group.name), lines.text(where))
+        details = shapes.unknown(lines.field(where, 0))
+        rejected.add(where + line, reasons.UNKNOWN_NAME, details, lines.text(where))
 
 
 def _arity(lines: Lines, where: Ints, name: str, shapes: Shapes) -> pa.Array:

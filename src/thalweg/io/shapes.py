@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+import pyarrow as pa
+
 from thalweg.analysis.roles import Entity, Part, entities
 from thalweg.analysis.types import Types, infer
 from thalweg.io.errors import did_you_mean
@@ -77,13 +79,19 @@ class Shapes:
     def __iter__(self) -> Iterator[Shape]:
         return (shape for arities in self.by_name.values() for shape in arities.values())
 
-    def unknown(self, name: str) -> str:
-        """Why rows of this name are not read."""
+    def unknown(self, names: pa.Array) -> pa.Array:
+        """Why rows of these names are not read. Guesses what was meant for the first hundred of them."""
+        encoded = names.dictionary_encode(null_encoding="encode")
+        words = encoded.dictionary.to_pylist()
+        reasons = [self._unknown(word, guess=place < 100) for place, word in enumerate(words)]
+        return pa.array(reasons, pa.string()).take(encoded.indices)
+
+    def _unknown(self, name: str | None, guess: bool) -> str:
         if not name:
             return "the name is empty"
         if name in self.derived:
             return f"{name} is computed by the rules, it cannot be input"
-        return f"no rule reads {name}{did_you_mean(name, self.by_name)}"
+        return f"no rule reads {name}{did_you_mean(name, self.by_name) if guess else ''}"
 
     def wrong_arity(self, name: str) -> str:
         """How many arguments rows of this name take."""

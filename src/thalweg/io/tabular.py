@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from thalweg.io import rejects as reasons
 from thalweg.io.assemble import Fields, assemble
 from thalweg.io.errors import InputError, did_you_mean
-from thalweg.io.groups import Group, by_code
+from thalweg.io.groups import Group, by_name
 from thalweg.io.rejects import Rejects
 from thalweg.io.shapes import Layout, Shape, Shapes
 from thalweg.io.times import Clock, Extent, as_mask, extent
@@ -136,12 +136,11 @@ def read_table(
 ) -> list[Rows]:
     """The rows of a piece of a table; `event` is the name of all its rows where it has no `name` column."""
     found: list[Rows] = []
-    for group in _groups(table, header, event):
-        if group.name not in shapes:
-            where = group.where
-            reason, detail = reasons.UNKNOWN_NAME, shapes.unknown(group.name)
-            rejected.add(table.row[where], reason, detail, table.text(where))
-            continue
+    groups, others = _groups(table, header, event, shapes)
+    if len(others):
+        details = shapes.unknown(_texts(table.columns[header.name or ""]).take(pa.array(others)))
+        rejected.add(table.row[others], reasons.UNKNOWN_NAME, details, table.text(others))
+    for group in groups:
         whole = len(group.where) == len(table.row)
         for shape, columns, where in _shaped(table, header, group, shapes, rejected):
             everything = whole and len(where) == len(table.row)
@@ -152,15 +151,19 @@ def read_table(
     return found
 
 
-def _groups(table: Table, header: Header, event: str | None) -> Iterator[Group]:
+def _groups(table: Table, header: Header, event: str | None, shapes: Shapes) -> tuple[list[Group], Ints]:
+    """The rows of each known name, and all other rows."""
     if header.name is None:
         assert event is not None
-        yield Group(event, np.arange(len(table.row)))
-        return
+        return [Group(event, np.arange(len(table.row)))], np.empty(0, np.int64)
     names = table.columns[header.name]
     if not pa.types.is_dictionary(names.type):
         names = names.cast(pa.string()).dictionary_encode()
-    yield from by_code(names)
+    return by_name(names, shapes.by_name)
+
+
+def _texts(column: pa.Array) -> pa.Array:
+    return (column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).cast(pa.string())
 
 
 def _shaped(
