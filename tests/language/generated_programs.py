@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from thalweg.language.operators import RESERVED_WORDS, names_atom
 from thalweg.language.program import Program
 from thalweg.language.rules import (
     Absent,
@@ -152,6 +153,7 @@ _arguments = st.lists(
     ),
     max_size=3,
 ).map(tuple)
+_declared = names.filter(lambda n: n not in RESERVED_WORDS and names_atom(Compound(n, (Atom("a"),))))
 _values = st.lists(simple_terms, max_size=3).map(tuple)
 
 event_statements: st.SearchStrategy[Statement] = st.one_of(
@@ -162,8 +164,8 @@ event_statements: st.SearchStrategy[Statement] = st.one_of(
     st.builds(Delayed, pairs, st.one_of(st.none(), pairs), simple_terms, bodies(plain_literals)),
     st.builds(Postponable, pairs, bodies(plain_literals)),
     st.builds(Clause, calls, bodies(plain_literals)),
-    st.builds(Declare, st.just(Role.EVENT), names, _arguments),
-    st.builds(Declare, st.sampled_from([Role.STATE, Role.FLUENT, Role.POINTS]), names, _arguments, _values),
+    st.builds(Declare, st.just(Role.EVENT), _declared, _arguments),
+    st.builds(Declare, st.sampled_from([Role.STATE, Role.FLUENT, Role.POINTS]), _declared, _arguments, _values),
     st.builds(Grounding, calls, bodies(plain_literals)),
     st.builds(DynamicDomain, calls.filter(lambda c: isinstance(c, Compound))),
     st.builds(Ignored, st.builds(Compound, st.just("cachingOrder"), st.tuples(terms)), st.just(False)),
