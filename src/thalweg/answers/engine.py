@@ -19,6 +19,7 @@ import numpy as np
 from thalweg.answers.blocks import Block, Facts, advance, concatenated, meet, start_block
 from thalweg.answers.codec import Codec
 from thalweg.answers.datalog import Signature
+from thalweg.answers.loose import NEVER, Loose, certain_facts
 from thalweg.answers.negation import Decisions
 from thalweg.answers.offline import Plan
 from thalweg.answers.shapes import Shape, compile_plan
@@ -28,7 +29,6 @@ Place = tuple[Signature, int]
 BlockKey = tuple[int, int]
 """Number of the shape in its query, and mask."""
 Blocks = Mapping[BlockKey, Block]
-NEVER = 1 << 60
 Item = TypeVar("Item")
 
 
@@ -49,12 +49,13 @@ class Touched:
     time: int
     before: Blocks
     after: Blocks
+    loose: Loose | None = None
 
 
 class Engine:
     """Steps the clock. `log` collects what happened to the main queries until the caller takes it."""
 
-    def __init__(self, plan: Plan, codec: Codec, lateness: int, start: int) -> None:
+    def __init__(self, plan: Plan, codec: Codec, lateness: int, start: int, horizon: int | None = None) -> None:
         self.plan = plan
         self.codec = codec
         self.lateness = lateness
@@ -65,7 +66,13 @@ class Engine:
         self.cells: list[dict[int, Cell]] = [{} for _ in plan.queries]
         self.facts: dict[Place, Facts] = {}
         self.log: list[Touched] = []
-        self.retire = [max(q.delay or 0, q.keep if not q.main else 0, 0) for q in plan.queries]
+        self.loose = [
+            Loose(plan, codec, number, len(query.templates) + i, template, horizon)
+            for number, query in enumerate(plan.queries)
+            for i, template in enumerate(query.loose)
+        ]
+        self.watched = {i for i, q in enumerate(plan.queries) if q.main} | {g for x in self.loose for g in x.groups}
+        self.retire = [max(q.delay, q.keep, 0) for q in plan.queries]
         self.readers: dict[Signature, list[tuple[Shape, int]]] = {}
         self.dependents: dict[int, list[tuple[int, int]]] = {}
         for shape in (s for shapes in self.shapes for s in shapes):
@@ -74,6 +81,8 @@ class Engine:
             for negative in shape.negatives:
                 self.dependents.setdefault(negative.query, []).append((shape.query, negative.offset))
         self.seeded = [s for shapes in self.shapes for s in shapes if self._anticipates(s)]
+        negatives = [n for shapes in self.shapes for s in shapes for n in s.negatives]
+        self.reach = len(plan.queries) * max((abs(n.offset) for n in negatives), default=0)
         self.decisions = Decisions(self)
         self.pending: set[tuple[int, int]] = set()
         self._due: dict[int, list[tuple[int, int, BlockKey]]] = {}
@@ -102,7 +111,8 @@ class Engine:
         """The next clock time at which something happens without new facts."""
         if self.seeded or self.pending:
             return self.clock + 1
-        return self._due_heap[0] + self.lateness if self._due_heap else NEVER
+        due = min([self._due_heap[0] if self._due_heap else NEVER, *(loose.due for loose in self.loose)])
+        return max(self.clock + 1, due + self.lateness)
 
     # -- one step
 
@@ -122,10 +132,23 @@ class Engine:
         for shape in self.seeded:
             self._seed(shape, clock)
         self._decide()
-        for (query, time), before in self._before.items():
-            cell = self.cells[query].get(time)
-            self.log.append(Touched(clock, query, time, before, dict(cell.blocks) if cell else {}))
+        touched = [
+            Touched(clock, query, time, before, dict(cell.blocks) if (cell := self.cells[query].get(time)) else {})
+            for (query, time), before in self._before.items()
+        ]
+        self.log += [t for t in touched if self.plan.queries[t.query].main]
+        if self.loose:
+            self._combine([t for t in touched if not self.plan.queries[t.query].main])
         self._forget()
+
+    def _combine(self, touched: list[Touched]) -> None:
+        """Hand what became certain in groups, and what no longer is, to the answers that combine groups."""
+        new, lost = _differences(self.shapes, touched, self.plan)
+        for loose in self.loose:
+            before = {(loose.shape.number, mask): b for mask, b in loose.blocks.items()}
+            if loose.step(new, lost, self.closed):
+                after = {(loose.shape.number, mask): b for mask, b in loose.blocks.items()}
+                self.log.append(Touched(self.clock, loose.query, 0, before, after, loose))
 
     def skip(self, clock: int) -> None:
         """Move the clock over steps at which nothing happens."""
@@ -238,7 +261,7 @@ class Engine:
         if cell is None:
             cell = self.cells[query][time] = Cell()
             self._schedule(self._retiring, self._retiring_heap, time + self.retire[query], (query, time))
-        if self.plan.queries[query].main and (query, time) not in self._before:
+        if query in self.watched and (query, time) not in self._before:
             self._before[query, time] = dict(cell.blocks)
         cell.version += 1
         return cell
@@ -288,6 +311,12 @@ class Engine:
         block = advance(shape, -1, 0, start_block(shape), time, self.codec)
         if block.length:
             self.put(self._touch(shape.query, time), shape, time, 0, block)
+
+    def adopt(self, query: int, time: int, blocks: Mapping[BlockKey, Block]) -> None:
+        """Put back a cell from a snapshot."""
+        cell = self._touch(query, time)
+        for (number, mask), block in blocks.items():
+            self.put(cell, self.shapes[query][number], time, mask, block)
 
     def _forget(self) -> None:
         while self._retiring_heap and self._retiring_heap[0] <= self.closed:
@@ -357,11 +386,12 @@ class Engine:
                 del self.facts[place]
         affected = {(shape.query, time) for shape, time in self._cases(retracted)}
         waiting = list(affected)
+        latest = max((time for cells in self.cells for time in cells), default=self.clock) + self.reach
         while waiting:
             query, time = waiting.pop()
             for other, offset in self.dependents.get(query, ()):
                 place = (other, time - offset)
-                if place not in affected:
+                if place not in affected and place[1] <= latest:
                     affected.add(place)
                     waiting.append(place)
         for query, time in sorted(affected):
@@ -387,6 +417,27 @@ class Engine:
             cell = self.cells[query][time]
             for mask, block in blocks.items():
                 self.put(cell, shape, time, mask, block)
+
+
+def _differences(
+    shapes: list[list[Shape]], touched: list[Touched], plan: Plan
+) -> tuple[dict[int, Facts], dict[int, Facts]]:
+    """Certain answers of groups that came and that went, by query, with their times."""
+    came: dict[int, Facts] = {}
+    went: dict[int, Facts] = {}
+    for t in touched:
+        shape = shapes[t.query][0]
+        with_time = plan.queries[t.query].at is None
+        sides = [
+            certain_facts(shape, t.time, b, with_time) if (b := blocks.get((0, shape.full))) is not None else None
+            for blocks in (t.before, t.after)
+        ]
+        for here, there, found in ((sides[1], sides[0], came), (sides[0], sides[1], went)):
+            if here is not None and here.length:
+                fresh = here if there is None or not there.length else here.take(~there.contains(here))
+                if fresh.length:
+                    found[t.query] = _joined(found[t.query], fresh) if t.query in found else fresh
+    return came, went
 
 
 def _joined(known: Facts, new: Facts) -> Facts:

@@ -77,19 +77,43 @@ register(
 
 
 @dataclass(frozen=True, slots=True)
+class TimeGroup:
+    """The premises that share a time variable (None: times given as numbers), decided by a query of their own."""
+
+    variable: str | None
+    query: int
+    premises: tuple[TimedAtom, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LooseTemplate:
+    """A template with unrelated times: an answer is a combination of answers to its groups."""
+
+    template: Template
+    groups: tuple[TimeGroup, ...]
+
+    @property
+    def needs_horizon(self) -> bool:
+        """True when something may wait for a time that is not tied to it."""
+        return sum(group.variable is not None for group in self.groups) > 1
+
+
+@dataclass(frozen=True, slots=True)
 class QueryPlan:
     """One query with its P_Q. `main` queries are the user's; the others decide negated atoms.
 
-    `at` is set when the query asks for one time only. `delay` is None when no answer has a deadline.
+    `at` is set when the query asks for one time only. `loose` are the templates whose times are not all tied to the
+    answer's; they have no deadline, and `delay` does not speak of them.
     """
 
     goal: TimedAtom
     templates: tuple[Template, ...]
     main: bool
     at: int | None = None
-    delay: int | None = 0
+    delay: int = 0
     keep: int = 0
-    horizon: int | None = 0
+    horizon: int = 0
+    loose: tuple[LooseTemplate, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
     @property
@@ -303,105 +327,134 @@ class _Planning:
         for pattern in self._reachable():
             decided_by[pattern] = len(queries)
             queries.append(_named(_letters(pattern), self._table(pattern), main=False))
-        made = Plan(self.datalog, self.resolver.background, tuple(queries), decided_by, {})
         for query in queries:
             self._safe(query)
         if not has_errors(self.found):
-            made = self._bounded(made)
-        return made
+            for number in range(len(self.datalog.queries)):
+                queries[number] = self._loosened(queries[number], queries)
+        made = Plan(self.datalog, self.resolver.background, tuple(queries), decided_by, {})
+        return made if has_errors(self.found) else _bounded(made)
 
     def _safe(self, query: QueryPlan) -> None:
         for template in query.templates:
             span = template.rules[0].span if template.rules else query.span
             for message in _unsafe(template):
                 self._error("TW306", message, span, [f"in {query.name} if {template}"])
+            if not is_connected(template) and not query.main:
+                self._error("TW307", f"`not {query.name}` is never decided", span, [f"{query.name} if {template}"])
+
+    def _loosened(self, query: QueryPlan, queries: list[QueryPlan]) -> QueryPlan:
+        """The query with its unconnected templates taken apart; their groups become queries of their own."""
+        loose = []
+        for template in query.templates:
             if not is_connected(template):
-                self._unconnected(query, template, span)
+                span = template.rules[0].span if template.rules else query.span
+                groups = list(self._groups(query, template, span, queries))
+                loose.append(LooseTemplate(template, tuple(groups)))
+                if loose[-1].needs_horizon:
+                    self._deadline_warning(query, template, span)
+        connected = tuple(t for t in query.templates if is_connected(t))
+        return replace(query, templates=connected, loose=tuple(loose))
 
-    def _unconnected(self, query: QueryPlan, template: Template, span: Span) -> None:
-        if not query.main:
-            self._error("TW307", f"`not {query.name}` is never decided", span, [f"{query.name} if {template}"])
-            return
-        head = template.time.variable if template.time is not None else None
-        loose = {p.time.variable for p in template.premises if p.time is not None} - {head, None}
-        for variable in sorted(v for v in loose if v is not None):
-            group = [p for p in template.premises if p.time is not None and p.time.variable == variable]
-            if all(p.negated for p in group):
-                self._error("TW306", f"the time {variable} is bound by no positive atom", span)
-        if head is not None and not any(p.time is not None and p.time.variable == head for p in template.positive):
-            self._error("TW306", f"the time {head} of the answer is bound by no positive atom", span)
-        if loose:
-            self.found.append(
-                Diagnostic(
-                    "TW308",
-                    Severity.WARNING,
-                    f"answers to {query.name} have no deadline: {', '.join(sorted(str(v) for v in loose))} "
-                    "can be as far apart as the stream is long",
-                    span,
-                    suggestion="run it with a horizon",
-                )
+    def _groups(
+        self, query: QueryPlan, template: Template, span: Span, queries: list[QueryPlan]
+    ) -> Iterator[TimeGroup]:
+        own = template.time.variable if template.time is not None else None
+        times = {p.time.variable for p in template.premises if p.time is not None}
+        if own is not None and own not in times:
+            self._error("TW306", f"the time {own} of the answer is bound by no positive atom", span)
+        for variable in sorted(times, key=lambda v: (v is None, v != own, v or "")):
+            premises = tuple(p for p in template.premises if p.time is not None and p.time.variable == variable)
+            bound = {v.name for p in premises if not p.negated for a in p.args for v in variables(a)}
+            if all(p.negated for p in premises):
+                self._error("TW306", f"the time {variable or 'given'} is bound by no positive atom", span)
+            for premise in (p for p in premises if p.negated):
+                for name in sorted({v.name for a in premise.args for v in variables(a)} - bound):
+                    self._error("TW306", f"{name} in `{premise}` is bound at another time only", span)
+            yield TimeGroup(variable, len(queries), premises)
+            queries.append(_group_query(query, template, variable, premises, sorted(bound)))
+
+    def _deadline_warning(self, query: QueryPlan, template: Template, span: Span) -> None:
+        times = ", ".join(template.time_variables())
+        self.found.append(
+            Diagnostic(
+                "TW308",
+                Severity.WARNING,
+                f"answers to {query.name} have no deadline: {times} can be as far apart as the stream is long",
+                span,
+                suggestion="run it with a horizon",
             )
-
-    def _bounded(self, made: Plan) -> Plan:
-        delays = _delays(made)
-        keep = [d or 0 for d in delays]
-        facts: dict[Signature, int] = {}
-        for number, query in enumerate(made.queries):
-            for premise in (p for t in query.templates for p in t.premises if p.time is not None):
-                needed = (delays[number] or 0) - premise.time.offset if premise.time is not None else 0
-                if premise.negated:
-                    target = made.query_of(replace(premise, negated=False))
-                    keep[target] = max(keep[target], needed)
-                else:
-                    facts[premise.predicate] = max(facts.get(premise.predicate, 0), needed)
-        queries = tuple(
-            replace(q, delay=delays[i], keep=keep[i], horizon=_horizon(made, i, delays))
-            for i, q in enumerate(made.queries)
         )
-        return replace(made, queries=queries, fact_keep=facts)
 
 
-def _delays(made: Plan) -> list[int | None]:
+def _group_query(
+    query: QueryPlan, template: Template, variable: str | None, premises: tuple[TimedAtom, ...], bound: list[str]
+) -> QueryPlan:
+    """Premises at fixed times hang on time 0 of a clock of their own."""
+    time = Time(variable or "T")
+    tied = tuple(replace(p, time=Time(time.variable, p.time.offset)) for p in premises if p.time is not None)
+    head: tuple[Term, ...] = tuple(Variable(name) for name in bound)
+    floors = tuple((time.variable, offset) for v, offset in template.floors if v == variable)
+    goal = TimedAtom((f"{query.goal.predicate[0]} at {variable or 'fixed times'}", len(head) + 1), head, time)
+    part = Template(head, time, tied, (), floors, template.rules)
+    return QueryPlan(goal, (part,), False, 0 if variable is None else None, span=query.span)
+
+
+def _bounded(made: Plan) -> Plan:
+    """The plan with delays, and how long facts and answers are kept."""
+    delays = _delays(made)
+    keep = list(delays)
+    facts: dict[Signature, int] = {}
+    for number, query in enumerate(made.queries):
+        for premise in (p for t in query.templates for p in t.premises if p.time is not None):
+            assert premise.time is not None
+            needed = delays[number] - premise.time.offset
+            if premise.negated:
+                target = made.query_of(replace(premise, negated=False))
+                keep[target] = max(keep[target], needed)
+            else:
+                facts[premise.predicate] = max(facts.get(premise.predicate, 0), needed)
+    queries = tuple(
+        replace(q, delay=delays[i], keep=keep[i], horizon=_horizon(made, i, delays)) for i, q in enumerate(made.queries)
+    )
+    return replace(made, queries=queries, fact_keep=facts)
+
+
+def _delays(made: Plan) -> list[int]:
     """The least solution of: an answer is decided when its last premise is."""
-    delays: list[int | None] = [0 if all(is_connected(t) for t in q.templates) else None for q in made.queries]
+    delays = [0] * len(made.queries)
     for _ in range(len(delays) + 2):
-        after = [
-            None if d is None else max((_template_delay(made, t, delays) for t in q.templates), default=0)
-            for d, q in zip(delays, made.queries, strict=True)
-        ]
+        after = [max((_template_delay(made, t, delays) for t in q.templates), default=0) for q in made.queries]
         if after == delays:
             break
         delays = after
     return delays
 
 
-def _template_delay(made: Plan, template: Template, delays: list[int | None]) -> int:
-    latest = [p.time.offset for p in template.positive if p.time is not None]
-    if not latest:
-        latest = [0]
+def _template_delay(made: Plan, template: Template, delays: list[int]) -> int:
+    latest = [p.time.offset for p in template.positive if p.time is not None] or [0]
     for premise in template.negative:
-        later = delays[made.query_of(replace(premise, negated=False))]
-        latest.append((premise.time.offset if premise.time is not None else 0) + (later or 0))
+        assert premise.time is not None
+        latest.append(premise.time.offset + delays[made.query_of(replace(premise, negated=False))])
     return max(latest)
 
 
-def _horizon(made: Plan, start: int, delays: list[int | None]) -> int | None:
+def _horizon(made: Plan, start: int, delays: list[int]) -> int:
     """How long a fact must be kept for the query and those that decide its negated atoms."""
     seen, waiting, longest = {start}, [start], 0
     while waiting:
         number = waiting.pop()
-        if delays[number] is None:
-            return None
-        for template in made.queries[number].templates:
-            for premise in template.premises:
-                if premise.time is None:
-                    continue
-                if premise.negated:
-                    target = made.query_of(replace(premise, negated=False))
-                    if target not in seen:
-                        seen.add(target)
-                        waiting.append(target)
-                longest = max(longest, (delays[number] or 0) - premise.time.offset)
+        for premise in (p for t in made.queries[number].templates for p in t.premises if p.time is not None):
+            assert premise.time is not None
+            if premise.negated:
+                target = made.query_of(replace(premise, negated=False))
+                if target not in seen:
+                    seen.add(target)
+                    waiting.append(target)
+            longest = max(longest, delays[number] - premise.time.offset)
+        for group in (g for loose in made.queries[number].loose for g in loose.groups):
+            seen.add(group.query)
+            waiting.append(group.query)
     return longest
 
 

@@ -12,19 +12,27 @@ or be retracted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from thalweg.answers.codec import Codec
-from thalweg.answers.engine import NEVER, Engine, Touched
+from thalweg.answers.engine import NEVER, Blocks, Engine, Touched
 from thalweg.answers.inbox import REJECTED, Inbox
-from thalweg.answers.offline import plan
+from thalweg.answers.loose import Loose
+from thalweg.answers.offline import check, plan
 from thalweg.answers.report import changes, report
+from thalweg.answers.shapes import Shape
+from thalweg.answers.snapshot import pack, unpack
 from thalweg.answers.tables import Lazy, Shown, Writer
+from thalweg.language.diagnostics import ProgramError, Severity
 from thalweg.language.program import Program
 from thalweg.protocol import Batch, Revision
+
+Standing = tuple[int, int, Blocks, Loose | None]
+"""A cell as it stands: query, time, blocks; or the combinations of a loose template."""
 
 
 class Reasoner:
@@ -48,11 +56,20 @@ class Reasoner:
         self.horizon = horizon
         self.start = start
         self.plan = plan(program)
-        self._begin(Codec())
+        self._refuse_without_horizon()
+        self.begin(Codec())
 
-    def _begin(self, codec: Codec) -> None:
+    def _refuse_without_horizon(self) -> None:
+        if self.horizon is None:
+            loose = [q for q in self.plan.queries if any(t.needs_horizon for t in q.loose)]
+            found = [d for d in check(self.program) if d.code == "TW308"]
+            if loose:
+                raise ProgramError([replace(d, severity=Severity.ERROR) for d in found], self.program.sources)
+
+    def begin(self, codec: Codec) -> None:
+        """Start from nothing, with the constants that the codec knows."""
         self.codec = codec
-        self.engine = Engine(self.plan, codec, self.lateness, self.start)
+        self.engine = Engine(self.plan, codec, self.lateness, self.start, self.horizon)
         self.inbox = Inbox(self.plan.datalog, codec, self.lateness, self.start)
         self.writer = Writer(self.plan, codec, self.lateness)
 
@@ -85,12 +102,15 @@ class Reasoner:
         return self._revision(log)
 
     def _revision(self, log: list[Touched]) -> Revision:
-        state = [
-            (number, time, dict(cell.blocks))
+        state: list[Standing] = [
+            (number, time, dict(cell.blocks), None)
             for number, cells in enumerate(self.engine.cells)
             if self.plan.queries[number].main
             for time, cell in cells.items()
         ]
+        for loose in self.engine.loose:
+            blocks = {(loose.shape.number, mask): b for mask, b in loose.blocks.items()}
+            state.append((loose.query, 0, blocks, loose))
         clock = self.engine.clock
         rejected = self.inbox.rejected.take(clock)
         writer = self.writer
@@ -107,18 +127,33 @@ class Reasoner:
 
     def _changed(self, log: list[Touched]) -> Iterator[Shown]:
         for touched in log:
-            shapes = self.engine.shapes[touched.query]
+            shapes = self._shapes(touched.query, touched.loose)
             before, after = report(shapes, touched.before), report(shapes, touched.after)
             for change in changes(before, after):
                 n = change.rows.length
                 key = (change.group.shape.number, change.group.mask)
                 source = (touched.after if change.op > 0 else touched.before)[key]
-                at, time, op = (np.full(n, v) for v in (touched.clock, touched.time, change.op))
+                at, op = np.full(n, touched.clock), np.full(n, change.op)
+                time = np.full(n, touched.time) if touched.loose is None else touched.loose.answer_times(change.rows)
                 yield Shown(change.group, change.rows, at, time, op, change.labels, source)
 
-    def _standing(self, state: list[tuple[int, int, dict]], clock: int) -> Iterator[Shown]:  # type: ignore[type-arg]
-        for query, time, blocks in state:
-            for group, rows in report(self.engine.shapes[query], blocks).values():
+    def _shapes(self, query: int, loose: Loose | None) -> Mapping[int, Shape]:
+        return {loose.shape.number: loose.shape} if loose is not None else dict(enumerate(self.engine.shapes[query]))
+
+    def _standing(self, state: list[Standing], clock: int) -> Iterator[Shown]:
+        for query, time, blocks, loose in state:
+            for group, rows in report(self._shapes(query, loose), blocks).values():
                 n = rows.length
-                at, times, none = np.full(n, clock), np.full(n, time), np.zeros(n, np.int64)
+                at, none = np.full(n, clock), np.zeros(n, np.int64)
+                times = np.full(n, time) if loose is None else loose.answer_times(rows)
                 yield Shown(group, rows, at, times, none, none, blocks[group.shape.number, group.mask])
+
+    # -- stopping and resuming
+
+    def snapshot(self) -> bytes:
+        """The complete state: versioned, deterministic."""
+        return pack(self)
+
+    def restore(self, state: bytes) -> None:
+        """Continue from a snapshot; refuses another program's state."""
+        unpack(self, state)

@@ -7,7 +7,7 @@ the reports of before and after.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -41,22 +41,14 @@ class Group:
 
     def evidence(self) -> list[TimedAtom]:
         """The premises that are met, by time."""
-        return _by_time(self._premises(met=True))
+        return _by_time(self.shape.premises(self.mask, self.bits, True))
 
     def needed(self) -> list[TimedAtom]:
         """The premises that are still missing, by time."""
-        return _by_time(self._premises(met=False))
-
-    def _premises(self, met: bool) -> Iterator[TimedAtom]:
-        for i, positive in enumerate(self.shape.positives):
-            if bool(self.mask >> i & 1) == met:
-                yield positive.atom
-        for j, negative in enumerate(self.shape.negatives):
-            if bool(self.bits >> j & 1) == met:
-                yield negative.atom
+        return _by_time(self.shape.premises(self.mask, self.bits, False))
 
 
-def _by_time(atoms: Iterator[TimedAtom]) -> list[TimedAtom]:
+def _by_time(atoms: list[TimedAtom]) -> list[TimedAtom]:
     return sorted(atoms, key=lambda a: a.time.offset if a.time is not None else 0)
 
 
@@ -64,7 +56,7 @@ Report = dict[tuple[int, int, int], tuple[Group, Block]]
 """Rows by (shape, mask, bits)."""
 
 
-def report(shapes: Sequence[Shape], blocks: Mapping[tuple[int, int], Block]) -> Report:
+def report(shapes: Mapping[int, Shape], blocks: Mapping[tuple[int, int], Block]) -> Report:
     """What a user sees of a cell."""
     groups: Report = {}
     for (number, mask), block in sorted(blocks.items(), key=lambda item: item[0]):
@@ -161,7 +153,7 @@ def _needs(group: Group) -> frozenset[str] | None:
                 args.append(names[column])
             else:
                 args.append(str(arg))
-        found.add(f"{atom.negated}{atom.predicate}{args}{atom.time.offset if atom.time is not None else 0}")
+        found.add(f"{atom.negated}{atom.predicate}{args}{atom.time}")
     return frozenset(found)
 
 

@@ -6,7 +6,7 @@ that it has met; what is to be computed when a premise is met is worked out once
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -128,6 +128,11 @@ class Shape:
         """True when answers exist before any input meets them: something is negated, or nothing is needed."""
         return bool(self.negatives) or not self.positives
 
+    def premises(self, mask: int, bits: int, met: bool) -> list[TimedAtom]:
+        """The premises that are met, or those that are missing."""
+        found = [p.atom for i, p in enumerate(self.positives) if bool(mask >> i & 1) == met]
+        return found + [n.atom for j, n in enumerate(self.negatives) if bool(bits >> j & 1) == met]
+
     def closure(self, mask: int) -> tuple[tuple[int, ...], frozenset[int]]:
         """Which operations can be done when the premises of `mask` are met, in order, and what is bound then."""
         if mask not in self.closures:
@@ -186,26 +191,29 @@ def compile_plan(plan: Plan, codec: Codec) -> list[list[Shape]]:
     ]
 
 
-def compile_template(plan: Plan, codec: Codec, query: int, number: int, template: Template) -> Shape:
-    """One template as a shape; its positive premises in order of time."""
-    names = template.variables()
+def compile_template(
+    plan: Plan, codec: Codec, query: int, number: int, template: Template, times: Sequence[str] = ()
+) -> Shape:
+    """One template as a shape; its positive premises in order of time. `times` are time variables with a column."""
+    names = [*template.variables(), *times]
     place = {name: i for i, name in enumerate(names)}
     slot = _slots(place, codec)
-    positives = sorted(template.positive, key=lambda p: p.time.offset if p.time is not None else 0)
+    own = template.time.variable if template.time is not None else None
+    tied = [p for p in template.positive if p.time is not None and p.time.variable == own]
+    positives = sorted(tied, key=lambda p: p.time.offset if p.time is not None else 0)
     goal = plan.queries[query].goal
     head = dict(zip((a.name for a in goal.args if isinstance(a, Variable)), _head_terms(goal, template), strict=True))
-    time = template.time.variable if template.time is not None else None
     return Shape(
         query,
         number,
         template,
         names,
         tuple(_positive(p, place, codec) for p in positives),
-        tuple(_negative(plan, p, slot) for p in template.negative),
+        tuple(_negative(plan, p, slot) for p in template.negative if p.time is not None and p.time.variable == own),
         tuple(_operations(plan, template, place, codec)),
         tuple(slot(term) for term in head.values()),
         frozenset(place[name] for name in open_variables(template)),
-        min((offset for variable, offset in template.floors if variable == time), default=0),
+        min((offset for variable, offset in template.floors if variable == own), default=0),
     )
 
 
@@ -316,7 +324,7 @@ class Evaluation:
     def floats(self, term: Term) -> Floats:
         """The value of an arithmetic term, NaN where it has none."""
         match term:
-            case Variable(name) if name == self.time_name:
+            case Variable(name) if name == self.time_name and name not in self.place:
                 return self.time.astype(np.float64)
             case Compound(functor, (inner,)) if functor in _VECTOR_ONE:
                 return _VECTOR_ONE[functor](self.floats(inner))

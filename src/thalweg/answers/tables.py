@@ -23,7 +23,8 @@ import pyarrow.compute as pc
 
 from thalweg.answers.blocks import Block
 from thalweg.answers.codec import STAR, Codec
-from thalweg.answers.datalog import TimedAtom
+from thalweg.answers.datalog import Time, TimedAtom
+from thalweg.answers.loose import LooseShape, time_column
 from thalweg.answers.negation import starred_rows
 from thalweg.answers.offline import Plan
 from thalweg.answers.report import LABELS, Group, head_keys
@@ -150,7 +151,7 @@ class Writer:
         n = s.rows.length
         found: dict[str, pa.Array] = {
             "query": pa.array([query.name] * n, pa.string()),
-            "time": pa.array(s.time),
+            "time": self._times(s),
             "where": self._where(s),
             "evidence": self._premises(s, s.group.evidence()),
             "needed": self._premises(s, s.group.needed()),
@@ -167,6 +168,16 @@ class Writer:
             else:
                 found[variable] = pc.if_else(pa.array(codes == STAR), None, self.codec.texts(codes))
         return found
+
+    def _times(self, s: Shown) -> pa.Array:
+        """The answers' times; none where an answer waits for the premises that give it one."""
+        shape = s.group.shape
+        time = shape.template.time
+        if time is None:
+            return pa.nulls(s.rows.length, pa.int64())
+        if time.variable in shape.names and s.rows.columns[shape.names.index(time.variable)] is None:
+            return pa.nulls(s.rows.length, pa.int64())
+        return pa.array(s.time)
 
     def _premises(self, s: Shown, atoms: list[TimedAtom]) -> pa.Array:
         n, k = s.rows.length, len(atoms)
@@ -186,15 +197,23 @@ class Writer:
             else:
                 parts.append(pa.scalar(self.codec.one(self.codec.term(arg))))
         if atom.time is not None:
-            own = shape.template.time.variable if shape.template.time is not None else None
-            stamp = s.time + atom.time.offset if atom.time.variable == own else np.full(len(s.time), atom.time.offset)
-            parts.append(pc.cast(pa.array(stamp), pa.string()))
+            parts.append(self._stamp(s, shape, atom.time))
         name = ("not " if atom.negated else "") + atom.predicate[0]
         if not parts:
             return pa.array([name] * s.rows.length, pa.string())
         inside = pc.binary_join_element_wise(*parts, ", ") if len(parts) > 1 else parts[0]
         whole = pc.binary_join_element_wise(pa.scalar(name + "("), inside, pa.scalar(")"), "")
         return whole if isinstance(whole, pa.Array) else pa.array([whole.as_py()] * s.rows.length, pa.string())
+
+    def _stamp(self, s: Shown, shape: Shape, time: Time) -> pa.Array | pa.Scalar:
+        """A time written out: a column of its own, the answer's time, or a number."""
+        if time.variable in shape.names:
+            column = shape.names.index(time.variable)
+            if s.rows.columns[column] is None:
+                return pa.scalar(str(time))
+            return pc.cast(pa.array(time_column(s.rows, column) + time.offset), pa.string())
+        stamp = np.full(len(s.time), time.offset) if time.variable is None else s.time + time.offset
+        return pc.cast(pa.array(stamp), pa.string())
 
     def _argument(self, s: Shown, shape: Shape, name: str) -> pa.Array | pa.Scalar:
         column = s.rows.columns[shape.names.index(name)]
@@ -205,11 +224,13 @@ class Writer:
 
     def _deadline(self, s: Shown) -> pa.Array:
         latest = None
+        if isinstance(s.group.shape, LooseShape):
+            return pa.nulls(s.rows.length, pa.int64())
         for premise in s.group.needed():
             assert premise.time is not None
             due = premise.time.offset
             if premise.negated:
-                due += self.plan.queries[self.plan.query_of(replace(premise, negated=False))].delay or 0
+                due += self.plan.queries[self.plan.query_of(replace(premise, negated=False))].delay
             latest = due if latest is None else max(latest, due)
         if latest is None:
             return pa.nulls(s.rows.length, pa.int64())

@@ -1,0 +1,109 @@
+"""The state of a reasoner as bytes: a header in JSON, then arrays in a fixed order.
+
+The same calls give the same bytes. A snapshot of another program, lateness, horizon or start is refused. Agendas and
+remembered looks are not stored: they follow from the blocks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from thalweg.answers.blocks import Block, Facts
+from thalweg.answers.codec import Codec
+from thalweg.answers.inbox import coded_from, coded_matrix
+from thalweg.protocol import Ints
+
+if TYPE_CHECKING:
+    from thalweg.answers.reasoner import Reasoner
+
+MAGIC = b"thalweg answers 1\n"
+
+
+class ForeignState(ValueError):
+    """A snapshot that does not belong to this reasoner."""
+
+
+def identity(reasoner: Reasoner) -> str:
+    """A digest of everything that a state depends on besides the input."""
+    shown = repr((str(reasoner.program), reasoner.lateness, reasoner.horizon, reasoner.start))
+    return hashlib.sha256(shown.encode()).hexdigest()
+
+
+def pack(reasoner: Reasoner) -> bytes:
+    """The complete state."""
+    arrays: list[Ints] = []
+
+    def put(array: Ints) -> int:
+        arrays.append(np.ascontiguousarray(array, np.int64))
+        return len(arrays) - 1
+
+    engine, inbox = reasoner.engine, reasoner.inbox
+    header = {
+        "identity": identity(reasoner),
+        "clock": engine.clock,
+        "texts": reasoner.codec.symbols.texts,
+        "cells": [
+            [[time, *_blocks(cell.blocks, put)] for time, cell in sorted(cells.items())] for cells in engine.cells
+        ],
+        "facts": [[*p, t, f.length, put(f.rows())] for (p, t), f in sorted(engine.facts.items(), key=lambda i: i[0])],
+        "pending": [[*p, put(coded_matrix(c))] for p, parts in sorted(inbox.pending.items()) for c in parts],
+        "rejected": put(inbox.rejected.rows),
+        "reasons": inbox.rejected.reasons,
+        "loose": [loose.state(put) for loose in engine.loose],
+    }
+    out = io.BytesIO()
+    out.write(MAGIC)
+    text = json.dumps(header, sort_keys=True).encode()
+    out.write(len(text).to_bytes(8, "little"))
+    out.write(text)
+    for array in arrays:
+        np.lib.format.write_array(out, array, version=(1, 0), allow_pickle=False)
+    return out.getvalue()
+
+
+def _blocks(blocks: Any, put: Any) -> list[list[Any]]:
+    found = []
+    for (number, mask), block in sorted(blocks.items()):
+        columns = [None if c is None else put(c) for c in block.columns]
+        found.append([number, mask, block.length, columns, put(block.bits)])
+    return found
+
+
+def unpack(reasoner: Reasoner, state: bytes) -> None:
+    """Put a state into a reasoner that was made for the same program and settings."""
+    if not state.startswith(MAGIC):
+        raise ForeignState("this is no snapshot of open answers of this version")
+    at = len(MAGIC)
+    size = int.from_bytes(state[at : at + 8], "little")
+    header = json.loads(state[at + 8 : at + 8 + size])
+    if header["identity"] != identity(reasoner):
+        raise ForeignState("the snapshot belongs to another program, lateness, horizon or start")
+    source = io.BytesIO(state[at + 8 + size :])
+    arrays: list[Ints] = []
+    while source.tell() < len(source.getbuffer()):
+        arrays.append(np.lib.format.read_array(source, allow_pickle=False))
+    reasoner.begin(Codec(header["texts"]))
+    engine, inbox = reasoner.engine, reasoner.inbox
+    engine.clock = header["clock"]
+    engine.closed = engine.clock - engine.lateness
+    for query, cells in enumerate(header["cells"]):
+        for time, *blocks in cells:
+            engine.adopt(query, time, {(b[0], b[1]): _block(b, arrays) for b in blocks})
+    for name, arity, time, length, rows in header["facts"]:
+        engine.facts[(name, arity), time] = Facts([c.copy() for c in arrays[rows].T], length)
+    for name, arity, rows in header["pending"]:
+        inbox.pending.setdefault((name, arity), []).append(coded_from(arrays[rows]))
+    inbox.rejected.rows = arrays[header["rejected"]]
+    inbox.rejected.reasons = [(reason, detail) for reason, detail in header["reasons"]]
+    for loose, kept in zip(engine.loose, header["loose"], strict=True):
+        loose.adopt(kept, arrays)
+
+
+def _block(stored: list[Any], arrays: list[Ints]) -> Block:
+    _, _, length, columns, bits = stored
+    return Block(length, [None if c is None else arrays[c] for c in columns], arrays[bits])
