@@ -36,7 +36,7 @@ def assert_same_answers(reference: Sequence[Answer], reasoner: Sequence[Result])
 
 def difference(scenario: Scenario, make: MakeReasoner, batches: int = 0) -> str:
     """How reasoner and reference differ on a scenario; empty when they agree. `batches` seeds the split."""
-    settings = {
+    settings: dict[str, Any] = {
         "window": scenario.window,
         "step": scenario.step,
         "start": scenario.start,
