@@ -383,7 +383,8 @@ class Ragged:
 
     def pack(self) -> None:
         """Drop garbage and expired rows; only between queries."""
-        target = np.empty((max(64, self.used), self.width), np.int64)
+        live = int(self.lengths[2, : self.count].sum())
+        target = np.empty((max(64, live + live // 4), self.width), np.int64)
         used = _pack(self.offsets, self.lengths, self.rooms, self.pool, target, self.count, self.clock, self.expiry)
         self.pool = target[: max(64, 2 * used)].copy()
         self.used = used

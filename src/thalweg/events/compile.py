@@ -98,6 +98,19 @@ def solve(rule: PointRule) -> PointRule:
             return replace(rule, body=tuple(body))
 
 
+def _binds(x: Flat) -> set[str]:
+    """The variables that a literal can give values to. Others that it mentions are its own, where nobody binds them."""
+    match x:
+        case Missing():
+            return set()
+        case Total(result=result):
+            return {v.name for v in variables(result)}
+        case Test(op):
+            return names([x]) if op in ("=", "is", "==") and not x.negated else set()
+        case _:
+            return set() if x.negated else names([x])
+
+
 def _plain(term: Term) -> bool:
     return isinstance(term, Variable | Atom | Number)
 
@@ -145,7 +158,7 @@ class BodyCompiler:
         free = names([x]) - bound
         if self.time is not None and self.time in free and isinstance(x, Test | Total):
             free = free - {self.time}
-        elsewhere = names(todo[:i] + todo[i + 1 :]) | outer
+        elsewhere = {n for k, y in enumerate(todo) if k != i for n in _binds(y)} | outer
         match x:
             case Test(op, left, right, negated):
                 if not free:
@@ -349,6 +362,8 @@ class EdgeDriver(Driver):
     edge: Edge
     tick: int
     edges: Moves | None = None
+    from_before: bool = False
+    """Also edges from before the stream's start (for hidden rules)."""
 
     def moves(self) -> Moves:
         return self.edges if self.edges is not None else Moves.none(len(self.slots) + 1)

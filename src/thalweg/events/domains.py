@@ -195,7 +195,8 @@ class Domains:
             dynamic = self._dynamic_part(choice.body)
             rest = tuple(x for x in choice.body if not self._dynamic(x))
             if _free(choice.args, choice.body):
-                dynamic.append(HoldsAt(self.known(choice.fluent), choice.args, TRUE))
+                greeted, unless = self._greeting(choice.fluent, choice.args)
+                dynamic, rest = dynamic + greeted, rest + unless
             if not dynamic:
                 self.seeds.append(replace(choice, body=rest))
             for body in self._becoming(dynamic, rest):
@@ -246,10 +247,48 @@ class Domains:
             self._add(name, args, (EdgeAt(Edge.START, fluent, args, Variable("_V")),))
         else:
             self._seen(name, fluent)
+            if self._meets(fluent):
+                self._met(name, fluent)
             for rule in self._spans:
                 if rule.fluent == fluent:
                     self._instances(name, rule)
         return name
+
+    def _greeting(self, fluent: str, args: tuple[Term, ...]) -> tuple[list[HoldsAt], tuple[Flat, ...]]:
+        """When ``initially`` reaches an instance: as it becomes known, but not when an effect made it known."""
+        wanted = any(w.value is not None for w in self.normal.wanted.get(fluent, []))
+        if wanted or not self._meets(fluent):
+            return [HoldsAt(self.known(fluent), args, TRUE)], ()
+        seen, met = f"known by event {fluent}", f"known by effect {fluent}"
+        if seen not in self._done:
+            self._done.add(seen)
+            self.normal.fluents[seen] = self.normal.fluents[met] = self.normal.fluents[fluent]
+            self._seen(seen, fluent)
+            self._met(met, fluent)
+        return [HoldsAt(seen, args, TRUE)], (HoldsAt(met, args, TRUE, negated=True, next=True),)
+
+    def _meets(self, fluent: str) -> bool:
+        """Can an effect be the first that is seen of an instance?"""
+        return any(d.fluent == fluent for d in self.normal.delays) or any(
+            _free(p.args, self._triggers(p)) and not _free(p.args, p.body) for p in self._effects_of.get(fluent, [])
+        )
+
+    def _triggers(self, p: PointRule) -> tuple[Flat, ...]:
+        """The positive input events of a rule."""
+        return tuple(
+            x for x in p.body if isinstance(x, EventAt) and not x.negated and x.relation not in self.derived
+        )
+
+    def _seen(self, name: str, fluent: str) -> None:
+        for p in self._effects_of.get(fluent, []):
+            triggers = self._triggers(p)
+            if triggers and not _free(p.args, triggers):
+                self._add(name, p.args, triggers, early=True)
+
+    def _met(self, name: str, fluent: str) -> None:
+        args = tuple(Variable(f"A{i}") for i in range(self.normal.fluents[fluent]))
+        for effect in Effect:
+            self._add(name, args, (EffectAt(effect, fluent, args, Variable("_V")),))
 
     def _declared(self, name: str, w: Wanted) -> None:
         dynamic = self._dynamic_part(w.body)
@@ -260,22 +299,6 @@ class Domains:
             self.seeds.append(StartRule(name, w.args, TRUE, rest, NOWHERE))
         for body in self._becoming(dynamic, rest):
             self._add(name, w.args, body)
-
-    def _seen(self, name: str, fluent: str) -> None:
-        uncovered = any(d.fluent == fluent for d in self.normal.delays)
-        for p in self._effects_of.get(fluent, []):
-            triggers = tuple(
-                x for x in p.body if isinstance(x, EventAt) and not x.negated and x.relation not in self.derived
-            )
-            if triggers and not _free(p.args, triggers):
-                self._add(name, p.args, triggers, early=True)
-            elif not _free(p.args, p.body):
-                uncovered = True
-        if uncovered:
-            arity = self.normal.fluents[fluent]
-            args = tuple(Variable(f"A{i}") for i in range(arity))
-            for effect in Effect:
-                self._add(name, args, (EffectAt(effect, fluent, args, Variable("_V")),))
 
     # ----------------------------------------------------------------- determined fluents
 
@@ -306,6 +329,9 @@ class Domains:
                 body: tuple[Flat, ...] = (EdgeAt(Edge.START, x.fluent.removeprefix(VIEW), x.args, x.value),)
             else:
                 body = (EdgeAt(Edge.START, self.known(x.fluent.removeprefix(VIEW)), x.args, TRUE),)
+                if x.fluent not in self.inputs and x.fluent not in self.determined and not hidden(x.fluent):
+                    held: Flat = EdgeAt(Edge.START, x.fluent, x.args, Variable("_Held"))
+                    self._add(name, (Variable(variable),), (held,))
             self._add(name, (Variable(variable),), body)
         return name
 

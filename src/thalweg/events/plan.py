@@ -366,31 +366,10 @@ class _Planner:
     # ----------------------------------------------------------------- delayed effects
 
     def _delays(self, fluents: Sequence[str]) -> list[DelayPlan]:
-        plans: list[DelayPlan] = []
-        for d in self.normal.delays:
-            if d.fluent in fluents:
-                for value in self._values(d):
-                    plans.append(self._delay(d, value, fluents.index(d.fluent)))
-        return plans
+        found = [d for d in self.normal.delays if d.fluent in fluents]
+        return [self._delay(d, fluents.index(d.fluent)) for d in found]
 
-    def _values(self, d: DelayRule) -> list[Term]:
-        """The values a delay is about: a variable stands for every value that a rule can give."""
-        if not isinstance(d.value, Variable):
-            return [d.value]
-        found: list[Term] = []
-        givers = [p.value for p in self.normal.points if p.relation == d.fluent and p.effect is Effect.INITIATES]
-        givers += [s.value for s in self.normal.starts if s.fluent == d.fluent]
-        givers += [x.target for x in self.normal.delays if x.fluent == d.fluent]
-        for v in givers:
-            if v is None:
-                continue
-            if isinstance(v, Variable):
-                raise refuse("a delayed effect of every value needs the values written out", d.span, "one fi per value")
-            if v not in found and v != d.target:
-                found.append(v)
-        return found
-
-    def _delay(self, d: DelayRule, value: Term, fluent: int) -> DelayPlan:
+    def _delay(self, d: DelayRule, fluent: int) -> DelayPlan:
         c = self.catalogue
         compiler = BodyCompiler(c, id(d), d.span, None)
         slots = compiler.match("fluent", d.fluent, d.args, set()).slots
@@ -403,16 +382,23 @@ class _Planner:
             if not isinstance(d.delay, Variable) or d.delay.name not in bound:
                 raise refuse("the delay is not bound", d.span, "write a number, or bind it in the body")
             delay = Slot(name=d.delay.name)
-        code = c.coder.constant(value, ("value", d.fluent, 0), d.span)
-        return DelayPlan(fluent, code, target, delay, self._postpone(d, value, slots), steps, slots)
+        node = ("value", d.fluent, 0)
+        code = None if isinstance(d.value, Variable) else c.coder.constant(d.value, node, d.span)
+        if code is None and d.value in (d.target, d.delay, *d.args):
+            raise refuse("the value of this delayed effect is also used elsewhere", d.span, "write one fi per value")
+        return DelayPlan(fluent, code, target, delay, self._postpone(d, slots), steps, slots)
 
-    def _postpone(self, d: DelayRule, value: Term, slots: tuple[Slot, ...]) -> list[object] | None:  # type: ignore[type-arg]
+    def _postpone(self, d: DelayRule, slots: tuple[Slot, ...]) -> list[object] | None:  # type: ignore[type-arg]
         """Steps that keep the instances whose countdown is postponable; None where there is no such rule."""
         from thalweg.events.frames import MissingStep, SameStep
 
         ways = []
         for p in self.normal.postpones:
-            if p.fluent != d.fluent or (not isinstance(p.value, Variable) and p.value != value):
+            if p.fluent != d.fluent:
+                continue
+            if not isinstance(p.value, Variable) and p.value != d.value:
+                if isinstance(d.value, Variable):
+                    raise refuse("p names a value, the delayed effect does not", p.span, "write one fi per value")
                 continue
             compiler = BodyCompiler(self.catalogue, id(p), p.span, None)
             pattern = compiler.match("fluent", p.fluent, p.args, set()).slots
@@ -517,6 +503,7 @@ class _Planner:
             for head in getattr(unit, "heads", ()):
                 driver = head.body.driver
                 if isinstance(driver, EdgeDriver):
+                    driver.from_before = driver.store.hidden or getattr(head.store, "hidden", False)
                     owner, _ = self.unit_of[id(driver.store)]
                     owner.edge_drivers.append(driver)
 

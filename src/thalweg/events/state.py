@@ -59,6 +59,7 @@ def _arrays(reasoner: Reasoner) -> dict[str, Any]:
                 for part in SWEEP_ARRAYS:
                     found[f"unit {at}.{part}"] = getattr(unit, part)
                 found[f"unit {at}.upto"] = np.array(unit._delayed_upto)
+                found[f"unit {at}.pairs"] = unit.pairs.state()
             case SpanUnit():
                 for k, plan_ in enumerate(unit.plans):
                     found[f"unit {at}.{k}.bindings"] = plan_.bindings.state()
@@ -161,6 +162,7 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
                 for part in SWEEP_ARRAYS:
                     setattr(unit, part, arrays[f"unit {at}.{part}"])
                 unit._delayed_upto = arrays[f"unit {at}.upto"].tolist()
+                unit.pairs = KeyTable.of(arrays[f"unit {at}.pairs"])
                 unit.resize()
             case SpanUnit():
                 for k, plan_ in enumerate(unit.plans):

@@ -211,7 +211,7 @@ class FluentUnit:
         for driver in self.edge_drivers:
             at = next(i for i, s in enumerate(self.stores) if s is driver.store)
             found = self.differences[at]
-            low = NEVER if driver.store.hidden else max(clock.start, clock.final)
+            low = NEVER if driver.from_before else max(clock.start, clock.final)
             driver.edges = None if found is None else driver.store.edge_moves(found, driver.edge, clock.tick, low)
         return changed
 
@@ -339,7 +339,7 @@ class DelayPlan:
     """Delayed effects of one fluent: evaluated once per instance."""
 
     fluent: int
-    value: int
+    value: int | None  # None: whichever value is initiated
     target: Slot | None
     delay: Slot
     postponable: Sequence[Step] | None
@@ -387,6 +387,8 @@ class SweepUnit(FluentUnit):
         self.carry_since = np.empty(0, np.int64)
         self.since = np.empty(0, np.int64)
         self._delayed_upto = [0 for _ in stores]
+        self.pairs = KeyTable(2)  # cell and value, of fluents with a delay for every value
+        self._open_plans = [p for p in self.plans if p.value is None]
 
     # ----------------------------------------------------------------- cells
 
@@ -420,8 +422,10 @@ class SweepUnit(FluentUnit):
         for plan in self.plans:
             store = self.stores[plan.fluent]
             ids = np.arange(self._delayed_upto[plan.fluent], store.instances.count)
-            if len(ids):
-                new.append(self._delay_rows(plan, store, ids))
+            if plan.value is not None and len(ids):
+                new.append(self._delay_rows(plan, store, ids, np.full(len(ids), plan.value)))
+        if self._open_plans:
+            new += self._new_pairs()
         for at, store in enumerate(self.stores):
             self._delayed_upto[at] = store.instances.count
         if not new and len(self.delay_starts) == len(self.carry_time) + 1:
@@ -436,7 +440,22 @@ class SweepUnit(FluentUnit):
         counts = np.bincount(self.delays[:, 4], minlength=len(self.carry_time))
         self.delay_starts = np.concatenate([[0], np.cumsum(counts)])
 
-    def _delay_rows(self, plan: DelayPlan, store: FluentStore, ids: Ints) -> Ints:
+    def _new_pairs(self) -> list[Ints]:
+        """Delays for every value: of pairs that are about to be initiated for the first time."""
+        known = self.pairs.count
+        for cells, rows, _ in self._found:
+            begun = rows[:, 1] == INITIATE
+            self.pairs.intern([cells[begun], np.ascontiguousarray(rows[begun, 2])], int(begun.sum()))
+        pairs = self.pairs.keys[known:]
+        k = len(self.stores)
+        new = []
+        for plan in self._open_plans:
+            mine = pairs[pairs[:, 0] % k == plan.fluent]
+            if len(mine):
+                new.append(self._delay_rows(plan, self.stores[plan.fluent], mine[:, 0] // k, mine[:, 1]))
+        return new
+
+    def _delay_rows(self, plan: DelayPlan, store: FluentStore, ids: Ints, values: Ints) -> Ints:
         keys = store.instances.keys[ids]
         columns = {s.name: keys[:, i] for i, s in enumerate(plan.slots) if s.name is not None}
         keep = np.ones(len(ids), np.bool_)
@@ -451,13 +470,14 @@ class SweepUnit(FluentUnit):
             postponable[run_steps(plan.postponable, frame, reader).origin] = 1
         lengths = plan.delay.column(frame).view(np.float64)
         rows = np.empty((len(frame), 5), np.int64)
-        rows[:, 0] = plan.value
+        rows[:, 0] = values[frame.origin]
         rows[:, 1] = NONE if plan.target is None else plan.target.column(frame)
         rows[:, 2] = lengths.astype(np.int64)
         if ((rows[:, 2] < 1) | (rows[:, 2] != lengths)).any():
             raise ValueError(f"a delayed effect of {store.name} has a delay that is no positive whole number")
         rows[:, 3] = postponable[frame.origin]
         rows[:, 4] = self._cells(plan.fluent, ids[frame.origin])
+        rows = rows[rows[:, 0] != rows[:, 1]]
         return np.unique(rows, axis=0)
 
     # ----------------------------------------------------------------- evaluation
