@@ -1,0 +1,30 @@
+"""The pipeline on Spark: batch and streaming, the tables of an embedded run.
+
+Spark owns sources, shuffles, scheduling and offsets; the reasoning is done by the reasoners of this package, one per
+shard. Nothing here decides what is true. The names below are the public face.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from thalweg.spark.batch import recognise
+    from thalweg.spark.session import session
+    from thalweg.spark.tables import Tables, read
+
+_WHERE = {
+    "Tables": "thalweg.spark.tables",
+    "read": "thalweg.spark.tables",
+    "recognise": "thalweg.spark.batch",
+    "session": "thalweg.spark.session",
+}
+
+__all__ = ["Tables", "read", "recognise", "session"]
+
+
+def __getattr__(name: str) -> object:
+    if name in _WHERE:
+        return getattr(import_module(_WHERE[name]), name)
+    raise AttributeError(f"module 'thalweg.spark' has no attribute {name!r}")

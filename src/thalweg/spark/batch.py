@@ -1,0 +1,78 @@
+"""Recognition over a static DataFrame: everything at once, the tables of an embedded run."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thalweg.language.program import Program
+from thalweg.runs import Options, as_program
+from thalweg.spark.files import Directory
+from thalweg.spark.outputs import Outputs
+from thalweg.spark.pipeline import Pipeline
+from thalweg.spark.settings import settings_of
+from thalweg.spark.tables import Tables, tables_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def recognise(
+    df: DataFrame,
+    program: Program | str | Path,
+    *,
+    window: int | str | None = None,
+    step: int | str | None = None,
+    start: int | str | None = None,
+    end: int | str | None = None,
+    tick: int | str | None = None,
+    background: Sequence[str | Path] = (),
+    lateness: int | str | None = None,
+    horizon: int | str | None = None,
+    models: int | str | None = None,
+    query: str | None = None,
+    recompute: bool = False,
+    allow_gaps: bool = False,
+    on_error: str = "reject",
+    event: str | None = None,
+    row: str | None = None,
+    max_ahead: int | str | None = None,
+    shards: int | None = None,
+    out: str | Path | None = None,
+) -> Tables:
+    """Run a program over a DataFrame and return its tables as DataFrames, those that `thalweg.run` gives for the same rows.
+
+    The columns of `df` are those of any table with named columns (docs/input.md): ``name, time, arrival, start, end,
+    value, op``, and arguments; `from_columns` makes them from others. `event` is the name of all rows where there is no
+    column `name`. `row` names a column with row numbers, by which causes and rejected rows are told; without it they
+    are numbered by Spark. `shards` is the number of reasoners that work side by side, one per core without it. `out` is
+    where the tables are written, a directory that all workers see; without it, a temporary one.
+    """
+    spark = df.sparkSession
+    options = Options(
+        window, step, start, end, tick, lateness, horizon, models, query, recompute, allow_gaps, on_error
+    )
+    settings = settings_of(
+        as_program(program, background),
+        options,
+        [name for name in df.columns if name != row],
+        shards=shards or spark.sparkContext.defaultParallelism,
+        event=event,
+        max_ahead=max_ahead,
+    )
+    directory = Directory(str(out) if out is not None else _temporary())
+    directory.delete("_published.json")
+    pipeline = Pipeline(settings, Outputs(directory, settings.kind, spark=spark), row=row)
+    pipeline.whole(df)
+    return tables_of(spark, directory, pipeline.settings)
+
+
+def _temporary() -> str:
+    """A directory that is gone when the process ends."""
+    path = tempfile.mkdtemp(prefix="thalweg-tables-")
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path

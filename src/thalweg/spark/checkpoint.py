@@ -1,0 +1,198 @@
+"""Checkpoints: the settings of a pipeline, and after each batch one commit that makes state and tables valid together.
+
+    pipeline.json            settings, written at the first start
+    commits/00000012.json    the clock, the state of every shard, the tables of batch 12
+    state/1-3/00000012...    what stage 1, shard 3 wrote in batch 12: a snapshot, or the rows it got
+    spark/                   Spark's own checkpoint (offsets of the source)
+
+A batch that has a commit is done, whatever happens; one that has none has left nothing that counts. The state of a
+shard after batch n is its last snapshot, and since then for each batch the rows it got and the query time it
+went to: rows are logged as long as that is less than writing the state anew, so that what is written
+follows what changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from thalweg.io.errors import InputError
+from thalweg.spark.files import Directory
+from thalweg.spark.settings import FORMAT, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A file of the state."""
+
+    name: str
+    checksum: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A batch in the life of a shard: the mark of its commit, the query time it went to, the rows it got (None: none)."""
+
+    mark: str
+    to: int
+    rows: Stored | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """How to get the state of a shard: a snapshot (None: a fresh reasoner) and the steps since. `mark` is that of
+    the snapshot's batch."""
+
+    mark: str = ""
+    snapshot: Stored | None = None
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def last(self) -> str:
+        """The mark of the state that this leads to."""
+        return self.steps[-1].mark if self.steps else self.mark
+
+    @property
+    def logged(self) -> int:
+        """Bytes of rows since the snapshot."""
+        return sum(step.rows.size for step in self.steps if step.rows is not None)
+
+    @property
+    def size(self) -> int:
+        """Bytes of state on disk."""
+        return self.logged + (self.snapshot.size if self.snapshot is not None else 0)
+
+    @property
+    def files(self) -> set[str]:
+        kept = {step.rows.name for step in self.steps if step.rows is not None}
+        return kept | ({self.snapshot.name} if self.snapshot is not None else set())
+
+    @staticmethod
+    def of_json(told: Mapping[str, Any]) -> Lineage:
+        def stored(given: Mapping[str, Any] | None) -> Stored | None:
+            return None if given is None else Stored(**given)
+
+        steps = tuple(Step(step["mark"], step["to"], stored(step["rows"])) for step in told["steps"])
+        return Lineage(told["mark"], stored(told["snapshot"]), steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The clock of a pipeline, the same for all shards. `latest` is the last arrival seen, `accepted` the last one of a
+    row that was taken, `query_time` the last query time that was run. `quiet` is the processing
+    time (microseconds) since when nothing came."""
+
+    start: int
+    query_time: int
+    latest: int | None = None
+    accepted: int | None = None
+    quiet: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What is valid after a batch. `mark` tells this attempt at the batch from others; `tables` has for each table the
+    number of its rows in this batch; `totals` counts over all batches."""
+
+    batch: int
+    mark: str
+    moment: Moment
+    shards: Mapping[str, Lineage] = field(default_factory=dict)
+    tables: Mapping[str, int] = field(default_factory=dict)
+    totals: Mapping[str, int] = field(default_factory=dict)
+
+    @staticmethod
+    def of_json(told: Mapping[str, Any]) -> Commit:
+        shards = {key: Lineage.of_json(lineage) for key, lineage in told["shards"].items()}
+        return Commit(told["batch"], told["mark"], Moment(**told["moment"]), shards, told["tables"], told["totals"])
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(lineage.size for lineage in self.shards.values())
+
+
+def shard_key(stage: int, shard: int) -> str:
+    """The name of a shard: its stage and its number."""
+    return f"{stage}-{shard}"
+
+
+def batch_name(batch: int) -> str:
+    return f"{batch:08d}"
+
+
+class Checkpoint:
+    """The checkpoint in a directory."""
+
+    def __init__(self, directory: Directory) -> None:
+        self.directory = directory
+
+    # ------------------------------------------------------------------ settings
+
+    @property
+    def begun(self) -> bool:
+        return self.directory.exists("pipeline.json")
+
+    def settings(self) -> Settings:
+        told = self.directory.read_json("pipeline.json")
+        if told.get("format") != FORMAT:
+            raise InputError(
+                "checkpoint",
+                f"{self.directory.address} was written by another version (layout {told.get('format')}, this is {FORMAT})",
+            )
+        return Settings.of_json(told)
+
+    def begin(self, settings: Settings) -> Settings:
+        """The settings to go on with: those of the first start, where there was one. Others are refused."""
+        if not self.begun:
+            self.directory.write_json(settings.as_json(), "pipeline.json")
+            return settings
+        kept = self.settings()
+        if kept.identity != settings.identity:
+            raise InputError(
+                "checkpoint",
+                f"{self.directory.address} belongs to another {_difference(kept, settings)}",
+                "continue with what it was started with, choose another checkpoint, or move it: thalweg migrate",
+            )
+        return replace(kept, columns=settings.columns, event=settings.event, max_ahead=settings.max_ahead)
+
+    def started(self, settings: Settings) -> None:
+        """Note where the stream starts, once that is known."""
+        self.directory.write_json(settings.as_json(), "pipeline.json")
+
+    # ------------------------------------------------------------------ commits
+
+    def last(self) -> Commit | None:
+        """The last commit."""
+        names = [name for name in self.directory.names("commits") if name.endswith(".json")]
+        return Commit.of_json(self.directory.read_json("commits", names[-1])) if names else None
+
+    def commit(self, commit: Commit, previous: Commit | None) -> None:
+        """Make a batch valid, then clear away what no longer counts."""
+        self.directory.write_json(asdict(commit), "commits", f"{batch_name(commit.batch)}.json")
+        if previous is None:
+            return
+        for key, lineage in previous.shards.items():
+            for name in sorted(lineage.files - commit.shards[key].files):
+                self.directory.delete("state", key, name)
+        self.directory.delete("commits", f"{batch_name(previous.batch)}.json")
+
+    def sweep(self) -> None:
+        """Clear away what attempts without a commit have left."""
+        last = self.last()
+        for key in self.directory.names("state"):
+            kept = last.shards[key].files if last is not None and key in last.shards else set()
+            for name in set(self.directory.names("state", key)) - kept:
+                self.directory.delete("state", key, name)
+
+
+def _difference(kept: Settings, given: Settings) -> str:
+    if kept.text != given.text:
+        return "program"
+    if kept.shards != given.shards:
+        return f"number of shards ({kept.shards}, not {given.shards})"
+    names = [
+        name for name, value in kept.options.items() if name != "start" and given.options.get(name) != value
+    ]
+    return f"run: {names[0].replace('_', '-')} is {kept.options[names[0]]}, not {given.options.get(names[0])}"

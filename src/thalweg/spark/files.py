@@ -1,0 +1,137 @@
+"""Files of a pipeline, local or on any store that Arrow knows: whole, checked, and never half-written.
+
+A file is written under a passing name and renamed, so that it is there complete or not at all. What is
+read back for the state is compared with the checksum that was committed.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from thalweg.io.errors import InputError
+
+
+class DamagedFile(InputError):
+    """A file of a checkpoint that is missing or is not what was written."""
+
+    def __init__(self, path: str, what: str) -> None:
+        super().__init__("checkpoint", f"{path} {what}: the checkpoint is damaged")
+
+
+@dataclass(frozen=True)
+class Directory:
+    """A directory by its path or address (``/data/out``, ``hdfs://...``, ``s3://...``)."""
+
+    address: str
+
+    @cached_property
+    def _store(self) -> tuple[fs.FileSystem, str]:
+        given = self.address
+        if "://" not in given:
+            given = Path(given).absolute().as_posix()
+        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(given)
+        return found
+
+    def __getstate__(self) -> dict[str, str]:
+        return {"address": self.address}
+
+    def path(self, *parts: str) -> str:
+        """The path of something inside."""
+        return "/".join((self._store[1].rstrip("/"), *parts))
+
+    def url(self, *parts: str) -> str:
+        """The same, as Spark wants it."""
+        base = self.address if "://" in self.address else f"file://{self._store[1]}"
+        return "/".join((base.rstrip("/"), *parts))
+
+    # ------------------------------------------------------------------ reading
+
+    def exists(self, *parts: str) -> bool:
+        info = self._store[0].get_file_info(self.path(*parts))
+        return bool(info.type != fs.FileType.NotFound)
+
+    def names(self, *parts: str) -> list[str]:
+        """What lies in a directory, in order; nothing where there is none."""
+        selector = fs.FileSelector(self.path(*parts), allow_not_found=True)
+        return sorted(info.base_name for info in self._store[0].get_file_info(selector))
+
+    def size(self, *parts: str) -> int:
+        return int(self._store[0].get_file_info(self.path(*parts)).size or 0)
+
+    def read(self, *parts: str) -> bytes:
+        try:
+            with self._store[0].open_input_stream(self.path(*parts)) as stream:
+                content: bytes = stream.read()
+                return content
+        except FileNotFoundError as error:
+            raise DamagedFile(self.path(*parts), "is missing") from error
+
+    def read_checked(self, checksum: int, *parts: str) -> bytes:
+        """A file that was written with this checksum."""
+        content = self.read(*parts)
+        if crc32(content) != checksum:
+            raise DamagedFile(self.path(*parts), "is not what was written")
+        return content
+
+    def read_json(self, *parts: str) -> Any:
+        try:
+            return json.loads(self.read(*parts))
+        except ValueError as error:
+            raise DamagedFile(self.path(*parts), "cannot be read") from error
+
+    def table(self, *parts: str) -> pa.Table:
+        """A Parquet file."""
+        return pq.read_table(self.path(*parts), filesystem=self._store[0], partitioning=None)
+
+    # ------------------------------------------------------------------ writing
+
+    def make(self, *parts: str) -> None:
+        self._store[0].create_dir(self.path(*parts), recursive=True)
+
+    def write(self, content: bytes, *parts: str) -> int:
+        """Write a file, replacing one of the same name; returns its checksum."""
+        passing = self._passing(parts)
+        with self._store[0].open_output_stream(passing) as stream:
+            stream.write(content)
+        self._store[0].move(passing, self.path(*parts))
+        return crc32(content)
+
+    def write_json(self, content: Any, *parts: str) -> None:
+        self.write((json.dumps(content, indent=1, sort_keys=True) + "\n").encode(), *parts)
+
+    def write_table(self, table: pa.Table, *parts: str) -> None:
+        """Write a Parquet file, replacing one of the same name."""
+        passing = self._passing(parts)
+        pq.write_table(table, passing, filesystem=self._store[0], compression="snappy")
+        self._store[0].move(passing, self.path(*parts))
+
+    def _passing(self, parts: tuple[str, ...]) -> str:
+        self.make(*parts[:-1])
+        return self.path(*parts[:-1], f".{parts[-1]}.{uuid.uuid4().hex}")
+
+    def move(self, source: tuple[str, ...], target: tuple[str, ...]) -> None:
+        """Give a file or directory another place; what lies there goes first."""
+        self.delete(*target)
+        self.make(*target[:-1])
+        self._store[0].move(self.path(*source), self.path(*target))
+
+    def delete(self, *parts: str) -> None:
+        """Delete a file or a directory; nothing happens where there is none."""
+        store, path = self._store[0], self.path(*parts)
+        match store.get_file_info(path).type:
+            case fs.FileType.NotFound:
+                return
+            case fs.FileType.Directory:
+                store.delete_dir(path)
+            case _:
+                store.delete_file(path)

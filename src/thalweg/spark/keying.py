@@ -1,0 +1,153 @@
+"""Which shard a key belongs to: one function, once as a Spark expression and once in Python.
+
+A shard is a place in a grid with one side per part of the reasoning key; along each side a constant lies at
+``crc32(text) mod size``. Constants that the reasoners hold for one (``12``, ``12.0``, ``0012``) have one text here. Rows
+that carry only some parts of the key go to every place that agrees on those: of a grid of n shards, a row
+with one part of a pair goes to about the square root of n of them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from thalweg.columns.symbols import EXACT
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import DataType
+
+_NUMBER = r"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?$"
+_IS_NUMBER = re.compile(_NUMBER)
+_WHOLE = r"^[-+]?[0-9]+$"
+_IS_WHOLE = re.compile(_WHOLE)
+_FAR = "far"
+"""Stands for all numbers beyond exactness that are not written as integers."""
+
+
+class Route(NamedTuple):
+    """Where rows go: the arguments at `positions` are the parts `parts` of the key. A position is a path: ``(0, 1)``
+    is the second argument of the compound that is the first."""
+
+    positions: tuple[tuple[int, ...], ...]
+    parts: tuple[int, ...]
+
+
+Grid = tuple[int, ...]
+"""How many places there are along each part of the key; an empty grid is one shard."""
+
+
+def grid_of(shards: int, width: int) -> Grid:
+    """The grid with the most places up to `shards`, and of those the most even one.
+
+    >>> grid_of(6, 2), grid_of(5, 1), grid_of(7, 0)
+    ((3, 2), (5,), ())
+    """
+    if width == 0:
+        return ()
+    best: Grid = (1,) * width
+    for sides in product(range(1, shards + 1), repeat=width - 1):
+        rest = shards // math.prod(sides)
+        if rest:
+            found = tuple(sorted((*sides, rest), reverse=True))
+            if (math.prod(found), -sum(found)) > (math.prod(best), -sum(best)):
+                best = found
+    return best
+
+
+def strides(grid: Grid) -> tuple[int, ...]:
+    """By how much the shard changes with one step along each part.
+
+    >>> strides((3, 2))
+    (2, 1)
+    """
+    return tuple(math.prod(grid[i + 1 :]) for i in range(len(grid)))
+
+
+def elsewhere(grid: Grid, parts: Sequence[int]) -> list[int]:
+    """What to add to the place given by some parts to reach every shard that agrees on them."""
+    steps = strides(grid)
+    free = [range(0, side * step, step) for i, (side, step) in enumerate(zip(grid, steps, strict=True)) if i not in parts]
+    return [sum(choice) for choice in product(*free)]
+
+
+# --------------------------------------------------------------------------- in Python
+
+
+def key_text(constant: str) -> str:
+    """The text that decides: of numbers the whole part.
+
+    >>> key_text("0012"), key_text("12.0"), key_text("v12")
+    ('12', '12', 'v12')
+    """
+    if not _IS_NUMBER.match(constant):
+        return constant
+    value = float(constant)
+    if abs(value) <= EXACT:
+        return str(math.floor(value))
+    return constant if _IS_WHOLE.match(constant) else _FAR
+
+
+@lru_cache(maxsize=1_000_000)
+def _hash(constant: str) -> int:
+    return crc32(key_text(constant).encode())
+
+
+def shards_of(grid: Grid, route: Route, constants: Sequence[str]) -> list[int]:
+    """The shards that a row with these key constants goes to."""
+    steps = strides(grid)
+    place = sum(_hash(c) % grid[p] * steps[p] for c, p in zip(constants, route.parts, strict=True))
+    return [place + further for further in elsewhere(grid, route.parts)]
+
+
+# --------------------------------------------------------------------------- in Spark
+
+
+def key_column(column: Column, kind: DataType) -> Column:
+    """`key_text` of a column."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import DoubleType, FloatType, IntegralType, StringType
+
+    if isinstance(kind, IntegralType):
+        return column.cast("string")
+    if isinstance(kind, DoubleType | FloatType):
+        number = column.cast("double")
+        return F.when(F.abs(number) <= EXACT, F.floor(number).cast("string")).otherwise(_FAR)
+    text = column if isinstance(kind, StringType) else column.cast("string")
+    number = text.try_cast("double")
+    canonical = (
+        F.when(F.abs(number) <= EXACT, F.floor(number).cast("string"))
+        .when(text.rlike(_WHOLE), text)
+        .otherwise(_FAR)
+    )
+    # Texts that begin like a number lie between "+" and ":"; no pattern is tried on the others.
+    return F.when((text < "+") | (text >= ":"), text).when(text.rlike(_NUMBER), canonical).otherwise(text)
+
+
+def place_column(grid: Grid, route: Route, keys: Sequence[Column]) -> Column:
+    """The shard of a row (without `elsewhere`), from its key columns as `key_column` makes them."""
+    from pyspark.sql import functions as F
+
+    steps = strides(grid)
+    place: Column = F.lit(0)
+    for key, part in zip(keys, route.parts, strict=True):
+        at = F.crc32(F.coalesce(key, F.lit("")).cast("binary")) % grid[part]
+        place = place + at * steps[part] if len(grid) > 1 else at
+    return place.cast("int")
+
+
+def shards_column(grid: Grid, routes: Iterable[tuple[Route, Sequence[Column]]]) -> Column:
+    """All shards of a row, as an array."""
+    from pyspark.sql import functions as F
+
+    places = [
+        place_column(grid, route, keys) + F.lit(further)
+        for route, keys in routes
+        for further in elsewhere(grid, route.parts)
+    ]
+    return F.array_distinct(F.array(*places))

@@ -1,0 +1,133 @@
+"""The tables of a pipeline on disk: one directory per table, one partition per batch.
+
+    changes/batch=00000012/part-0-00003.parquet      from stage 0, shard 3
+    _staging/00000013/...                            of a batch that is not committed
+
+Shards write to the staging area. When the batch is committed its directories take their places, each at once, and replace
+what lies there; then the sinks are called. A crash in between is made good at the next start. Tables that say
+how things stand keep only the last batch.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from thalweg.io.fold import concatenate
+from thalweg.io.rejects import REJECTED
+from thalweg.io.sinks import STANDING, TABLES
+from thalweg.io.write import plain
+from thalweg.language.rules import Kind
+from thalweg.spark.checkpoint import batch_name
+from thalweg.spark.files import Directory
+from thalweg.spark.settings import Settings
+from thalweg.spark.task import staging
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Sink = Callable[["DataFrame", int], None]
+"""Takes the rows of a table in a batch, and the batch's number. It may be called again with the same number, and what
+it gets then replaces what it got before."""
+
+
+def standing(kind: str) -> frozenset[str]:
+    """The tables that say how things stand."""
+    return frozenset(STANDING[Kind(kind)])
+
+
+def partition(batch: int) -> str:
+    return f"batch={batch_name(batch)}"
+
+
+@dataclass
+class Outputs:
+    """The tables in a directory, and the sinks that get them too."""
+
+    directory: Directory
+    kind: str
+    sinks: Mapping[str, Sink] = field(default_factory=dict)
+    spark: SparkSession | None = None
+
+    def clear(self, batch: int) -> None:
+        """Make room for a batch."""
+        self.directory.delete(*staging(batch))
+
+    def rejected_once(self, batch: int) -> Counter[str]:
+        """Where several shards get the same rows, leave each rejected row once; count them by reason."""
+        place = (*staging(batch), "rejected")
+        names = self.directory.names(*place)
+        if not names:
+            return Counter()
+        table = concatenate([self.directory.table(*place, name) for name in names])
+        _, first = np.unique(table.column("row").to_numpy(), return_index=True)
+        table = table.take(pa.array(first))
+        self.directory.delete(*place)
+        self.directory.write_table(table, *place, names[0])
+        return Counter(table.column("reason").to_pylist())
+
+    # ------------------------------------------------------------------ publishing
+
+    def published(self) -> dict[str, int | None]:
+        """The last batch that is in place, and the provisional one after it."""
+        if not self.directory.exists("_published.json"):
+            return {"batch": None, "provisional": None}
+        found: dict[str, int | None] = self.directory.read_json("_published.json")
+        return found
+
+    def publish(self, batch: int, tables: Mapping[str, int], *, provisional: bool = False) -> None:
+        """Put the tables of a batch in their places; nothing happens where they are already there."""
+        before = self.published()
+        if not provisional and before["batch"] == batch:
+            return
+        replaces = before["provisional"] == batch
+        staged = set(self.directory.names(*staging(batch)))
+        for name in sorted(staged | set(tables) | (set(self._present()) if replaces else set())):
+            self._place(name, batch, name in staged, tables.get(name, 0), replaces)
+        self.directory.delete(*staging(batch))
+        told = {"batch": before["batch"], "provisional": batch} if provisional else {"batch": batch, "provisional": None}
+        self.directory.write_json(told, "_published.json")
+
+    def _place(self, name: str, batch: int, staged: bool, rows: int, replaces: bool) -> None:
+        target = (name, partition(batch))
+        if staged:
+            self.directory.move((*staging(batch), name), target)
+        elif rows == 0:
+            self.directory.delete(*target)
+        if name in standing(self.kind):
+            for other in self.directory.names(name):
+                if other != partition(batch):
+                    self.directory.delete(name, other)
+        if name in self.sinks and (rows or replaces):
+            self.sinks[name](self.table(name, batch), batch)
+
+    def _present(self) -> list[str]:
+        return [name for name in self.directory.names() if not name.startswith(("_", "."))]
+
+    # ------------------------------------------------------------------ reading
+
+    def table(self, name: str, batch: int) -> DataFrame:
+        """The rows of one batch."""
+        assert self.spark is not None
+        if self.directory.exists(name, partition(batch)):
+            return self.spark.read.parquet(self.directory.url(name, partition(batch)))
+        return empty(self.spark, schema_of(name, self.kind))
+
+    def note(self, settings: Settings) -> None:
+        """Say what lies in the directory."""
+        self.directory.write_json({"kind": settings.kind, "program": settings.text}, "_tables.json")
+
+
+def schema_of(name: str, kind: str) -> pa.Schema:
+    """The columns of a table that every run has."""
+    return TABLES[Kind(kind)].get(name, REJECTED if name == "rejected" else pa.schema([]))
+
+
+def empty(spark: SparkSession, schema: pa.Schema) -> DataFrame:
+    """A table without rows."""
+    return spark.createDataFrame(plain(schema.empty_table()))

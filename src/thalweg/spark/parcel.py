@@ -1,0 +1,220 @@
+"""Rows in transit: between stages and in the log of a shard, `Rows` are bytes, and bytes become `Rows`.
+
+Also here: changes of one stage as rows of the next. An interval that a stage inserts or deletes at a query time is
+an input interval that is inserted or retracted, arriving at that query time; its row number is the
+row that caused the change, so that causes go through.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.io.fold import coded
+from thalweg.io.instances import split_arguments, unquoted
+from thalweg.io.times import as_mask
+from thalweg.protocol import OPEN_END, Ints, Rows
+from thalweg.spark.keying import Grid, Route, shards_of
+from thalweg.spark.stages import Name
+
+NO_ROW = -1
+"""The row number of a change that no single row caused."""
+_FIXED = ("op", "arrival", "time", "row")
+
+
+# --------------------------------------------------------------------------- bytes
+
+
+def packed(batch: Iterable[Rows]) -> bytes:
+    """The rows as bytes; equal rows give equal bytes."""
+    out = io.BytesIO()
+    for rows in batch:
+        part = pa.BufferOutputStream()
+        with pa.ipc.new_stream(part, (record := _record(rows)).schema, options=_OPTIONS) as writer:
+            writer.write_batch(record)
+        content = part.getvalue()
+        out.write(content.size.to_bytes(8, "little"))
+        out.write(content)
+    return out.getvalue()
+
+
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", emit_dictionary_deltas=False)
+
+
+def _record(rows: Rows) -> pa.RecordBatch:
+    columns: dict[str, pa.Array] = {name: pa.array(getattr(rows, name)) for name in _FIXED}
+    if rows.end is not None:
+        columns["end"] = pa.array(rows.end)
+    if rows.value is not None:
+        columns["value"] = _flat(rows.value)
+    for position, argument in enumerate(rows.args):
+        columns[f"arg{position}"] = _flat(argument)
+    about = json.dumps({"name": rows.name, "arity": len(rows.args), "derived": rows.derived})
+    schema = pa.schema([(name, c.type) for name, c in columns.items()], metadata={"rows": about})
+    return pa.record_batch(list(columns.values()), schema=schema)
+
+
+def _flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def unpacked(content: bytes | memoryview) -> list[Rows]:
+    """The rows behind the bytes."""
+    found, at, view = [], 0, memoryview(content)
+    while at < len(view):
+        size = int.from_bytes(view[at : at + 8], "little")
+        record = pa.ipc.open_stream(pa.py_buffer(view[at + 8 : at + 8 + size])).read_next_batch()
+        found.append(_rows(record))
+        at += 8 + size
+    return found
+
+
+def _rows(record: pa.RecordBatch) -> Rows:
+    about = json.loads(record.schema.metadata[b"rows"])
+
+    def ints(name: str) -> Ints:
+        found: Ints = record.column(name).to_numpy()
+        return found
+
+    has = set(record.schema.names)
+    return Rows(
+        about["name"],
+        record.column("op").to_numpy(),
+        ints("arrival"),
+        ints("time"),
+        ints("row"),
+        tuple(record.column(f"arg{i}") for i in range(about["arity"])),
+        ints("end") if "end" in has else None,
+        record.column("value") if "value" in has else None,
+        derived=about["derived"],
+    )
+
+
+# --------------------------------------------------------------------------- instances
+
+
+def apart(instance: str) -> tuple[str, list[str]]:
+    """Name and arguments of an instance, as they are written.
+
+    >>> apart("per(close(c,m),'North Sea')")
+    ('per', ['close(c,m)', "'North Sea'"])
+    """
+    if not instance.endswith(")") or instance.startswith("'"):
+        return instance, []
+    head = instance.index("(")
+    return instance[:head], split_arguments(instance[head + 1 : -1])
+
+
+def at_path(arguments: Sequence[str], path: tuple[int, ...]) -> str:
+    """The constant at a path; empty where there is none.
+
+    >>> at_path(["close(c,m)"], (0, 1))
+    'm'
+    """
+    for place, index in enumerate(path):
+        if index >= len(arguments):
+            return ""
+        if place == len(path) - 1:
+            return unquoted(arguments[index])
+        arguments = apart(arguments[index])[1]
+    return ""
+
+
+class Sorter:
+    """Knows of every instance where it goes, and remembers it."""
+
+    def __init__(self, grid: Grid, kind: str, routes: Mapping[Name, Sequence[Route]]) -> None:
+        self.grid = grid
+        self.kind = kind
+        self.routes = routes
+        self._shards: dict[str, tuple[int, ...]] = {}
+
+    def shards(self, instance: str) -> tuple[int, ...]:
+        """The shards of an instance; none where nobody asks for it."""
+        found = self._shards.get(instance)
+        if found is None:
+            found = self._shards[instance] = self._find(instance)
+        return found
+
+    def _find(self, instance: str) -> tuple[int, ...]:
+        name, arguments = apart(instance)
+        routes = self.routes.get(Name(self.kind, name, len(arguments)), ())
+        return tuple(
+            sorted(
+                {
+                    shard
+                    for route in routes
+                    for shard in shards_of(
+                        self.grid, route, [at_path(arguments, path) for path in route.positions]
+                    )
+                }
+            )
+        )
+
+
+# --------------------------------------------------------------------------- changes as rows
+
+
+def causes_of(column: pa.ChunkedArray) -> Ints:
+    """Row numbers from causes: ``row 17``; `NO_ROW` for ``time``."""
+    words = coded(column)
+    rows = np.array(
+        [int(word[4:]) if word.startswith("row ") else NO_ROW for word in words.words.to_pylist()], np.int64
+    )
+    return rows[words.ranks] if len(rows) else np.empty(0, np.int64)
+
+
+def forwarded(table: pa.Table, sorter: Sorter) -> dict[int, list[Rows]]:
+    """The changes of a stage (or its changes of derived events) as rows for the shards of another."""
+    if not table.num_rows:
+        return {}
+    instances = coded(table.column(sorter.kind))
+    words = instances.words.to_pylist()
+    targets = [sorter.shards(word) for word in words]
+    named: dict[tuple[str, int], list[int]] = {}
+    parts = [apart(word) for word in words]
+    for place, (name, arguments) in enumerate(parts):
+        if targets[place]:
+            named.setdefault((name, len(arguments)), []).append(place)
+    found: dict[int, list[Rows]] = {}
+    for (name, arity), places in sorted(named.items()):
+        constants = [[unquoted(parts[place][1][i]) for place in places] for i in range(arity)]
+        local = np.full(len(words), -1, np.int64)
+        local[places] = np.arange(len(places))
+        for shard in sorted({shard for place in places for shard in targets[place]}):
+            wanted = np.zeros(len(words), np.bool_)
+            wanted[[place for place in places if shard in targets[place]]] = True
+            where = np.flatnonzero(wanted[instances.ranks])
+            if len(where):
+                which = pa.array(local[instances.ranks[where]].astype(np.int32))
+                args = tuple(pa.DictionaryArray.from_arrays(which, pa.array(c, pa.string())) for c in constants)
+                found.setdefault(shard, []).append(_derived(name, args, table.take(pa.array(where))))
+    return found
+
+
+def _derived(name: str, args: tuple[pa.Array, ...], table: pa.Table) -> Rows:
+    inserted = as_mask(pc.equal(table.column("op").cast(pa.string()), "insert").combine_chunks())
+    op = np.where(inserted, np.int8(1), np.int8(-1))
+    arrival = table.column("query_time").to_numpy()
+    row = causes_of(table.column("cause"))
+    if "time" in table.column_names:
+        return Rows(name, op, arrival, table.column("time").to_numpy(), row, args)
+    end = table.column("end").fill_null(OPEN_END).to_numpy()
+    values = coded(table.column("value"))
+    plain = pa.array([unquoted(word) for word in values.words.to_pylist()], pa.string())
+    value = pa.DictionaryArray.from_arrays(pa.array(values.ranks.astype(np.int32)), plain)
+    return Rows(name, op, arrival, table.column("start").to_numpy(), row, args, end, value, derived=True)
+
+
+def kept(table: pa.Table, column: str, sorter: Sorter, shard: int) -> pa.Table:
+    """The rows whose instance belongs to the shard."""
+    if not table.num_rows:
+        return table
+    instances = coded(table.column(column))
+    mine = np.array([shard in sorter.shards(word) for word in instances.words.to_pylist()], np.bool_)
+    return table.filter(pa.array(mine[instances.ranks]))

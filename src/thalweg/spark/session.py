@@ -1,0 +1,57 @@
+"""A Spark session with defaults that suit a pipeline on one machine. On a cluster, bring your own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from thalweg.io.errors import InputError
+from thalweg.spark.java import provide_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ARROW_ROWS = 100_000
+"""Rows per Arrow batch: large enough that the work per batch does not count, small enough for memory."""
+
+DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "2g",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_ROWS),
+    "spark.python.worker.reuse": "true",
+    "spark.python.daemon.module": "thalweg.spark.daemon",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+}
+
+
+def session(
+    master: str | None = None, *, shards: int | None = None, name: str = "thalweg", **settings: str
+) -> SparkSession:
+    """The running session, or a new one. `settings` are Spark's, with ``__`` for the dots (``spark__driver__memory="4g"``)."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise InputError("spark", "PySpark is not installed", 'install it with: pip install "thalweg[spark]"') from error
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running
+    provide_java()
+    if master is None or master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.appName(name)
+    if master is not None or "spark.master" not in os.environ.get("PYSPARK_SUBMIT_ARGS", ""):
+        builder = builder.master(master or "local[*]")
+    for key, value in DEFAULTS.items():
+        builder = builder.config(key, value)
+    if shards is not None:
+        builder = builder.config("spark.sql.shuffle.partitions", str(shards))
+    for key, value in settings.items():
+        builder = builder.config(key.replace("__", "."), value)
+    found = builder.getOrCreate()
+    found.sparkContext.setLogLevel("ERROR")
+    return found

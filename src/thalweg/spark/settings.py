@@ -1,0 +1,164 @@
+"""What a pipeline is: program, options, stages, the shape of its input. Fixed at the first start, kept in the checkpoint.
+
+Everything here is plain data that goes to the Python workers and, as JSON, to disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+from thalweg.io.errors import InputError
+from thalweg.io.shapes import Shapes, shapes
+from thalweg.io.sources import event_of
+from thalweg.io.tabular import Header, read_header
+from thalweg.language.parser import parse
+from thalweg.language.program import Program
+from thalweg.language.rules import Kind
+from thalweg.runs import Options, Plan, prepare, with_query
+from thalweg.spark.keying import Route
+from thalweg.spark.stages import Name, StagePlan, stages_of
+
+FORMAT = 1
+"""Of checkpoints. Another number is another layout, which is refused."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a pipeline. `options` are those of `thalweg.run`, with `start` as a time-point once it is known;
+    `columns` are the columns of the input; `event` is the name of all its rows where it has no column `name`."""
+
+    text: str
+    kind: str
+    options: Mapping[str, Any]
+    shards: int
+    stages: tuple[StagePlan, ...]
+    columns: tuple[str, ...]
+    event: str | None = None
+    label: str = "input"
+    disorder: int = 0
+    max_ahead: int | None = None
+
+    @cached_property
+    def program(self) -> Program:
+        return parsed(self.text)
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        return shapes(self.program)
+
+    @cached_property
+    def header(self) -> Header:
+        return read_header(self.columns, self.shapes, self.label)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The run of the whole program: clock, schedule, window."""
+        return prepare(self.program, (), Options(**self.options))
+
+    def stage_plan(self, stage: int) -> Plan:
+        """The run of one stage."""
+        return prepare(parsed(self.stages[stage].text), (), Options(**self.options))
+
+    @cached_property
+    def identity(self) -> str:
+        """What a state belongs to. Where the stream starts is part of the state, not of this."""
+        told = {name: value for name, value in self.options.items() if name != "start"}
+        return hashlib.sha256(json.dumps([self.text, told, self.shards], sort_keys=True).encode()).hexdigest()
+
+    def starting(self, start: int) -> Settings:
+        """The same with a known start."""
+        return replace(self, options={**self.options, "start": start})
+
+    # ------------------------------------------------------------------ on disk
+
+    def as_json(self) -> dict[str, Any]:
+        told = {name: value for name, value in asdict(self).items() if name != "stages"}
+        return {"format": FORMAT, **told, "stages": [_stage_json(stage) for stage in self.stages]}
+
+    @staticmethod
+    def of_json(told: Mapping[str, Any]) -> Settings:
+        fields = {name: value for name, value in told.items() if name not in ("format", "stages", "columns")}
+        stages = tuple(map(_stage_of, told["stages"]))
+        return Settings(**fields, stages=stages, columns=tuple(told["columns"]))
+
+
+@lru_cache(maxsize=64)
+def parsed(text: str) -> Program:
+    """The program of a text; each text is parsed once."""
+    return parse(text)
+
+
+def settings_of(
+    program: Program,
+    options: Options,
+    columns: Sequence[str],
+    *,
+    shards: int,
+    event: str | None = None,
+    label: str = "input",
+    disorder: int | str = 0,
+    max_ahead: int | str | None = None,
+) -> Settings:
+    """Check the request and plan the stages."""
+    program = with_query(program, options.query)
+    plan = prepare(program, (), replace(options, query=None))
+    if shards < 1:
+        raise InputError("shards", f"{shards} is no number of shards")
+    ahead = None if max_ahead is None else plan.clock.duration(max_ahead, "max_ahead")
+    if ahead is not None and ahead < 1:
+        raise InputError("max_ahead", f"max_ahead {max_ahead} is not positive")
+    found = Settings(
+        text=str(program),
+        kind=str(program.kind),
+        options={**asdict(options), "query": None},
+        shards=shards,
+        stages=stages_of(program, shards),
+        columns=tuple(columns),
+        label=label,
+        disorder=plan.clock.duration(disorder, "disorder"),
+        max_ahead=ahead,
+    )
+    candidates = [label] if event is None else [event]
+    return replace(found, event=event_of(candidates, found.header, found.shapes, label))
+
+
+def first_query(settings: Settings, first: int) -> int:
+    """Where a stream without an explicit start starts: as `runs.prepare` decides."""
+    step = settings.plan.schedule.step
+    begin = (first - 1) // step * step
+    return begin if settings.kind == Kind.EVENTS else min(begin, -1)
+
+
+# --------------------------------------------------------------------------- stages as JSON
+
+
+def _stage_json(stage: StagePlan) -> dict[str, Any]:
+    return {
+        "text": stage.text,
+        "grid": stage.grid,
+        "inputs": [[*name, routes] for name, routes in stage.inputs.items()],
+        "foreign": [[*name, routes] for name, routes in stage.foreign.items()],
+        "members": [[*name, route] for name, route in stage.members.items()],
+        "selective": stage.selective,
+        "obstacle": stage.obstacle,
+    }
+
+
+def _stage_of(told: Mapping[str, Any]) -> StagePlan:
+    def route(given: Sequence[Any]) -> Route:
+        return Route(tuple(tuple(path) for path in given[0]), tuple(given[1]))
+
+    return StagePlan(
+        told["text"],
+        tuple(told["grid"]),
+        {Name(*name): tuple(map(route, routes)) for *name, routes in told["inputs"]},
+        {Name(*name): tuple(map(route, routes)) for *name, routes in told["foreign"]},
+        {Name(*name): route(given) for *name, given in told["members"]},
+        told["selective"],
+        told["obstacle"],
+    )

@@ -1,0 +1,111 @@
+"""One shard of one stage: a reasoner, what of its results is its own, and what other stages need of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.io.rejects import REJECTED
+from thalweg.io.sinks import shaped
+from thalweg.language.rules import Kind
+from thalweg.protocol import Reasoner, Rows
+from thalweg.spark.parcel import NO_ROW, Sorter, forwarded, kept
+from thalweg.spark.places import Sources
+from thalweg.spark.settings import Settings
+
+_INSTANCE = {"changes": "fluent", "events": "event", "open": "fluent"}
+"""Where the tables of the event reasoner name their instances."""
+
+
+class StageError(RuntimeError):
+    """A stage refused what another one computed: the cut between them is at fault."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a shard found: tables by their documented names, and rows for the shards of later stages."""
+
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    forwards: dict[tuple[int, int], list[Rows]] = field(default_factory=dict)
+
+
+class Shard:
+    """The reasoner of a shard."""
+
+    def __init__(self, settings: Settings, stage: int, shard: int) -> None:
+        self.settings = settings
+        self.stage, self.shard = stage, shard
+        self.plan = settings.stages[stage]
+        self.reasoner: Reasoner = settings.stage_plan(stage).make()
+        self.events = settings.kind == Kind.EVENTS
+        self.sources = Sources((settings.label,))
+        self.query_time = settings.plan.schedule.start
+        self._own = {
+            kind: Sorter(self.plan.grid, kind, {n: (r,) for n, r in self.plan.members.items()})
+            for kind in ("fluent", "event")
+        }
+        self._readers = [
+            (later, kind, Sorter(plan.grid, kind, plan.foreign))
+            for later, plan in enumerate(settings.stages)
+            if later > stage
+            for kind in ("fluent", "event")
+            if any(name.kind == kind for name in plan.foreign)
+        ]
+
+    def accept(self, rows: Sequence[Rows]) -> None:
+        """Take rows, of the stream or of earlier stages."""
+        self.reasoner.accept(rows)
+
+    def advance(self, to: int) -> Outcome:
+        """Run every query time up to and including `to`."""
+        tables = dict(self.reasoner.advance(to).tables)
+        self.query_time = max(self.query_time, to)
+        if self.events and self.plan.selective and self.plan.shards > 1:
+            tables = {
+                name: kept(table, _INSTANCE[name], self._own[_INSTANCE[name]], self.shard)
+                if name in _INSTANCE
+                else table
+                for name, table in tables.items()
+            }
+        found = Outcome()
+        for later, kind, sorter in self._readers:
+            table = tables["changes" if kind == "fluent" else "events"]
+            for shard, rows in forwarded(table, sorter).items():
+                found.forwards.setdefault((later, shard), []).extend(rows)
+        for name, table in tables.items():
+            if name == "rejected":
+                found.tables[name] = self._rejected(table)
+            else:
+                name, table = shaped(name, table, Kind(self.settings.kind))
+                found.tables[name] = self.sources.with_causes(table)
+        return found
+
+    def _rejected(self, table: pa.Table) -> pa.Table:
+        """The reasoner's rejected rows as the table of that name has them."""
+        rows = table.column("row").to_numpy()
+        if (rows == NO_ROW).any():
+            first = table.filter(pc.equal(table.column("row"), NO_ROW)).slice(0, 1).to_pylist()[0]
+            raise StageError(f"stage {self.stage} rejected a change of an earlier one: {first}")
+        size = table.num_rows
+        source, place = self.sources.locate(rows)
+        reasons = pc.replace_substring(table.column("reason").combine_chunks().cast(pa.string()), " ", "-")
+        details = table.column("detail").combine_chunks().cast(pa.string())
+        return pa.table([source, place, reasons, details, pa.nulls(size, pa.string())], schema=REJECTED)
+
+    # ------------------------------------------------------------------ state
+
+    def snapshot(self) -> bytes:
+        return self.query_time.to_bytes(8, "little", signed=True) + self.reasoner.snapshot()
+
+    def restore(self, state: bytes) -> None:
+        self.query_time = int.from_bytes(state[:8], "little", signed=True)
+        self.reasoner.restore(state[8:])
+
+
+def latest_arrival(rows: Sequence[Rows]) -> int | None:
+    """The last arrival among the rows."""
+    return max((int(np.max(part.arrival)) for part in rows if len(part)), default=None)

@@ -1,0 +1,320 @@
+"""A program as stages that can run in shards, each a program of its own.
+
+`analysis.keys` says which components can run together and by which key. Here each such group becomes a program: its
+rules, all background knowledge, and what earlier stages compute declared as input. Where a stage cannot be cut off from
+the others in this way, the whole program is one stage and one shard, and `obstacle` says why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from thalweg.analysis.bodies import body_of, literals
+from thalweg.analysis.dependencies import Node, dependencies
+from thalweg.analysis.keys import Keys, Stage, plain, reasoning_keys
+from thalweg.analysis.roles import Entities, EntityKind, Part, entities, named, pair_of
+from thalweg.analysis.types import infer
+from thalweg.language.program import Program
+from thalweg.language.rules import (
+    Affects,
+    Aggregate,
+    Argument,
+    Boundary,
+    Call,
+    Clause,
+    Compare,
+    Declare,
+    Delayed,
+    DynamicDomain,
+    EffectRule,
+    EventRule,
+    Grounding,
+    Happens,
+    Holds,
+    HoldsFor,
+    Initially,
+    IntervalRule,
+    Kind,
+    Literal,
+    Postponable,
+    Role,
+    Statement,
+    Windowed,
+)
+from thalweg.language.terms import signature
+from thalweg.spark.keying import Grid, Route, grid_of
+
+
+class Name(NamedTuple):
+    """An event, fluent or predicate by name and number of arguments, as rows have them."""
+
+    kind: str
+    name: str
+    arity: int
+
+
+Routes = Mapping[Name, tuple[Route, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class StagePlan:
+    """One stage. `inputs` says where the rows of the stream go that it reads, `foreign` where the changes of earlier
+    stages go; `members` gives the places of the key in what it computes. `selective`: a shard also computes
+    keys of other shards, which are not reported."""
+
+    text: str
+    grid: Grid
+    inputs: Routes
+    foreign: Routes = field(default_factory=dict)
+    members: Mapping[Name, Route] = field(default_factory=dict)
+    selective: bool = False
+    obstacle: str | None = None
+
+    @property
+    def shards(self) -> int:
+        return math.prod(self.grid)
+
+    @property
+    def key(self) -> str:
+        """How people read it."""
+        if not self.grid:
+            return "one shard" + (f": {self.obstacle}" if self.obstacle else "")
+        return f"{self.shards} shards by {len(self.grid)} argument{'s' if len(self.grid) > 1 else ''}"
+
+
+EVERYTHING = (Route((), ()),)
+
+
+def stages_of(program: Program, shards: int) -> tuple[StagePlan, ...]:
+    """The stages in order; the last ones read the changes of the first ones."""
+    known = entities(program)
+    keys = reasoning_keys(program, dependencies(program, known), known)
+    obstacle = None if shards == 1 else _obstacle(program, keys)
+    if shards == 1 or obstacle is not None or not keys.stages:
+        return (StagePlan(str(program), (), _inputs(known, program.kind), obstacle=obstacle),)
+    if len(keys.stages) == 1:
+        return (_only(program, keys.stages[0], known, shards),)
+    computed: dict[Name, int] = {}
+    found = []
+    for index, stage in enumerate(keys.stages):
+        found.append(_cut(program, stage, known, computed, shards))
+        computed.update({_name(plain(node)): index for node in stage.members})
+    return tuple(found)
+
+
+def first_readers(stages: Iterable[StagePlan]) -> dict[Name, int]:
+    """For each input the first stage that reads it, which is the one to report its rejected rows."""
+    first: dict[Name, int] = {}
+    for index, stage in enumerate(stages):
+        for name in stage.inputs:
+            first.setdefault(name, index)
+    return first
+
+
+def _inputs(known: Entities, kind: Kind) -> dict[Name, tuple[Route, ...]]:
+    return {
+        Name(entity.key.kind, entity.name, entity.arity - (kind is Kind.ANSWERS)): EVERYTHING
+        for entity in known
+        if entity.is_input or (kind is Kind.LARS and entity.part is Part.DERIVED_PREDICATE)
+    }
+
+
+def _name(node: Node, kind: Kind = Kind.EVENTS) -> Name:
+    return Name(node.kind, node.name, node.arity - (kind is Kind.ANSWERS))
+
+
+# --------------------------------------------------------------------------- what cannot be cut
+
+
+def _obstacle(program: Program, keys: Keys) -> str | None:
+    """Why the program runs as one shard, where `analysis.keys` alone does not say so."""
+    match program.kind:
+        case Kind.EVENTS:
+            return _obstacle_of_events(program, keys)
+        case Kind.ANSWERS:
+            if _negated(program):
+                return "answers with negated premises may rest on what no shard has seen"
+            return None if _cleanly(keys) else _why(keys)
+        case Kind.LARS:
+            if _negative_loop(program):
+                return "rules that negate each other choose one answer stream for all"
+            return None if _cleanly(keys) else _why(keys)
+
+
+def _cleanly(keys: Keys) -> bool:
+    """One stage by one argument, and every row has it."""
+    return keys.partitioned and all(route.parts for route in keys.stages[0].routes)
+
+
+def _why(keys: Keys) -> str:
+    reasons = [stage.obstacle.reason for stage in keys.stages if stage.obstacle is not None]
+    return next((reason for reason in reasons if reason), "its rules join on different arguments")
+
+
+def _obstacle_of_events(program: Program, keys: Keys) -> str | None:
+    for statement in program.statements:
+        if isinstance(statement, DynamicDomain):
+            return f"the domain {statement.predicate.functor if hasattr(statement.predicate, 'functor') else ''} is filled by the whole stream"
+        if isinstance(statement, Clause) and any(_temporal(p.literal) for p in literals(statement.body)):
+            return "background rules read events or fluents"
+    if len(keys.stages) == 1:
+        return None
+    where: dict[Node, int] = {}
+    for index, stage in enumerate(keys.stages):
+        for node in {plain(node) for node in stage.members}:
+            if node in where:
+                return f"the values of {node.name} are computed by different keys"
+            where[node] = index
+    for statement in program.statements:
+        here = where.get(_head(statement) or Node("", "", 0))
+        for place in literals(body_of(statement)):
+            match place.literal:
+                case Affects(_, pair) if named(pair.fluent):
+                    if where.get(Node("fluent", *signature(pair.fluent)), here) != here:
+                        return "a rule reads the initiations of a fluent that has another key"
+    return None
+
+
+def _temporal(literal: Literal) -> bool:
+    return isinstance(literal, Happens | Holds | Boundary | Affects | HoldsFor)
+
+
+def _negated(program: Program) -> bool:
+    return any(
+        place.negated and not isinstance(place.literal, Compare)
+        for statement in program.statements
+        for place in literals(body_of(statement))
+    )
+
+
+def _negative_loop(program: Program) -> bool:
+    found = dependencies(program)
+    group = {node: i for i, component in enumerate(found.components) for node in component.members}
+    for statement in program.statements:
+        if not isinstance(statement, Clause) or not named(statement.head):
+            continue
+        here = group.get(Node("predicate", *signature(statement.head)))
+        for place in literals(statement.body):
+            match place.literal:
+                case Call(atom) | Windowed(atom) | Aggregate(_, _, atom) if place.negated and named(atom):
+                    if here is not None and group.get(Node("predicate", *signature(atom))) == here:
+                        return True
+    return False
+
+
+# --------------------------------------------------------------------------- one stage
+
+
+def _only(program: Program, stage: Stage, known: Entities, shards: int) -> StagePlan:
+    """The whole program as one stage."""
+    inputs = _inputs(known, program.kind)
+    return _planned(program, str(program), stage, shards, inputs, {}, program.kind)
+
+
+def _cut(
+    program: Program, stage: Stage, known: Entities, computed: Mapping[Name, int], shards: int
+) -> StagePlan:
+    """The part of the program that a stage runs."""
+    members = {plain(node) for node in stage.members}
+    rules = [s for s in program.statements if _head(s) in members]
+    reads = {node for rule in rules for node in _reads(rule)} - members
+    foreign = {_name(node) for node in reads if _name(node) in computed}
+    inputs = {
+        name: EVERYTHING
+        for node in sorted(reads)
+        if (name := _name(node)) not in foreign
+        and (entity := known.get(EntityKind(node.kind), node.name, node.arity)) is not None
+        and entity.is_input
+    }
+    kept = [s for s in program.statements if _kept(s, members, computed)]
+    declared = list(_declarations(program, foreign, known))
+    text = str(Program(program.kind, tuple(declared + kept), program.sources))
+    return _planned(program, text, stage, shards, inputs, dict.fromkeys(sorted(foreign), EVERYTHING), program.kind)
+
+
+def _planned(
+    program: Program,
+    text: str,
+    stage: Stage,
+    shards: int,
+    inputs: Mapping[Name, tuple[Route, ...]],
+    foreign: Mapping[Name, tuple[Route, ...]],
+    kind: Kind,
+) -> StagePlan:
+    members = {plain(node) for node in stage.members}
+    routes: dict[Name, tuple[Route, ...]] = {}
+    own: dict[Name, Route] = {}
+    for node, positions, parts in stage.routes:
+        name, route = _name(node, kind), Route(positions, parts)
+        if node in members:
+            own[name] = route
+        routes[name] = (*routes.get(name, ()), route)
+    obstacle = stage.obstacle.reason if stage.obstacle is not None else None
+    deep = any(len(path) > 1 for name in inputs for route in routes.get(name, ()) for path in route.positions)
+    if stage.width == 0 or deep:
+        why = obstacle or ("the key of an input stands inside a compound argument" if deep else None)
+        return StagePlan(text, (), inputs, foreign, obstacle=why)
+    grid = grid_of(shards, stage.width)
+    partial = any(len(route.parts) < stage.width for name in (*inputs, *foreign) for route in routes.get(name, EVERYTHING))
+    twice = any(len(routes.get(name, ())) > 1 for name in (*inputs, *foreign))
+    owned = any(not isinstance(program.statements[index], Delayed) for index in stage.owned)
+    return StagePlan(
+        text,
+        grid,
+        {name: routes.get(name, EVERYTHING) for name in inputs},
+        {name: routes.get(name, EVERYTHING) for name in foreign},
+        own,
+        selective=partial or twice or owned,
+    )
+
+
+def _head(statement: Statement) -> Node | None:
+    """The event or fluent that a statement says something about."""
+    match statement:
+        case EffectRule(_, pair) | IntervalRule(pair) | Initially(pair) | Delayed(pair) | Postponable(pair):
+            return Node("fluent", *signature(pair.fluent)) if named(pair.fluent) else None
+        case EventRule(event):
+            return Node("event", *signature(event)) if named(event) else None
+        case _:
+            return None
+
+
+def _reads(statement: Statement) -> Iterator[Node]:
+    for place in literals(body_of(statement)):
+        match place.literal:
+            case Happens(event) if named(event):
+                yield Node("event", *signature(event))
+            case Holds(pair) | Boundary(_, pair) | Affects(_, pair) | HoldsFor(pair) if named(pair.fluent):
+                yield Node("fluent", *signature(pair.fluent))
+            case _:
+                pass
+
+
+def _kept(statement: Statement, members: set[Node], computed: Mapping[Name, int]) -> bool:
+    """True for what belongs to the stage, and for what belongs to nobody."""
+    head = _head(statement)
+    if head is not None:
+        return head in members
+    match statement:
+        case Grounding(entity):
+            pair = pair_of(entity)
+            term, kind = (entity, "event") if pair is None else (pair.fluent, "fluent")
+            return not named(term) or Node(kind, *signature(term)) in members
+        case Declare(role, name, arguments):
+            kind = "event" if role is Role.EVENT else "fluent"
+            node = Node(kind, name, len(arguments))
+            return node in members or role in (Role.EVENT, Role.FLUENT, Role.POINTS) and _name(node) not in computed
+        case _:
+            return True
+
+
+def _declarations(program: Program, foreign: Iterable[Name], known: Entities) -> Iterator[Declare]:
+    """What earlier stages compute, as input with the types that the whole program gives it."""
+    types = infer(program)
+    for kind, name, arity in sorted(foreign):
+        role = Role.EVENT if kind == "event" else Role.FLUENT
+        shown = [types.shown(EntityKind(kind), name, arity, i) for i in range(arity)]
+        yield Declare(role, name, tuple(Argument("_", str(type)) for type in shown))

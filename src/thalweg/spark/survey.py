@@ -1,0 +1,143 @@
+"""A first look at a batch: how many rows, the first of all times, the last arrival.
+
+Where times are integers, timestamps or dates, Spark aggregates them itself and reads no other column. Times in text
+are read by the same code that reads the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from thalweg.io.times import Clock, read_times
+from thalweg.spark.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+_FIRST, _ARRIVAL = "first", "arrival"
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a batch holds. `latest` is the last arrival that counts: with a limit on how far the clock may jump, the last
+    one that can be reached from the clock without a larger gap."""
+
+    rows: int
+    first: int | None
+    latest: int | None
+
+
+def survey(df: DataFrame, settings: Settings, clock: int | None) -> Survey:
+    """Look at a batch; `clock` is the last arrival before it."""
+    from pyspark.sql import functions as F
+
+    points = _points(df, settings)
+    ahead = settings.max_ahead
+    bucket = F.lit(0) if ahead is None else F.floor(F.col(_ARRIVAL) / ahead)
+    found = (
+        points.groupBy(bucket.alias("bucket"))
+        .agg(
+            F.count(F.lit(1)).alias("rows"),
+            F.min(_FIRST).alias("first"),
+            F.min(_ARRIVAL).alias("low"),
+            F.max(_ARRIVAL).alias("high"),
+        )
+        .collect()
+    )
+    firsts = [row["first"] for row in found if row["first"] is not None]
+    spans = sorted((row["low"], row["high"]) for row in found if row["low"] is not None)
+    rows = sum(row["rows"] for row in found)
+    return Survey(rows, min(firsts, default=None), reachable(spans, clock, ahead))
+
+
+def reachable(spans: Iterable[tuple[int, int]], clock: int | None, ahead: int | None) -> int | None:
+    """The last arrival that no gap larger than `ahead` separates from the clock.
+
+    >>> reachable([(1, 4), (6, 9), (100, 100)], 3, 10)
+    9
+    """
+    last: int | None = None
+    for low, high in spans:
+        before = clock if last is None else max(last, clock if clock is not None else last)
+        if ahead is not None and before is not None and low - before > ahead:
+            break
+        last = high if last is None else max(last, high)
+    return last
+
+
+def _points(df: DataFrame, settings: Settings) -> DataFrame:
+    """The first time and the arrival of each row, as time-points."""
+    from pyspark.sql import functions as F
+
+    header = settings.header
+    times = [name for name in (header.time, header.start) if name is not None]
+    columns = list(dict.fromkeys(header.when))
+    clock = settings.plan.clock
+    known = {name: point_column(F.col(f"`{name}`"), df.schema[name].dataType, clock) for name in columns}
+    if any(column is None for column in known.values()):
+        read = _reader(columns, times, header.arrival, clock)
+        return df.select(*(F.col(f"`{name}`") for name in columns)).mapInArrow(read, f"{_FIRST} bigint, {_ARRIVAL} bigint")
+    every = [known[name] for name in columns]
+    arrival = known[header.arrival] if header.arrival is not None else _largest([known[name] for name in times])
+    return df.select(_smallest(every).alias(_FIRST), arrival.alias(_ARRIVAL))  # type: ignore[arg-type,union-attr]
+
+
+def _largest(columns: list[Column | None]) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.greatest(*columns) if len(columns) > 1 else columns[0]  # type: ignore[arg-type,return-value]
+
+
+def _smallest(columns: list[Column | None]) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.least(*columns) if len(columns) > 1 else columns[0]  # type: ignore[arg-type,return-value]
+
+
+def point_column(column: Column, kind: DataType, clock: Clock) -> Column | None:
+    """Time-points of a column; None where Spark cannot tell them."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import DateType, IntegralType, TimestampNTZType, TimestampType
+
+    match kind:
+        case IntegralType():
+            return column.cast("bigint")
+        case TimestampType():
+            micros = F.unix_micros(column)
+        case TimestampNTZType():
+            micros = F.timestamp_diff("MICROSECOND", F.lit("1970-01-01").cast("timestamp_ntz"), column)
+        case DateType():
+            micros = F.unix_date(column).cast("bigint") * 86_400_000_000
+        case _:
+            return None
+    whole = micros - F.pmod(micros, F.lit(clock.micros))
+    return (whole / clock.micros).cast("bigint")
+
+
+def _reader(columns: list[str], times: list[str], arrival: str | None, clock: Clock):  # type: ignore[no-untyped-def]
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            known = {name: _readable(batch.column(i), clock) for i, name in enumerate(columns)}
+            every = np.ma.stack(list(known.values()))
+            arrived = known[arrival] if arrival is not None else np.ma.stack([known[n] for n in times]).max(axis=0)
+            first = every.min(axis=0)
+            yield pa.record_batch(
+                [_masked(first), _masked(arrived)], names=[_FIRST, _ARRIVAL]
+            )
+
+    return read
+
+
+def _readable(column: pa.Array, clock: Clock) -> np.ma.MaskedArray:  # type: ignore[type-arg]
+    times = read_times(column, clock)
+    return np.ma.masked_array(times.values, times.missing | times.unreadable | times.overflow)
+
+
+def _masked(values: np.ma.MaskedArray) -> pa.Array:  # type: ignore[type-arg]
+    return pa.array(np.ma.getdata(values), pa.int64(), mask=np.ma.getmaskarray(values))

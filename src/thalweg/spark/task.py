@@ -1,0 +1,385 @@
+"""What runs in a Python worker: one shard of one stage, for one batch.
+
+The shard's reasoner is taken from the worker's memory if it is the right one, else from the state; it gets the rows,
+runs the query times, writes its tables and its state, and sends a note of what it did, and rows to later stages.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.io.assemble import filtered
+from thalweg.io.fold import concatenate
+from thalweg.io.rejects import REJECTED, Rejects
+from thalweg.io.sinks import STANDING
+from thalweg.io.tabular import Table, read_table, rows_as_text
+from thalweg.language.rules import Kind
+from thalweg.protocol import Rows
+from thalweg.runs import up_to
+from thalweg.spark.checkpoint import Lineage, Step, Stored, batch_name, shard_key
+from thalweg.spark.files import Directory
+from thalweg.spark.parcel import packed, unpacked
+from thalweg.spark.routing import MESSAGE, ROW, message_column
+from thalweg.spark.settings import Settings
+from thalweg.spark.shard import Outcome, Shard, latest_arrival
+
+CHUNK_ROWS = 512 * 1024
+"""Rows that are read together."""
+MOST_STEPS = 40
+"""Batches that are logged before the state is written anew, however small they are."""
+KEPT_BATCHES = 8
+"""A reasoner that was not used for so many batches leaves the worker's memory."""
+TOO_FAR = "too-far-ahead"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to do. `state` is None for a run that keeps none; `passing`: the result is provisional and leaves no state.
+    `ordered`: rows come in the order of arrival, so that the clock can follow them."""
+
+    settings: Settings
+    stage: int
+    batch: int
+    mark: str
+    to: int
+    out: Directory
+    lineages: dict[str, Lineage] = field(default_factory=dict)
+    state: Directory | None = None
+    passing: bool = False
+    ordered: bool = False
+    limit: int | None = None
+
+
+@dataclass(slots=True)
+class Note:
+    """What a shard did, for the driver."""
+
+    stage: int
+    shard: int
+    rows: int = 0
+    accepted: int = 0
+    latest: int | None = None
+    rejected: dict[str, int] = field(default_factory=dict)
+    tables: dict[str, int] = field(default_factory=dict)
+    revised: int = 0
+    first_rejected: dict[str, Any] | None = None
+    lineage: dict[str, Any] | None = None
+    restored: int = 0
+    seconds: float = 0.0
+
+
+def run_order(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The function of `mapInArrow`."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    yield from run_shard(order, context.partitionId(), batches)
+
+
+def run_shard(order: Order, shard: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Run one shard; messages for others, and at last a note."""
+    began = time.perf_counter()
+    note = Note(order.stage, shard)
+    reader = _Reader(order, shard, note)
+    found = _Found(order, note)
+    run = _taken(order, shard, note)
+    logged = _Log(order, run.lineage)
+    for rows in reader.chunks(batches):
+        logged.add(rows)
+        run.shard.accept(rows)
+        if order.ordered and (last := latest_arrival(rows)) is not None:
+            found.add(run.shard.advance(min(order.to, order.settings.plan.schedule.at_or_before(last - 1))))
+    found.add(run.shard.advance(order.to))
+    found.reject(reader.rejected)
+    found.write(shard)
+    if not order.passing:
+        lineage = logged.written(run.shard, shard)
+        note.lineage = asdict(lineage)
+        run.lineage = lineage
+        _MEMORY.keep(run, order)
+    note.seconds = time.perf_counter() - began
+    yield from reader.passed
+    yield from found.messages()
+    yield _message(-1, shard, "note", json.dumps(asdict(note)).encode())
+
+
+def _message(stage: int, shard: int, kind: str, content: bytes) -> pa.RecordBatch:
+    columns = [pa.array([stage], pa.int32()), pa.array([shard], pa.int32()), [kind], [content]]
+    return pa.record_batch([*columns[:2], pa.array([kind]), pa.array([content], pa.binary())], names=list(MESSAGE))
+
+
+# --------------------------------------------------------------------------- reading
+
+
+class _Reader:
+    """Turns record batches into rows; what cannot be read is rejected, what is for others is passed on."""
+
+    def __init__(self, order: Order, shard: int, note: Note) -> None:
+        self.order = order
+        self.settings = order.settings
+        self.shard = shard
+        self.note = note
+        self.rejected: list[pa.Table] = []
+        self.passed: list[pa.RecordBatch] = []
+
+    def chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[Rows]]:
+        """Rows in large pieces: of the stream, and of earlier stages."""
+        held: list[pa.RecordBatch] = []
+        size = 0
+        for batch in batches:
+            held.append(batch)
+            size += batch.num_rows
+            if size >= CHUNK_ROWS:
+                yield self._rows(pa.Table.from_batches(held))
+                held, size = [], 0
+        if size:
+            yield self._rows(pa.Table.from_batches(held))
+
+    def _rows(self, table: pa.Table) -> list[Rows]:
+        found: list[Rows] = []
+        if message_column("content") in table.column_names:
+            sent = table.column(message_column("kind")).is_valid()
+            found = self._messages(table.filter(sent))
+            table = table.filter(pc.invert(sent))
+        if table.num_rows:
+            found += self._read(table)
+        return found
+
+    def _messages(self, table: pa.Table) -> list[Rows]:
+        found: list[Rows] = []
+        for row in table.select([message_column(n) for n in ("stage", "to", "kind", "content")]).to_pylist():
+            stage, to, kind, content = row.values()
+            if stage == self.order.stage:
+                found += unpacked(content)
+            else:
+                self.passed.append(_message(stage, to, kind, content))
+        return found
+
+    def _read(self, table: pa.Table) -> list[Rows]:
+        settings = self.settings
+        self.note.rows += table.num_rows
+        names = settings.header.needed(settings.shapes)
+        columns = {name: _flat(table.column(name)) for name in names}
+        number = table.column(ROW).to_numpy()
+        piece = Table(columns, number, lambda where: rows_as_text(columns, where))
+        rejects = Rejects(settings.label)
+        rows = read_table(
+            piece,
+            settings.header,
+            settings.event,
+            settings.shapes,
+            settings.plan.clock,
+            offset=0,
+            rejected=rejects,
+        )
+        rows = self._within(up_to(rows, settings.plan.schedule.end), rejects)
+        self.rejected.append(rejects.table())
+        self.note.accepted += sum(map(len, rows))
+        latest = latest_arrival(rows)
+        if latest is not None:
+            self.note.latest = latest if self.note.latest is None else max(latest, self.note.latest)
+        return rows
+
+    def _within(self, rows: list[Rows], rejects: Rejects) -> list[Rows]:
+        """The rows that do not claim to come from too far in the future."""
+        limit, ahead = self.order.limit, self.settings.max_ahead
+        if ahead is None or limit is None:
+            return rows
+        kept = []
+        for part in rows:
+            far = (part.arrival > limit) | (part.time > np.minimum(part.arrival, limit) + ahead)
+            if not far.any():
+                kept.append(part)
+                continue
+            where = part.row[far]
+            detail = f"more than {ahead} time-points after everything known, {limit}"
+            rejects.add(where, TOO_FAR, detail, pa.nulls(len(where), pa.string()))
+            rest = filtered(part, ~far)
+            if rest is not None:
+                kept.append(rest)
+        return kept
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+# --------------------------------------------------------------------------- results
+
+
+class _Found:
+    """Collects what a shard finds, and writes it."""
+
+    def __init__(self, order: Order, note: Note) -> None:
+        self.order = order
+        self.note = note
+        self._tables: dict[str, list[pa.Table]] = {}
+        self._forwards: dict[tuple[int, int], list[Rows]] = {}
+        self._standing = STANDING[Kind(order.settings.kind)]
+
+    def add(self, outcome: Outcome) -> None:
+        for name, table in outcome.tables.items():
+            if name in self._standing:
+                self._tables[name] = [table]
+            elif table.num_rows:
+                self._tables.setdefault(name, []).append(table)
+        for target, rows in outcome.forwards.items():
+            self._forwards.setdefault(target, []).extend(rows)
+
+    def reject(self, rejected: list[pa.Table]) -> None:
+        """The rows that could not be read come first."""
+        self._tables["rejected"] = [*rejected, *self._tables.get("rejected", [])]
+
+    def write(self, shard: int) -> None:
+        for name, parts in self._tables.items():
+            table = concatenate(parts) if parts else REJECTED.empty_table()
+            self.note.tables[name] = table.num_rows
+            if name == "rejected":
+                self._count(table)
+            if name == "changes" and "cause" in table.column_names:
+                self.note.revised = pc.sum(pc.not_equal(table.column("cause").cast(pa.string()), "time")).as_py() or 0
+            if table.num_rows:
+                file = f"part-{self.order.stage}-{shard:05d}.parquet"
+                self.order.out.write_table(table, *staging(self.order.batch), name, file)
+
+    def _count(self, rejected: pa.Table) -> None:
+        counts = Counter(rejected.column("reason").to_pylist())
+        self.note.rejected = dict(sorted(counts.items()))
+        if rejected.num_rows:
+            self.note.first_rejected = rejected.slice(0, 1).to_pylist()[0]
+
+    def messages(self) -> Iterator[pa.RecordBatch]:
+        for (stage, shard), rows in sorted(self._forwards.items()):
+            yield _message(stage, shard, "rows", packed(rows))
+
+
+def staging(batch: int) -> tuple[str, ...]:
+    """Where the tables of a batch lie until it is committed."""
+    return "_staging", batch_name(batch)
+
+
+# --------------------------------------------------------------------------- state
+
+
+class _Log:
+    """The rows that a shard gets in a batch, as long as logging them is less than writing the state."""
+
+    def __init__(self, order: Order, lineage: Lineage) -> None:
+        self.order = order
+        self.lineage = lineage
+        self.rows: list[Rows] | None = []
+        self._size = 0
+        snapshot = lineage.snapshot.size if lineage.snapshot is not None else 0
+        self._room = snapshot - lineage.logged
+        if order.state is None or order.passing or len(lineage.steps) >= MOST_STEPS:
+            self.rows = None
+
+    def add(self, rows: list[Rows]) -> None:
+        self._size += sum(len(part) * (4 + len(part.args)) for part in rows)
+        if self.rows is not None:
+            if self._size * 4 > self._room:
+                self.rows = None
+            else:
+                self.rows.extend(rows)
+
+    def written(self, shard: Shard, number: int) -> Lineage:
+        """The state after the batch, written where it has changed."""
+        order, lineage = self.order, self.lineage
+        if order.state is None:
+            return lineage
+        place = ("state", shard_key(order.stage, number))
+        if self._size == 0 and len(lineage.steps) < MOST_STEPS:
+            return Lineage(lineage.mark, lineage.snapshot, _went(lineage.steps, Step(order.mark, order.to)))
+        if self.rows is not None:
+            stored = _store(order.state, packed(self.rows), place, f"{batch_name(order.batch)}.rows")
+            return Lineage(lineage.mark, lineage.snapshot, (*lineage.steps, Step(order.mark, order.to, stored)))
+        stored = _store(order.state, shard.snapshot(), place, f"{batch_name(order.batch)}.state")
+        return Lineage(order.mark, stored)
+
+
+def _went(steps: tuple[Step, ...], step: Step) -> tuple[Step, ...]:
+    """The steps with one more; of many in a row without rows only the last two are kept."""
+    if len(steps) > 1 and steps[-1].rows is None and steps[-2].rows is None:
+        steps = (*steps[:-2], steps[-1])
+    return (*steps, step)
+
+
+def _store(directory: Directory, content: bytes, place: tuple[str, ...], name: str) -> Stored:
+    return Stored(name, directory.write(content, *place, name), len(content))
+
+
+@dataclass(slots=True)
+class _Run:
+    """A shard's reasoner, and the state it has reached."""
+
+    shard: Shard
+    lineage: Lineage
+    batch: int = 0
+
+
+class _Memory:
+    """Reasoners that stay in a worker between batches."""
+
+    def __init__(self) -> None:
+        self._runs: dict[tuple[str, int, int], _Run] = {}
+
+    def take(self, order: Order, shard: int, marks: dict[str, int]) -> _Run | None:
+        """The reasoner of the shard, if it has been at one of these marks."""
+        key = (order.settings.identity, order.stage, shard)
+        run = self._runs.get(key)
+        if run is None or run.lineage.last not in marks:
+            return None
+        return self._runs.pop(key)
+
+    def keep(self, run: _Run, order: Order) -> None:
+        if order.state is None:
+            return
+        run.batch = order.batch
+        identity = order.settings.identity
+        self._runs[identity, order.stage, run.shard.shard] = run
+        stale = [
+            key
+            for key, other in self._runs.items()
+            if key[0] == identity and other.batch < order.batch - KEPT_BATCHES
+        ]
+        for key in stale:
+            del self._runs[key]
+
+
+_MEMORY = _Memory()
+
+
+def _taken(order: Order, number: int, note: Note) -> _Run:
+    """The shard's reasoner as the last commit left it: from memory, brought up to date where it has fallen behind, or
+    from the state."""
+    lineage = order.lineages.get(shard_key(order.stage, number), Lineage())
+    marks = {lineage.mark: 0, **{step.mark: i + 1 for i, step in enumerate(lineage.steps)}}
+    run = _MEMORY.take(order, number, marks) if lineage.last else None
+    done = 0
+    if run is None:
+        shard = Shard(order.settings, order.stage, number)
+        if lineage.snapshot is not None:
+            shard.restore(_stored(order, number, lineage.snapshot))
+        note.restored = 1
+    else:
+        shard, done = run.shard, marks[run.lineage.last]
+    for step in lineage.steps[done:]:
+        if step.rows is not None:
+            shard.accept(unpacked(_stored(order, number, step.rows)))
+        shard.advance(step.to)
+    return _Run(shard, lineage)
+
+
+def _stored(order: Order, number: int, stored: Stored) -> bytes:
+    assert order.state is not None
+    return order.state.read_checked(stored.checksum, "state", shard_key(order.stage, number), stored.name)
