@@ -165,7 +165,9 @@ event_statements: st.SearchStrategy[Statement] = st.one_of(
     st.builds(Postponable, pairs, bodies(plain_literals)),
     st.builds(Clause, calls, bodies(plain_literals)),
     st.builds(Declare, st.just(Role.EVENT), _declared, _arguments),
-    st.builds(Declare, st.sampled_from([Role.STATE, Role.FLUENT, Role.POINTS]), _declared, _arguments, _values),
+    st.builds(
+        Declare, st.sampled_from([Role.STATE, Role.FLUENT, Role.POINTS]), _declared, _arguments, _values
+    ),
     st.builds(Grounding, calls, bodies(plain_literals)),
     st.builds(DynamicDomain, calls.filter(lambda c: isinstance(c, Compound))),
     st.builds(Ignored, st.builds(Compound, st.just("cachingOrder"), st.tuples(terms)), st.just(False)),

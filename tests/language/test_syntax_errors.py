@@ -84,6 +84,12 @@ def test_bytes_that_are_not_utf8_are_reported_where_they_are() -> None:
     assert len(program.statements) == 3
 
 
+def test_a_byte_order_mark_and_foreign_line_ends_do_not_matter() -> None:
+    assert parse("\ufeffa.\r\nb.\r\n") == parse("a.\nb.\n")
+    _, diagnostics = read("a.\r\nb c.\r\n", "x.ec")
+    assert render(diagnostics, {"x.ec": "a.\r\nb c.\r\n"}).splitlines()[1:3] == ["  2 | b c.", "    |   ^"]
+
+
 def test_an_error_shows_the_line_and_a_caret() -> None:
     with pytest.raises(ProgramError) as caught:
         parse("ok(a).\np(X) :- q(X) r(X, Y).\n", "rules.ec")

@@ -22,7 +22,7 @@ def fmt(
     changed = failed = False
     for path in files:
         try:
-            before = path.read_text(encoding="utf-8")
+            before = path.read_text(encoding="utf-8-sig")
             after = format_text(before, str(path))
         except (OSError, UnicodeDecodeError) as error:
             typer.echo(f"{path}: {error}", err=True)

@@ -117,6 +117,7 @@ def _block(diagnostic: Diagnostic, lines_of: Mapping[str, Sequence[str]]) -> str
 
 def _excerpt(line: str, span: Span) -> list[str]:
     """The source line, cut to a readable width around the span, and the carets below it."""
+    line = line.removesuffix("\r")
     first = span.column - 1
     last = span.end_column - 1 if span.end_line == span.line else len(line)
     cut = max(0, first - _WIDTH // 2) if len(line) > _WIDTH else 0

@@ -42,23 +42,12 @@ def _without_collection() -> Iterator[None]:
 def read(text: str | bytes, source: str = "<text>") -> tuple[Program, list[Diagnostic]]:
     """The program of a text, and everything that is wrong with it. Never raises."""
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-    decoded, diagnostics = (
-        decode(data, source) if isinstance(text, bytes) or not _encodes(text) else (text, [])
-    )
+    decoded, diagnostics = decode(data, source)
     clauses = read_clauses(decoded, source)
     tick = first_answer(tick_seconds, clauses.terms)
     if tick is not None:
         clauses = read_clauses(decoded, source, tick)
     return _assemble(clauses.terms, [clauses], diagnostics)
-
-
-def _encodes(text: str) -> bool:
-    """False for a text with lone surrogates, which cannot be written anywhere."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 @_without_collection()
