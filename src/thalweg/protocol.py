@@ -51,7 +51,8 @@ Batch = Sequence[Rows]
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What one `advance` found: Arrow tables by name (`changes`, `open`, `rejected`, ...), columns fixed per reasoner."""
+    """What one `advance` found: Arrow tables by name (`changes`, `open`, `rejected`, ...), columns fixed per
+    reasoner."""
 
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
