@@ -71,6 +71,7 @@ class Admission:
         self.lateness = lateness
         self.rejected = Rejected()
         self.waiting: dict[Predicate, list[Ints]] = {}
+        self._in_order: dict[Predicate, bool] = {}
 
     def accept(self, rows: Rows, now: int) -> None:
         """Code the rows of one name; what can never be used is rejected at once."""
@@ -94,6 +95,7 @@ class Admission:
             self.rejected.add(now, rows.row[early], BEFORE_START, f"the timeline starts at {self.start}")
             good = ~early if good is None else good & ~early
         self.waiting.setdefault(predicate, []).append(coded if good is None else coded[good])
+        self._in_order[predicate] = False
 
     def _refuse_name(self, rows: Rows, now: int) -> None:
         arities = sorted(arity for name, arity in self.kinds if name == rows.name)
@@ -124,33 +126,45 @@ class Admission:
                 good = ~bad if good is None else good & ~bad
         return good
 
-    def ticks(self, last: int, to: int) -> tuple[Ints, Ints]:
-        """The ticks in (last, to] at which rows take part, and those at which late ones do."""
+    def ticks(self, to: int) -> tuple[Ints, Ints]:
+        """The ticks up to `to` at which rows take part, and those at which late ones do."""
         due: list[Ints] = []
         late: list[Ints] = []
-        for parts in self.waiting.values():
-            for part in parts:
-                if len(part):
-                    ready = part[part[:, DUE] <= to] if part[:, DUE].max() > to else part
-                    due.append(ready[:, DUE])
-                    tardy = ready[:, DUE] > np.ascontiguousarray(ready[:, -1]).view(np.float64)
-                    if tardy.any():
-                        late.append(ready[tardy, DUE])
+        for predicate in self.waiting:
+            ready = self._ready(predicate, to)
+            if len(ready):
+                due.append(ready[:, DUE])
+                if self.lateness or ready[0, DUE] != ready[-1, DUE]:
+                    tardy = ready[:, DUE] > ready[:, -1].copy().view(np.float64)
+                    late.append(ready[tardy, DUE])
         return _distinct(due), _distinct(late)
+
+    def _ready(self, predicate: Predicate, to: int) -> Ints:
+        """The rows whose tick has come, in the order of their ticks."""
+        parts = self.waiting[predicate]
+        rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        if len(parts) > 1 or not self._in_order.get(predicate):
+            ticks = rows[:, DUE]
+            if (ticks[1:] < ticks[:-1]).any():
+                rows = rows[np.argsort(ticks, kind="stable")]
+            self.waiting[predicate] = [rows]
+            self._in_order[predicate] = True
+        if not len(rows) or rows[-1, DUE] <= to:
+            return rows
+        return rows[: np.searchsorted(rows[:, DUE], to, side="right")]
 
     def take(self, to: int) -> dict[Predicate, Ints]:
         """Rows whose tick has come."""
         found: dict[Predicate, Ints] = {}
-        for predicate, parts in list(self.waiting.items()):
-            rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
-            if rows[:, DUE].max(initial=to) > to:
-                ready = rows[:, DUE] <= to
-                self.waiting[predicate] = [rows[~ready]]
-                rows = rows[ready]
+        for predicate in list(self.waiting):
+            ready = self._ready(predicate, to)
+            rest = self.waiting[predicate][0][len(ready) :]
+            if len(rest):
+                self.waiting[predicate] = [rest]
             else:
                 del self.waiting[predicate]
-            if len(rows):
-                found[predicate] = rows
+            if len(ready):
+                found[predicate] = ready
         return found
 
     def in_time(self, rows: Ints) -> Ints:
@@ -185,7 +199,7 @@ class Admission:
 def _distinct(parts: list[Ints]) -> Ints:
     if not parts:
         return np.empty(0, np.int64)
-    if len(parts) == 1 and parts[0].min() == parts[0].max():
+    if len(parts) == 1 and len(parts[0]) and parts[0][0] == parts[0][-1]:
         return parts[0][:1]
     return np.unique(np.concatenate(parts))
 

@@ -18,6 +18,7 @@ from thalweg.lars.rule import Option, Reads, Rule, Test, computing, ordered, wit
 from thalweg.lars.store import Store
 from thalweg.lars.windows import NO_CLIP, inside
 from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Window, Windowed
+from thalweg.protocol import Ints
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable, arguments, is_ground, signature, variables
 
 if TYPE_CHECKING:
@@ -104,11 +105,9 @@ class RuleCompiler:
         if isinstance(literal, Aggregate) and literal.function in ("count", "sum") and self._grouped(literal):
             return [(literal,), (_Nothing(literal), Compare("=", literal.result, Number(0)))]
         if isinstance(literal, Windowed) and literal.mode == "at" and self._on_background(literal):
-            inside_window = _Background(literal, negated=False, outside=False)
             if not literal.negated:
-                return [(literal,), (inside_window,)]
-            absent, elsewhere = replace(inside_window, negated=True), replace(inside_window, outside=True)
-            return [(literal, absent), (literal, elsewhere)]
+                return [(literal,), (_Background(literal),)]
+            return [(literal, _NoFact(self._apart(literal))), (literal, _Elsewhere(literal))]
         return [(literal,)]
 
     def _grouped(self, literal: Aggregate) -> bool:
@@ -132,6 +131,13 @@ class RuleCompiler:
                 terms += _terms(other)
         elsewhere = {v.name for t in terms for v in variables(t)}
         return [n for n in dict.fromkeys(v.name for v in variables(literal.atom)) if n in elsewhere and n != "_"]
+
+    def _apart(self, literal: Windowed) -> Windowed:
+        """The literal with new names for the variables that occur in it alone."""
+        others = [x for x in self.clause.body if x is not literal]
+        terms = [self.clause.head, *(t for x in others for t in _terms(x)), *([literal.time] if literal.time else [])]
+        used = {v.name for t in terms for v in variables(t)}
+        return replace(literal, atom=_renamed(literal.atom, used))
 
     def _on_background(self, literal: Windowed) -> bool:
         return signature(literal.atom) in self.compiler.strata.background
@@ -210,8 +216,17 @@ class RuleCompiler:
                 store, groups = self._aggregate(aggregate)
                 slots = [self._slot(body, Variable(n), SYMBOL) for n in groups]
                 body.reads.append(Reads(store, (*slots, -1), negated=True))
-            case _Background():
-                self._background(body, literal)
+            case _Background(windowed):
+                facts = compiler.facts(signature(windowed.atom))
+                assert facts is not None
+                self._read(body, facts, windowed.atom, (), False)
+                self._point_in(body, windowed, outside=False)
+            case _NoFact(windowed):
+                facts = compiler.facts(signature(windowed.atom))
+                assert facts is not None
+                self._read(body, facts, windowed.atom, (), True)
+            case _Elsewhere(windowed):
+                self._point_in(body, windowed, outside=True)
             case Compare():
                 self._compare(body, literal)
             case _:
@@ -222,34 +237,26 @@ class RuleCompiler:
         slots = [self._slot(body, t, k) for t, k in zip((*arguments(atom), *extra), kinds, strict=True)]
         body.reads.append(Reads(store, tuple(slots), negated=negated))
 
-    def _background(self, body: Body, literal: _Background) -> None:
-        """A background fact at a bound time: it holds there while the window holds the time."""
-        windowed = literal.literal
-        facts = self.compiler.facts(signature(windowed.atom))
-        assert facts is not None and windowed.time is not None
-        self._read(body, facts, windowed.atom, (), literal.negated)
-        if literal.negated:
-            return
+    def _point_in(self, body: Body, windowed: Windowed, *, outside: bool) -> None:
+        """The ticks whose window holds (or does not hold) the bound point of an at-atom."""
+        assert windowed.time is not None
         slot = self._slot(body, windowed.time, NUMBER)
         window = windowed.window
         if window is not None and window.kind != "time":
             raise Unsupported("a background fact at a time in a window that counts atoms", windowed.atom)
         clip = NO_CLIP if window is None else inside(window, 0)
-        start, outside = self.compiler.start, literal.outside
-
-        def make(place: Callable[[int], int]) -> Test:
-            where = place(slot)
-            return Test((Option(frozenset({where}), None, within(where, clip, start, outside=outside)),))
-
-        body.pending.append(make)
+        self._clip(body, slot, clip, outside)
 
     def _whole(self, body: Body, slot: int) -> None:
         """A head's point must lie on the timeline."""
+        self._clip(body, slot, NO_CLIP, False)
+
+    def _clip(self, body: Body, slot: int, clip: Ints, outside: bool) -> None:
         start = self.compiler.start
 
         def make(place: Callable[[int], int]) -> Test:
             where = place(slot)
-            return Test((Option(frozenset({where}), None, within(where, NO_CLIP, start, outside=False)),))
+            return Test((Option(frozenset({where}), None, within(where, clip, start, outside=outside)),))
 
         body.pending.append(make)
 
@@ -390,14 +397,36 @@ class _Nothing:
 
 @dataclass(frozen=True, slots=True)
 class _Background:
-    """An at-atom of a background fact, inside its window or outside."""
+    """An at-atom of a background fact, its point inside the window."""
 
     literal: Windowed
-    negated: bool
-    outside: bool
 
 
-_Extra = _Nothing | _Background
+@dataclass(frozen=True, slots=True)
+class _NoFact:
+    """No background fact agrees with an at-atom."""
+
+    literal: Windowed
+
+
+@dataclass(frozen=True, slots=True)
+class _Elsewhere:
+    """The point of an at-atom is outside its window."""
+
+    literal: Windowed
+
+
+_Extra = _Nothing | _Background | _NoFact | _Elsewhere
+
+
+def _renamed(term: Term, kept: set[str]) -> Term:
+    match term:
+        case Variable(name) if name not in kept and name != "_":
+            return Variable(f"{name} apart")
+        case Compound(functor, args):
+            return Compound(functor, tuple(_renamed(a, kept) for a in args))
+        case _:
+            return term
 
 
 def _terms(literal: Literal) -> list[Term]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from thalweg.analysis.order import strong_components
 from thalweg.lars.compile import Network
+from thalweg.lars.labels import FOREVER
 from thalweg.lars.operators import Moment, Operator
 from thalweg.lars.rule import Frame, Rule
 from thalweg.lars.store import NOTHING, Store
@@ -163,7 +164,7 @@ class Engine:
         """The first round: background facts and rules without positive literals."""
         for store, rows in facts.items():
             pieces = np.column_stack(
-                [np.arange(len(rows)), np.full(len(rows), self.moment.start), np.full(len(rows), 2**62)]
+                [np.arange(len(rows)), np.full(len(rows), self.moment.start), np.full(len(rows), FOREVER)]
             )
             store.plus = store.absorb(rows, pieces, np.arange(store.width), self.moment.horizon)
         for part in self.parts:
@@ -178,9 +179,27 @@ class Engine:
             part.update(self.moment)
 
     def end_round(self) -> None:
+        """Forget the changes and the ghosts of the round."""
         for store in self.stores:
-            if len(store.plus) or len(store.minus) or store._haunted:
-                store.end_round()
+            store.end_round()
+
+    def take_over(self, old: Engine) -> None:
+        """Continue from the stores of another network of the same program; stores that it did not have are filled."""
+        known = old.network.stores
+        for name, store in self.network.stores.items():
+            if name in known:
+                store.adopt(known[name])
+        states = {o.writes.name: o.state() for o in old.network.operators}
+        for operator in self.network.operators:
+            if operator.writes.name in states:
+                operator.restore(states[operator.writes.name])
+        for part in self.parts:
+            if isinstance(part, Component):
+                for rule in part.rules:
+                    if rule.head.name not in known and rule.copies is not None:
+                        reads = rule.reads[0]
+                        pieces = reads.store.live(-FOREVER)
+                        rule.head.absorb(reads.store.keys, pieces, rule.copies, -FOREVER, reads.window)
 
 
 def _in_order(network: Network) -> Iterable[Component | Operator]:

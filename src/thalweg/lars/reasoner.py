@@ -141,7 +141,7 @@ class Reasoner:
                 for p, rows in facts.items()
             }
         )
-        self._first = self._flips(self._now, self.start - 1, None)
+        self._flips(self._now, self._now)
         self._engine.end_round()
 
     # ------------------------------------------------------------------ the protocol
@@ -158,7 +158,7 @@ class Reasoner:
         """Run every tick up to and including `to`."""
         found: list[_Found] = []
         if to > self._now:
-            due, late = self._admission.ticks(self._now, to)
+            due, late = self._admission.ticks(to)
             for first, last in self._segments(due, late, to):
                 self._segment(first, last, found)
         tables = {"changes": self._changes(found), "rejected": EMPTY_REJECTED}
@@ -192,7 +192,7 @@ class Reasoner:
         self._compact()
         self._feed(last)
         self._engine.run()
-        found += self._flips(self._now, last, None)
+        found += self._flips(self._now, last)
         self._engine.end_round()
         self._now = last
 
@@ -201,7 +201,7 @@ class Reasoner:
         if self._lazy:
             self._moment.horizon, self._moment.target = self._now + 1 - self.lateness, to
             self._engine.run()
-        found += self._flips(self._now, to, None)
+        found += self._flips(self._now, to)
         if self._lazy:
             self._engine.end_round()
         self._now = to
@@ -242,7 +242,13 @@ class Reasoner:
 
     def _open_input(self, predicate: Predicate) -> None:
         """A predicate that rules derive gets input as well: its views must take that in."""
-        raise NotImplementedError
+        old = self._engine
+        self._fed |= {predicate}
+        self._build()
+        self._engine.take_over(old)
+        self._admission.kinds = self._network.kinds
+        for output in self._outputs:
+            output.calendar.rebuild()
 
     # ------------------------------------------------------------------ output
 
@@ -253,7 +259,7 @@ class Reasoner:
             if id(output.store) in renamed:
                 output.calendar.rename(renamed[id(output.store)])
 
-    def _flips(self, last: int, target: int, found: None) -> list[_Found]:
+    def _flips(self, last: int, target: int) -> list[_Found]:
         """Changes of truth in (last, target], and revisions of what was said about ticks up to `last`."""
         out = []
         for output in self._outputs:

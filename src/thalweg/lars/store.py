@@ -515,6 +515,8 @@ class Store:
 
     def end_round(self) -> None:
         """Forget the change and the ghosts of the round."""
+        if not len(self.plus) and not len(self.minus) and not self._haunted:
+            return
         self.plus = self.minus = NOTHING
         for ids in self._haunted:
             self.lab[ids, GHOST_LO] = 1
@@ -568,6 +570,11 @@ class Store:
         """The intervals of one tuple, a row each."""
         found: Ints = gather(self.lab, self.nodes, i)
         return found
+
+    def adopt(self, other: Store) -> None:
+        """Take over the content of a store of the same shape."""
+        self.keys, self.lab, self.nodes, self.meta = other.keys, other.lab, other.nodes, other.meta
+        self._index_arrays(len(self.keys))
 
     def live(self, horizon: int) -> Ints:
         """Everything that is in at or after the horizon, as (id, from, to)."""

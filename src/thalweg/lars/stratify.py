@@ -272,7 +272,8 @@ def _moving(program: Program, strata: Strata) -> Iterator[Diagnostic]:
         if edge.strict or place[edge.head] != place[edge.atom] or rule.at is None:
             continue
         times = [x.time for x in rule.body if isinstance(x, Windowed) and signature(x.atom) == edge.atom]
-        if rule.at not in times:
+        moved = {v.name for time in times if time is not None and time != rule.at for v in variables(time)}
+        if moved & {v.name for v in variables(rule.at)}:
             message = f"{sig(*edge.head)} is derived at another point from itself, without a window"
             yield Diagnostic("TW402", Severity.ERROR, message, edge.span)
 
@@ -291,7 +292,11 @@ def _background(rule: Clause, strata: Strata) -> Iterator[Diagnostic]:
         if signature(x.atom) not in strata.background
         for v in variables(x.time)
     }
-    bound |= {x.left.name for x in rule.body if isinstance(x, Compare) and isinstance(x.left, Variable)}
+    bound |= {
+        x.left.name
+        for x in rule.body
+        if isinstance(x, Compare) and isinstance(x.left, Variable) and x.op in ("is", "=") and not x.negated
+    }
     for literal in rule.body:
         atom = atom_of(literal)
         if atom is None or signature(atom) not in strata.background:
@@ -300,6 +305,9 @@ def _background(rule: Clause, strata: Strata) -> Iterator[Diagnostic]:
             message = f"{sig(*signature(atom))} has background facts, which hold at every point"
             yield Diagnostic("TW407", Severity.ERROR, message, literal.span)
         elif isinstance(literal, Windowed) and literal.time is not None:
+            if literal.window is not None and literal.window.kind != "time":
+                message = f"{sig(*signature(atom))} is background and has no place in a window that counts atoms"
+                yield Diagnostic("TW404", Severity.ERROR, message, literal.span)
             open_names = [v.name for v in variables(literal.time) if v.name not in bound]
             if open_names:
                 message = f"`{open_names[0]}` would range over every point: {sig(*signature(atom))} is background"

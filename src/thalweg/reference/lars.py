@@ -236,6 +236,12 @@ def _aggregate(
             yield found
 
 
+def _all_points(window: Stream) -> list[int]:
+    """The points of a timeline; of an open one, those that a literal with an atom in the stream can ask for."""
+    last = max((u for u, _ in window.facts), default=window.low) + 100
+    return list(range(window.low, (last if window.high is None else window.high) + 1))
+
+
 def _places(literal: Windowed, stream: Stream, t: int, bound: Bindings) -> Iterator[Bindings]:
     window = pick(stream, literal.window, t, literal.atom) if literal.window else stream
     candidates = {a for _, a in window.facts} | set(window.background)
@@ -256,10 +262,7 @@ def _places(literal: Windowed, stream: Stream, t: int, bound: Bindings) -> Itera
         else:
             assert literal.time is not None
             if atom in window.background:
-                u = evaluate(literal.time, found)
-                if u == int(u) and window.has_point(int(u)):
-                    yield found
-                continue
+                points = _all_points(window)
             for u in points:
                 at = match_term(literal.time, Number(u), found)
                 if at is not None:
