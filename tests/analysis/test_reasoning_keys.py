@@ -78,20 +78,61 @@ def test_an_input_without_the_key_is_sent_everywhere() -> None:
     assert positions(found)["press"] == ((0,),)
 
 
-def test_an_event_about_one_entity_that_ends_all_states_prevents_the_key() -> None:
+def test_an_event_about_one_entity_that_ends_all_states_is_also_sent_everywhere() -> None:
     found = keys(
         "initiatedAt(on(X)=true, T) :- happensAt(press(X), T).\nterminatedAt(on(X)=true, T) :- happensAt(press(_), T)."
     )
-    assert [stage.width for stage in found.stages] == [0]
-    assert found.stages[0].obstacle is not None
-    assert found.stages[0].obstacle.rule == 1
+    assert found.partitioned
+    assert {route.positions for route in found.stages[0].routes if route.node.name == "press"} == {
+        (),
+        ((0,),),
+    }
 
 
-def test_an_entity_that_occurs_only_under_negation_is_tied_to_no_shard() -> None:
+def test_an_input_may_be_routed_by_two_arguments() -> None:
     found = keys(
-        "initiatedAt(sad(X)=true, T) :- happensAt(tick, T), person(X), \\+ happensAt(smile(X), T).\nperson(a)."
+        "initiatedAt(sent(X)=true, T) :- happensAt(msg(X, _), T).\n"
+        "terminatedAt(sent(X)=true, T) :- happensAt(msg(_, X), T)."
+    )
+    assert found.partitioned
+    assert {r.positions for r in found.stages[0].routes if r.node.name == "msg"} == {((0,),), ((1,),)}
+
+
+def test_a_derived_state_of_another_entity_prevents_the_key() -> None:
+    found = keys(
+        "initiatedAt(on(X)=true, T) :- happensAt(press(X), T).\n"
+        "initiatedAt(lit(X)=true, T) :- happensAt(look(X), T), holdsAt(on(_)=true, T)."
+    )
+    assert [stage.width for stage in found.stages] == [1, 0]
+    assert found.stages[1].obstacle is not None
+    assert found.stages[1].obstacle.rule == 1
+
+
+def test_what_a_background_rule_reads_counts_for_the_rule_that_calls_it() -> None:
+    found = keys(
+        "initiatedAt(on(X)=true, T) :- happensAt(press(X), T).\nanyone(T) :- holdsAt(on(_)=true, T).\n"
+        "initiatedAt(lit(X)=true, T) :- happensAt(look(X), T), anyone(T)."
+    )
+    assert [stage.width for stage in found.stages] == [1, 0]
+
+
+def test_a_dynamic_domain_is_filled_where_its_key_is() -> None:
+    found = keys(
+        "dynamicDomain(dom(_)).\ngrounding(e(_, X)) :- dom(X).\ngrounding(on(X)=true) :- dom(X).\n"
+        "initially(on(_)=true).\nterminatedAt(on(X)=true, T) :- happensAt(off(X), T)."
+    )
+    assert found.partitioned
+    assert positions(found)["e"] == ((1,),)
+
+
+def test_a_domain_of_other_entities_prevents_the_key() -> None:
+    found = keys(
+        "dynamicDomain(dom(_)).\ngrounding(e(X)) :- dom(X).\n"
+        "initiatedAt(open(M, C)=true, T) :- happensAt(start_of(M), T), dom(C)."
     )
     assert [stage.width for stage in found.stages] == [0]
+    assert found.stages[0].obstacle is not None
+    assert found.stages[0].obstacle.rule == 2
 
 
 def test_both_alternatives_of_a_disjunction_must_join_on_the_key() -> None:
@@ -109,14 +150,6 @@ def test_arguments_inside_terms_can_be_the_key() -> None:
     assert found.partitioned
     assert positions(found)["pow"] == ((0, 1),)
     assert positions(found)["propose"] == ((1,),)
-
-
-def test_initial_values_from_background_are_owned_by_their_key() -> None:
-    found = keys(
-        "initially(f(X)=low) :- cold(X).\ninitiatedAt(f(X)=high, T) :- happensAt(e(X), T).\ncold(a)."
-    )
-    assert found.partitioned
-    assert found.stages[0].owned == (0,)
 
 
 def test_windows_that_count_atoms_cannot_be_split() -> None:

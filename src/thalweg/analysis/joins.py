@@ -1,6 +1,8 @@
 """Rules reduced to what they join: which variable stands where in the head and in each event and fluent read.
 
-Background knowledge does not count, it is known everywhere; a body with alternatives becomes several rules.
+Facts and rules over facts do not count, they are known everywhere. What a background rule reads of the stream (events,
+fluents, dynamic domains) counts for the rule that calls it. A body with alternatives becomes several rules, and a
+grounding is a rule that reads the dynamic domains of its body.
 """
 
 from __future__ import annotations
@@ -8,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from thalweg.analysis.bodies import body_of, literals
+from thalweg.analysis.bodies import body_of, literal_terms, literals
 from thalweg.analysis.dependencies import Node
-from thalweg.analysis.roles import Entities, Part, named
+from thalweg.analysis.roles import Entities, Part, named, pair_of
 from thalweg.language.program import Program
 from thalweg.language.rules import (
     Affects,
@@ -19,10 +21,12 @@ from thalweg.language.rules import (
     Boundary,
     Call,
     Clause,
+    Compare,
     Delayed,
     EffectRule,
     Either,
     EventRule,
+    Grounding,
     Happens,
     Holds,
     HoldsFor,
@@ -33,7 +37,7 @@ from thalweg.language.rules import (
     Statement,
     Windowed,
 )
-from thalweg.language.terms import Compound, Term, Variable, signature
+from thalweg.language.terms import Compound, Term, Variable, arguments, signature, variables
 
 Path = tuple[int, ...]
 """Where an argument stands: ``(0,)`` is the first; ``(0, 1)`` the second argument of the compound that is
@@ -51,12 +55,22 @@ class Atomic(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One conjunction of a statement; `counts` when it has a window that counts atoms of the whole stream."""
+    """One conjunction of a statement. `counts`: it has a window that counts atoms of the whole stream. `known`:
+    variables that background knowledge may bind."""
 
     statement: int
     head: Atomic
     body: tuple[Atomic, ...]
     counts: bool = False
+    known: frozenset[str] = frozenset()
+
+
+class _Exposed(NamedTuple):
+    """What a background predicate reads of the stream: the node, and where its own arguments stand there."""
+
+    node: Node
+    paths: Mapping[int, Path]
+    positive: bool
 
 
 def variable_paths(term: Term, *, timed: bool, head: bool) -> dict[str, Path]:
@@ -90,11 +104,14 @@ class _Reduction:
         self.program = program
         self.timed = program.kind is Kind.ANSWERS
         self.datalog = program.kind is not Kind.EVENTS
-        self.facts = {
-            Node("predicate", *entity.key[1:])
-            for entity in known.of_kind("predicate")
-            if entity.part is Part.BACKGROUND
-        }
+        predicates = known.of_kind("predicate")
+        self.facts = {Node("predicate", *e.key[1:]) for e in predicates if e.part is Part.BACKGROUND}
+        self.domains = {e.key[1:] for e in predicates if e.part is Part.DOMAIN}
+        self.clauses: dict[tuple[str, int], list[Clause]] = {}
+        self.exposed: dict[tuple[str, int], list[_Exposed]] = {}
+        for statement in program.statements if not self.datalog else ():
+            if isinstance(statement, Clause) and statement.body and named(statement.head):
+                self.clauses.setdefault(signature(statement.head), []).append(statement)
 
     def rules(self) -> Iterator[Rule]:
         for index, statement in enumerate(self.program.statements):
@@ -102,31 +119,66 @@ class _Reduction:
             if head is not None:
                 for conjunction in alternatives(body_of(statement)):
                     counts = any(_counts(literal) for literal in conjunction)
-                    yield Rule(index, head, tuple(self.body(conjunction)), counts)
+                    known = frozenset(self.background(conjunction))
+                    yield Rule(index, head, tuple(self.body(conjunction)), counts, known)
                 if isinstance(statement, Delayed) and statement.target is not None:
-                    yield Rule(index, self.atomic("fluent", statement.target.fluent), (head,))
+                    target = self.atomic("fluent", statement.target.fluent)
+                    if target is not None:
+                        yield Rule(index, target, (head,))
 
     def head(self, statement: Statement) -> Atomic | None:
         match statement:
-            case EffectRule(_, pair) | IntervalRule(pair) | Initially(pair) | Delayed(pair) if named(
-                pair.fluent
-            ):
+            case EffectRule(_, pair) | IntervalRule(pair) | Initially(pair) | Delayed(pair):
                 return self.atomic("fluent", pair.fluent)
-            case EventRule(event) if named(event):
+            case EventRule(event):
                 return self.atomic("event", event)
-            case Clause(head, body) if self.datalog and body and named(head):
+            case Clause(head, body) if self.datalog and body:
                 return self.atomic("predicate", head)
+            case Grounding(entity):
+                pair_or_none = pair_of(entity)
+                if pair_or_none is not None:
+                    return self.atomic("fluent", pair_or_none.fluent)
+                return self.atomic("event", entity)
             case _:
                 return None
 
     def body(self, conjunction: Body) -> Iterator[Atomic]:
         for literal, negated, local in literals(conjunction):
+            positive = not negated and not local
             found = self.read(literal)
             if found is not None:
                 node = Node(found[0], *signature(found[1]))
                 if node not in self.facts:
-                    paths = variable_paths(found[1], timed=self.timed, head=False)
-                    yield Atomic(node, paths, not negated and not local)
+                    yield Atomic(node, variable_paths(found[1], timed=self.timed, head=False), positive)
+            elif isinstance(literal, Call) and named(literal.goal):
+                yield from self.called(literal.goal, positive)
+
+    def called(self, goal: Term, positive: bool) -> Iterator[Atomic]:
+        """What a background predicate reads of the stream, in the variables of the call."""
+        args = arguments(goal)
+        for node, paths, sign in self.exposures(signature(goal)):
+            names = {
+                arg.name: paths[i] for i, arg in enumerate(args) if i in paths and isinstance(arg, Variable)
+            }
+            names.pop("_", None)
+            yield Atomic(node, names, positive and sign)
+
+    def exposures(self, predicate: tuple[str, int]) -> list[_Exposed]:
+        found = self.exposed.get(predicate)
+        if found is not None:
+            return found
+        if predicate in self.domains:
+            own = _Exposed(Node("predicate", *predicate), {i: (i,) for i in range(predicate[1])}, True)
+            self.exposed[predicate] = [own]
+            return [own]
+        self.exposed[predicate] = []  # a predicate that calls itself is refused elsewhere
+        for clause in self.clauses.get(predicate, ()):
+            place = {a.name: i for i, a in enumerate(arguments(clause.head)) if isinstance(a, Variable)}
+            for conjunction in alternatives(clause.body):
+                for node, paths, positive in self.body(conjunction):
+                    seen = {place[name]: path for name, path in paths.items() if name in place}
+                    self.exposed[predicate].append(_Exposed(node, seen, positive))
+        return self.exposed[predicate]
 
     def read(self, literal: Literal) -> tuple[str, Term] | None:
         match literal:
@@ -139,7 +191,15 @@ class _Reduction:
             case _:
                 return None
 
-    def atomic(self, kind: str, term: Term) -> Atomic:
+    def background(self, conjunction: Body) -> Iterator[str]:
+        for literal, _, _ in literals(conjunction):
+            if isinstance(literal, Call | Compare):
+                for term in literal_terms(literal):
+                    yield from (variable.name for variable in variables(term))
+
+    def atomic(self, kind: str, term: Term) -> Atomic | None:
+        if not named(term):
+            return None
         return Atomic(Node(kind, *signature(term)), variable_paths(term, timed=self.timed, head=True), True)
 
 
