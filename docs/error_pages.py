@@ -1,6 +1,7 @@
 """Writes a page for every diagnostic code to docs/errors, from the registry.
 
-    python docs/error_pages.py
+    python docs/error_pages.py            # write them
+    python docs/error_pages.py --check    # fail where they differ
 
 Every room registers its own codes when it is imported, so all rooms are imported; Spark's is not, it has none.
 """
@@ -8,6 +9,7 @@ Every room registers its own codes when it is imported, so all rooms are importe
 from __future__ import annotations
 
 import pkgutil
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -38,9 +40,8 @@ def pages() -> dict[str, str]:
     return {f"{c.code}.md": page(c) for c in codes} | {"README.md": "\n".join(index).rstrip() + "\n"}
 
 
-def main() -> None:
+def write(wanted: dict[str, str]) -> None:
     FOLDER.mkdir(exist_ok=True)
-    wanted = pages()
     for old in FOLDER.glob("*.md"):
         if old.name not in wanted:
             old.unlink()
@@ -49,5 +50,14 @@ def main() -> None:
     print(f"{len(wanted)} pages in {FOLDER}")
 
 
+def differing(wanted: dict[str, str]) -> list[str]:
+    """The names of pages that are missing, superfluous or say something else."""
+    found = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
+    return sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+
+
 if __name__ == "__main__":
-    main()
+    if "--check" in sys.argv[1:]:
+        wrong = differing(pages())
+        sys.exit(f"run `make pages`: {', '.join(wrong)}" if wrong else 0)
+    write(pages())

@@ -122,6 +122,7 @@ DEEP = {
     "sums in brackets": "p(" + ("(" + "1+" * 90) * 90 + "1" + ")" * 90 + ").",
     "directives": ":- " * 10_000 + "a.",
     "times": "at(T) " * 10_000 + "a.",
+    "sums after a missing full stop": "a\np(" + "1+" * 10_000 + "1).",
     "rules in rules": "a :- " * 10_000 + "b.",
 }
 
@@ -131,7 +132,7 @@ def test_deep_nesting_is_a_diagnostic(text: str) -> None:
     begin = time.process_time()
     program, diagnostics = read(text)
     assert has_errors(diagnostics)
-    assert program.statements == ()
+    assert len(program.statements) <= text.count("\n")
     assert time.process_time() - begin < LIMIT
 
 
@@ -148,6 +149,7 @@ LONG = {
     "full stops": "a." * 10_000,
     "digits": "p(" + "9" * 100_000 + ").",
     "unclosed comments": "/*" * 100_000,
+    "missing full stops": "foo(a)\n" * 20_000,
     "errors in one line": "p(a b). " * 5_000,
 }
 

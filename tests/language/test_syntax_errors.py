@@ -63,9 +63,9 @@ def test_reading_goes_on_after_every_error() -> None:
     assert [d.span.line for d in read(text)[1]] == [2, 4, 6, 8]
 
 
-def test_a_missing_full_stop_costs_one_clause() -> None:
+def test_the_clauses_on_both_sides_of_a_missing_full_stop_are_read() -> None:
     text = "a(x) :- b(x)\nc(x) :- d(x).\ne.\n"
-    assert names(text) == ["c", "e"]
+    assert names(text) == ["a", "c", "e"]
     (found,) = read(text)[1]
     assert (found.code, found.span.line, found.span.column) == ("TW003", 1, 13)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -128,13 +128,24 @@ def _at(opened: Mark, time: list[Item], atom: Term) -> Compound:
     return Compound(AT_ATOM, (resolve(time), atom), join(opened.span, atom.span))
 
 
+class _Rest:
+    """The tokens from some place on, without a copy."""
+
+    def __init__(self, tokens: list[Token], start: int) -> None:
+        self.tokens = tokens
+        self.start = start
+
+    def __iter__(self) -> Iterator[Token]:
+        return (self.tokens[i] for i in range(self.start, len(self.tokens)))
+
+
 class _Given(Lexer):
     """Hands the parser the tokens that the scanner made."""
 
     def __init__(self, _: object) -> None:
         pass
 
-    def lex(self, data: list[Token]) -> Iterator[Any]:  # type: ignore[override]
+    def lex(self, data: Iterable[Token]) -> Iterator[Any]:  # type: ignore[override]
         return iter(data)
 
 
@@ -168,7 +179,6 @@ def read_clauses(text: str, source: str, tick: float | None = None) -> Clauses:
     scanner = Scanner(text, source, tick)
     terms: list[Term] = []
     places: list[tuple[int, int]] = []
-    parse = _grammar().parser.parse
     for clause in scanner.clauses():
         if clause.broken or not clause.tokens:
             if not clause.broken and clause.full_stop is not None:
@@ -177,19 +187,24 @@ def read_clauses(text: str, source: str, tick: float | None = None) -> Clauses:
                 )
             continue
         try:
-            term = parse(clause.tokens)
-            if clause.operators + clause.deepest + FLAT_DEPTH > MAX_DEPTH and depth_exceeds(term, MAX_DEPTH):
-                raise Refused("TW006", f"nested more than {MAX_DEPTH} deep", clause.tokens[0].span)
-            if clause.window is not None:
-                _check_windows(term)
-                scanner.signals.setdefault("lars", clause.window)
-            terms.append(term)
+            terms.append(_parsed(clause, clause.tokens, scanner))
             places.append((clause.start, clause.end))
         except UnexpectedToken as unexpected:
             _recover(clause, unexpected, scanner, terms)
         except Refused as error:
             scanner.diagnostics.extend(error.diagnostics)
     return Clauses(source, text, terms, places, scanner.comments, scanner.diagnostics, scanner.signals)
+
+
+def _parsed(clause: RawClause, tokens: Iterable[Token], scanner: Scanner) -> Term:
+    """The term of the tokens of a clause or of a part of it, checked for depth and for windows."""
+    term: Term = _grammar().parser.parse(tokens)
+    if clause.operators + clause.deepest + FLAT_DEPTH > MAX_DEPTH and depth_exceeds(term, MAX_DEPTH):
+        raise Refused("TW006", f"nested more than {MAX_DEPTH} deep", clause.tokens[0].span)
+    if clause.window is not None:
+        _check_windows(term)
+        scanner.signals.setdefault("lars", clause.window)
+    return term
 
 
 def _check_windows(term: Term) -> None:
@@ -200,23 +215,23 @@ def _check_windows(term: Term) -> None:
 
 
 def _recover(clause: RawClause, unexpected: UnexpectedToken, scanner: Scanner, terms: list[Term]) -> None:
-    """Say what was expected; where a full stop is missing, go on with the clause that follows."""
+    """Say what was expected; where a full stop is missing, read the clauses on both sides."""
     tokens = clause.tokens
+    start = 0
     while True:
-        at = next((i for i, token in enumerate(tokens) if token is unexpected.token), len(tokens))
-        first = tokens[0].span
-        if not _begins_clause(tokens, at, first):
+        at = next((i for i in range(start, len(tokens)) if tokens[i] is unexpected.token), len(tokens))
+        if not _begins_clause(tokens, start, at):
             scanner.diagnostics.append(_explain(tokens, at, clause.full_stop))
             return
         before = tokens[at - 1].span
         here = Span(before.source, before.end_line, before.end_column, before.end_line, before.end_column + 1)
         message = f"expected `.` or an operator before line {tokens[at].span.line}"
-        scanner.diagnostics.append(
-            Diagnostic("TW003", Severity.ERROR, message, here, suggestion="end the clause with a full stop")
-        )
+        help_ = "end the clause with a full stop"
+        scanner.diagnostics.append(Diagnostic("TW003", Severity.ERROR, message, here, suggestion=help_))
         try:
-            tokens = tokens[at:]
-            terms.append(_grammar().parser.parse(tokens))
+            terms.append(_parsed(clause, tokens[start:at], scanner))
+            start = at
+            terms.append(_parsed(clause, _Rest(tokens, start), scanner))
             return
         except UnexpectedToken as again:
             unexpected = again
@@ -225,20 +240,20 @@ def _recover(clause: RawClause, unexpected: UnexpectedToken, scanner: Scanner, t
             return
 
 
-def _begins_clause(tokens: list[Token], at: int, first: Span) -> bool:
+def _begins_clause(tokens: list[Token], start: int, at: int) -> bool:
     """Does the unexpected token look like the start of another clause?"""
-    if not 0 < at < len(tokens):
+    if not start < at < len(tokens):
         return False
     span, before = tokens[at].span, tokens[at - 1]
     ends_operand = isinstance(before, Operand) or before.type == "CLOSE"
     starts_operand = isinstance(tokens[at], Operand) or tokens[at].type in ("FUNCTOR", "PREFIX")
-    level = sum(_NESTING.get(token.type, 0) for token in tokens[:at])
+    level = sum(_NESTING.get(tokens[i].type, 0) for i in range(start, at))
     return (
         ends_operand
         and starts_operand
         and level == 0
         and span.line > before.span.end_line
-        and span.column <= first.column
+        and span.column <= tokens[start].span.column
     )
 
 
