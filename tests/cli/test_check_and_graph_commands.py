@@ -42,7 +42,7 @@ def test_a_good_program_is_analysed(here: Path) -> None:
     assert "no errors" in result.output
     assert "gap_start(symbol)  input event" in result.output
     assert "gap(symbol)=true  simple fluent, layer 1" in result.output
-    assert "split by the first argument of gap/1, gap_start/1 and gap_end/1" in result.output
+    assert "split by the first argument of gap_end/1, gap_start/1 and gap/1" in result.output
     assert "rows: while they lie in the window" in result.output
 
 

@@ -207,9 +207,12 @@ register(
         "a value that is never used",
         "Other rules read other values of this fluent, but none reads this one. A hint.",
         "initiatedAt(light(X)=orange, T) :- happensAt(wait(X), T).\n"
-        "initiatedAt(go(X)=true, T) :- happensAt(press(X), T), holdsAt(light(X)=green, T).",
-        "initiatedAt(light(X)=green, T) :- happensAt(wait(X), T).\n"
-        "initiatedAt(go(X)=true, T) :- happensAt(press(X), T), holdsAt(light(X)=green, T).",
+        "initiatedAt(light(X)=green, T) :- happensAt(change(X), T).\n"
+        "initiatedAt(walk(X)=true, T) :- happensAt(press(X), T), holdsAt(light(X)=green, T).",
+        "initiatedAt(light(X)=red, T) :- happensAt(wait(X), T).\n"
+        "initiatedAt(light(X)=green, T) :- happensAt(change(X), T).\n"
+        "initiatedAt(walk(X)=true, T) :- happensAt(press(X), T), holdsAt(light(X)=green, T).\n"
+        "terminatedAt(walk(X)=true, T) :- happensAt(start(light(X)=red), T).",
     ),
     _code(
         "TW204",

@@ -4,10 +4,10 @@ declarations."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from thalweg.analysis.bodies import body_of, literals
-from thalweg.analysis.nearest import Names, fold
+from thalweg.analysis.nearest import Names, distance, fold
 from thalweg.analysis.roles import BUILTINS, Entities, Entity, EntityKind, Part, named
 from thalweg.analysis.wording import listed, pair_text, place, sig, text
 from thalweg.language.diagnostics import Diagnostic, Severity
@@ -232,16 +232,16 @@ def _misspelt(
         strict = any(e.is_input and _certain(e, grounded) for e in group)
         trusted = [e for e in group if _certain(e, grounded)]
         certain_names, suspect_names = Names(e.name for e in trusted), Names(e.name for e in suspects)
-        counts = {e.name: len(uses.of(e)) for e in suspects}
+        first_uses = {e.name: (-len(uses.of(e)), uses.first(e)[1:]) for e in suspects}
         for entity in suspects:
             nearest = certain_names.nearest(entity.name)
             same = nearest is not None and fold(nearest) == fold(entity.name)
             severity = Severity.ERROR if strict or same else Severity.WARNING
             if nearest is None:
-                other = suspect_names.nearest(entity.name)
-                if other is None or not counts[entity.name] < counts[other] or len(entity.name) < 5:
-                    continue
-                nearest, severity = other, Severity.WARNING
+                nearest = _rival(entity, suspect_names, first_uses)
+                severity = Severity.WARNING
+            if nearest is None:
+                continue
             best = next(e for e in group if e.name == nearest)
             yield Diagnostic(
                 "TW104",
@@ -253,6 +253,14 @@ def _misspelt(
                 if program.kind is Kind.EVENTS
                 else f"did you mean {sig(nearest, best.arity)}?",
             )
+
+
+def _rival(entity: Entity, names: Names, first_uses: Mapping[str, tuple[int, tuple[int, ...]]]) -> str | None:
+    """Another input that nothing declares, one slip away, and used more often or earlier."""
+    other = names.nearest(entity.name)
+    if other is None or distance(fold(entity.name), fold(other)) > 1:
+        return None
+    return other if first_uses[other] < first_uses[entity.name] else None
 
 
 def _declaration(entity: Entity) -> str:

@@ -64,12 +64,20 @@ def _summary(result: _Result) -> str:
 
     statements = result.program.statements
     facts = sum(isinstance(statement, Clause) and not statement.body for statement in statements)
-    counts = [f"{result.program.kind} program", f"{len(statements) - facts} statements", f"{facts} facts"]
+    counts = [
+        f"{result.program.kind} program",
+        _counted(len(statements) - facts, "statement"),
+        _counted(facts, "fact"),
+    ]
     for severity in ("error", "warning", "hint"):
         number = sum(diagnostic.severity == severity for diagnostic in result.diagnostics)
         if number or severity == "error":
-            counts.append(f"{number or 'no'} {severity}{'s' if number != 1 else ''}")
+            counts.append(_counted(number, severity))
     return ", ".join(counts)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
 
 
 def _as_json(results: list[_Result]) -> str:
