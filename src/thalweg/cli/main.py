@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
+
+# typer reads options with pydantic, which looks through every installed package for plugins unless told not to
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
 
 _HERE = Path(__file__).parent
 _ORDER = ("check", "run", "explain", "graph", "fmt")
