@@ -184,3 +184,66 @@ def _term(term: object) -> Constant:
 def certain(reasoner: Reasoner, query: int, constants: list[str], upto: int) -> set[Fact]:
     """The ground instances of the certain answers that are stored."""
     return {r.goal for r in ground_rows(reasoner, query, constants, upto) if not r.needed}
+
+
+def ground_schematic(
+    reasoner: Reasoner, query: int, constants: list[str]
+) -> set[tuple[str, frozenset[str], frozenset[str]]]:
+    """S over the constants, answer times up to the clock: (goal, evidence, hypotheses) as text.
+
+    A negation that was judged before its variables were bound counts as evidence for the constants that it holds for;
+    for others the row is left out.
+    """
+    engine = reasoner.engine
+    found = set()
+    for time in range(engine.start, engine.clock + 1):
+        cell = engine.cells[query].get(time)
+        for shape in engine.shapes[query]:
+            if not engine.exists(shape, time):
+                continue
+            blocks = {m: b for (n, m), b in cell.blocks.items() if n == shape.number} if cell is not None else {}
+            if engine.decisions._unbegun(shape, time):
+                blocks = {0: start_block(shape), **blocks}
+            for mask, block in blocks.items():
+                found |= _ground_texts(reasoner, query, shape, time, mask, block, constants)
+    return found
+
+
+def _ground_texts(
+    reasoner: Reasoner, query: int, shape: Shape, time: int, mask: int, block: Block, constants: list[str]
+) -> set[tuple[str, frozenset[str], frozenset[str]]]:
+    found = set()
+    own = set()
+    if shape.open:
+        own = {tuple(int(block.columns[c][i]) for c in sorted(shape.open)) for i in range(block.length)}
+    for i in range(block.length):
+        if block.bits[i] & DEAD:
+            continue
+        choices = [
+            [int(c[i])] if c is not None and c[i] != STAR else [reasoner.codec.raw(x) for x in constants]
+            for c in block.columns
+        ]
+        for picked in _product(choices):
+            starred = shape.open and int(block.columns[min(shape.open)][i]) == STAR
+            if starred and tuple(picked[c] for c in sorted(shape.open)) in own:
+                continue
+            if not _early_negations_hold(reasoner, shape, time, mask, int(block.bits[i]), picked):
+                continue
+            evidence, needed = split(shape, mask, int(block.bits[i]))
+            write = lambda atom: written(reasoner, shape, atom, list(picked), time)  # noqa: B023, E731
+            goal = reasoner.plan.queries[query].goal
+            head = TimedAtom(goal.predicate, shape.template.head, goal.time)
+            found.add((write(head), frozenset(map(write, evidence)), frozenset(map(write, needed))))
+    return found
+
+
+def _early_negations_hold(
+    reasoner: Reasoner, shape: Shape, time: int, mask: int, bits: int, picked: tuple[int, ...]
+) -> bool:
+    early = bits & ~shape.ground_negatives(mask)
+    for j, negative in enumerate(shape.negatives):
+        if early >> j & 1:
+            keys = [np.array([picked[s.column] if s.column >= 0 else s.code]) for s in negative.key]
+            if reasoner.engine.decisions.status(negative.query, time + negative.offset, keys, 1)[0] != 0:
+                return False
+    return True

@@ -25,14 +25,16 @@ IMPOSSIBLE, OPEN, CERTAIN = 0, 1, 2
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """`length` rows; `bits` says which negated premises are discharged. `seen` remembers, per negated premise,
-    the state of its query at the last look."""
+    """`length` rows; `bits` says which negated premises are discharged. `seen` remembers, per negated premise, the
+    state of its query at the last look; `witness`, where it was judged before its variables were bound, the blocks
+    that decided it: the constants in them are exceptions."""
 
     length: int
     columns: Columns
     bits: Ints
     seen: dict[int, object] = field(default_factory=dict)
     index: Index | None = None
+    witness: dict[int, list[tuple[Shape, int, Block]]] = field(default_factory=dict)
 
     def take(self, rows: Ints | Bools) -> Block:
         """Some of the rows."""
@@ -41,7 +43,7 @@ class Block:
 
     def with_bits(self, bits: Ints) -> Block:
         """The same rows with other bits; what was seen stays seen."""
-        return Block(self.length, self.columns, bits, self.seen, self.index)
+        return Block(self.length, self.columns, bits, self.seen, self.index, self.witness)
 
     def statuses(self, shape: Shape, mask: int) -> Statuses:
         """CERTAIN where nothing is missing, IMPOSSIBLE where a row is an excluded exception, else OPEN."""

@@ -31,7 +31,7 @@ class Codec:
     def __init__(self, texts: list[str] | None = None) -> None:
         self.symbols = SymbolTable(texts or ())
         self._raw: dict[str, int] = {}
-        self._seen: tuple[pa.Array, Ints] | None = None
+        self._seen: list[tuple[pa.Array, Ints]] = []
 
     def term(self, term: Term) -> int:
         """The code of a constant of the program."""
@@ -68,13 +68,15 @@ class Codec:
         return codes[indices] if len(codes) else np.empty(0, np.int64)
 
     def _dictionary(self, names: pa.Array) -> Ints:
-        if self._seen is not None and len(self._seen[0]) == len(names) and self._seen[0].equals(names):
-            return self._seen[1]
+        """Codes of a dictionary; batches tend to bring the same few again and again."""
+        for known, codes in self._seen:
+            if len(known) == len(names) and known.equals(names):
+                return codes
         if not (pa.types.is_string(names.type) or pa.types.is_large_string(names.type)):
             codes = self.encode(names)
         else:
             codes = np.fromiter(map(self.raw, names.to_pylist()), np.int64, len(names))
-        self._seen = (names, codes)
+        self._seen = [(names, codes), *self._seen[:7]]
         return codes
 
     def inexact(self, column: pa.Array) -> Bools:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -50,6 +50,22 @@ class Touched:
     before: Blocks
     after: Blocks
     loose: Loose | None = None
+
+
+class Closing(NamedTuple):
+    """Up to which time facts were complete before, and up to which they are afterwards."""
+
+    before: int
+    after: int
+
+
+def _can_start(shape: Shape, time: int, number: int, span: Closing) -> bool:
+    """A new row can begin with this premise: it was possible, and no earlier premise is out of reach now."""
+    return (
+        shape.first is not None
+        and time + shape.first > span.before
+        and all(time + p.offset > span.after for p in shape.positives[:number])
+    )
 
 
 class Engine:
@@ -181,28 +197,20 @@ class Engine:
     # -- facts meet rows
 
     def _insert(self, shape: Shape, time: int, arrived: list[tuple[int, Facts]], was_closed: int) -> None:
+        span = Closing(was_closed, self.clock - self.lateness)
         cell = self.cells[shape.query].get(time)
         blocks: dict[int, Block] = {}
         if cell is not None:
             blocks = {mask: b for (number, mask), b in cell.blocks.items() if number == shape.number}
-        elif not self._can_start(shape, time, arrived[0][0], was_closed):
+        elif not _can_start(shape, time, arrived[0][0], span):
             return
         changed = False
         for i, facts in arrived:
             if not facts.selection(shape.positives[i]).length:
                 continue
-            changed |= self._meet(shape, time, i, facts, blocks, was_closed, arrived)
+            changed |= self._meet(shape, time, i, facts, blocks, span, arrived)
         if changed:
             self._store(shape, time, blocks)
-
-    def _can_start(self, shape: Shape, time: int, number: int, was_closed: int) -> bool:
-        """A new row can begin with this premise: no earlier one is out of reach already."""
-        closing = self.clock - self.lateness
-        return (
-            shape.first is not None
-            and time + shape.first > was_closed
-            and all(time + p.offset > closing for p in shape.positives[:number])
-        )
 
     def _meet(
         self,
@@ -211,11 +219,11 @@ class Engine:
         i: int,
         facts: Facts,
         blocks: dict[int, Block],
-        was_closed: int,
+        span: Closing,
         arrived: list[tuple[int, Facts]],
     ) -> bool:
         gained: dict[int, list[Block]] = {}
-        if 0 not in blocks and self._can_start(shape, time, i, was_closed):
+        if 0 not in blocks and _can_start(shape, time, i, span):
             met, _ = meet(shape, 0, start_block(shape), i, facts)
             gained[1 << i] = [advance(shape, -1, 1 << i, met, time, self.codec)]
         for mask, block in list(blocks.items()):
@@ -407,7 +415,7 @@ class Engine:
             if arrived and self.exists(shape, time):
                 remembered, self.facts = self.facts, {}
                 for i, facts in arrived:
-                    self._meet(shape, time, i, facts, blocks, -NEVER, arrived)
+                    self._meet(shape, time, i, facts, blocks, Closing(-NEVER, self.closed), arrived)
                 self.facts = remembered
             if shape in self.seeded and time < self.clock:
                 self._seed(shape, time)

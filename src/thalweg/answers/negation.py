@@ -204,6 +204,8 @@ class Decisions:
         killed = rows[found == CERTAIN] if is_ground else rows[:0]
         if not len(discharged) and not len(killed):
             return block
+        if not is_ground:
+            block.witness[j] = self._deciding(negative, at)
         bits = block.bits.copy()
         bits[discharged] |= np.int64(1 << j)
         if len(killed) and shape.open:
@@ -216,6 +218,11 @@ class Decisions:
             block = block.take(keep)
             block.seen = seen
         return block
+
+    def _deciding(self, negative: Negative, at: int) -> list[tuple[Shape, int, Block]]:
+        cell = self.engine.cells[negative.query].get(at)
+        shapes = self.engine.shapes[negative.query]
+        return [(shapes[number], mask, b) for (number, mask), b in cell.blocks.items()] if cell is not None else []
 
     def is_waiting(self, shape: Shape, mask: int, block: Block) -> bool:
         """True when a row still has a negated premise to be judged."""

@@ -114,12 +114,19 @@ class Reasoner:
         clock = self.engine.clock
         rejected = self.inbox.rejected.take(clock)
         writer = self.writer
+        changed: list[Shown] = []
+
+        def happened() -> list[Shown]:
+            if log and not changed:
+                changed.extend(self._changed(log))
+            return changed
+
         return Revision(
             Lazy(
                 {
-                    "answers": lambda: writer.answers(s for s in self._changed(log) if s.op[0] > 0),
+                    "answers": lambda: writer.answers(s for s in happened() if s.op[0] > 0),
                     "open": lambda: writer.open(self._standing(state, clock)),
-                    "changes": lambda: writer.changes(self._changed(log)),
+                    "changes": lambda: writer.changes(happened()),
                     "rejected": lambda: rejected,
                 }
             )

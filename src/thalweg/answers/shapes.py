@@ -117,6 +117,7 @@ class Shape:
     discharged: int = 0
     first: int | None = None
     closures: dict[int, tuple[tuple[int, ...], frozenset[int]]] = field(default_factory=dict)
+    judged: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.full = (1 << len(self.positives)) - 1
@@ -176,8 +177,10 @@ class Shape:
 
     def ground_negatives(self, mask: int) -> int:
         """Bits of the negated premises whose variables are all bound (open ones count as bound)."""
-        bound = self.bound(mask) | self.open
-        return sum(1 << j for j, n in enumerate(self.negatives) if n.variables <= bound)
+        if mask not in self.judged:
+            bound = self.bound(mask) | self.open
+            self.judged[mask] = sum(1 << j for j, n in enumerate(self.negatives) if n.variables <= bound)
+        return self.judged[mask]
 
 
 # --------------------------------------------------------------------------- compiling

@@ -21,14 +21,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.answers.blocks import Block
+from thalweg.answers.blocks import Block, concatenated
 from thalweg.answers.codec import STAR, Codec
 from thalweg.answers.datalog import Time, TimedAtom
 from thalweg.answers.loose import LooseShape, time_column
 from thalweg.answers.negation import starred_rows
 from thalweg.answers.offline import Plan
 from thalweg.answers.report import LABELS, Group, head_keys
-from thalweg.answers.shapes import Shape
+from thalweg.answers.shapes import Negative, Shape
 from thalweg.language.terms import Variable
 from thalweg.protocol import Ints
 
@@ -80,6 +80,24 @@ class Shown:
     """The block that the rows were taken from, for the exceptions of stars."""
 
 
+def merged(shown: Iterable[Shown]) -> list[Shown]:
+    """Rows of one group together, whatever cells they come from; rows with stars keep their block."""
+    groups: dict[tuple[object, ...], list[Shown]] = {}
+    for one in shown:
+        bound = tuple(c is None for c in one.rows.columns)
+        apart = id(one.source) if one.group.shape.open or one.source.witness else 0
+        groups.setdefault((id(one.group.shape), one.group.mask, one.group.bits, bound, apart), []).append(one)
+    return [_together(parts) for parts in groups.values()]
+
+
+def _together(parts: list[Shown]) -> Shown:
+    if len(parts) == 1:
+        return parts[0]
+    at, time, op, label = (np.concatenate([getattr(p, name) for p in parts]) for name in ("at", "time", "op", "label"))
+    rows = concatenated([p.rows for p in parts])
+    return Shown(parts[0].group, rows, at, time, op, label, parts[0].source)
+
+
 class Lazy(Mapping[str, pa.Table]):
     """Tables that are built when first read."""
 
@@ -111,17 +129,17 @@ class Writer:
 
     def answers(self, shown: Iterable[Shown]) -> pa.Table:
         """The certain answers among the rows."""
-        parts = [self._columns(s) | {"time_known": pa.array(s.at)} for s in shown if s.group.is_certain and s.rows.length]
+        certain = merged(s for s in shown if s.group.is_certain and s.rows.length)
+        parts = [self._columns(s) | {"time_known": pa.array(s.at)} for s in certain]
         return self._table("answers", parts, ["time_known", "query", "time", "answer"])
 
     def open(self, shown: Iterable[Shown]) -> pa.Table:
         """The open answers among the rows, those with the largest share of met premises first."""
         parts = []
-        for s in shown:
-            if not s.group.is_certain and s.rows.length:
-                met, missing = len(s.group.evidence()), len(s.group.needed())
-                share = np.full(s.rows.length, met / (met + missing))
-                parts.append(self._columns(s) | {"as_of": pa.array(s.at), "share": pa.array(share)})
+        for s in merged(s for s in shown if not s.group.is_certain and s.rows.length):
+            met, missing = len(s.group.evidence()), len(s.group.needed())
+            share = np.full(s.rows.length, met / (met + missing))
+            parts.append(self._columns(s) | {"as_of": pa.array(s.at), "share": pa.array(share)})
         table = self._table("open", parts, ["query", "time", "answer"])
         return table.take(pc.sort_indices(table, sort_keys=[("share", "descending")])) if len(table) else table
 
@@ -129,11 +147,10 @@ class Writer:
         """All rows with what happened to them."""
         labels = pa.array(LABELS)
         parts = []
-        for s in shown:
-            if s.rows.length:
-                status = pa.array(["certain" if s.group.is_certain else "open"] * s.rows.length)
-                happened = {"at": pa.array(s.at), "op": pa.array(s.op, pa.int8()), "status": status}
-                parts.append(self._columns(s) | happened | {"change": labels.take(pa.array(s.label))})
+        for s in merged(s for s in shown if s.rows.length):
+            status = pa.array(["certain" if s.group.is_certain else "open"] * s.rows.length)
+            happened = {"at": pa.array(s.at), "op": pa.array(s.op, pa.int8()), "status": status}
+            parts.append(self._columns(s) | happened | {"change": labels.take(pa.array(s.label))})
         return self._table("changes", parts, ["at", "query", "time", "answer", "op"])
 
     def _table(self, name: str, parts: list[dict[str, pa.Array]], order: list[str]) -> pa.Table:
@@ -245,7 +262,41 @@ class Writer:
                 return pa.nulls(n, pa.string())
             listed = self._exceptions(shape, s.source)
             return pa.array([listed if star else None for star in starred.tolist()], pa.string())
-        return pa.nulls(n, pa.string())
+        early = s.group.bits & ~shape.ground_negatives(s.group.mask)
+        if not early or isinstance(shape, LooseShape):
+            return pa.nulls(n, pa.string())
+        return pa.array([self._early_exceptions(s, early, i) for i in range(n)], pa.string())
+
+    def _early_exceptions(self, s: Shown, early: int, row: int) -> str | None:
+        """Constants for which a negation that holds in general does not hold, or is not known yet."""
+        shape = s.group.shape
+        shown: list[str] = []
+        for j, negative in enumerate(shape.negatives):
+            if not early >> j & 1:
+                continue
+            loose = [slot.column for slot in negative.key if slot.column >= 0 and s.rows.columns[slot.column] is None]
+            found = set()
+            for other, mask, block in s.source.witness.get(j, ()):
+                found |= self._named(other, mask, block, negative, s.rows, row)
+            if found:
+                shown.append(exceptions_text([shape.names[c] for c in dict.fromkeys(loose)], sorted(found)))
+        return ", ".join(shown) or None
+
+    def _named(
+        self, other: Shape, mask: int, block: Block, negative: Negative, rows: Block, row: int
+    ) -> set[tuple[str, ...]]:
+        keys = head_keys(other, block)
+        keep = block.statuses(other, mask) > 0
+        asked: dict[int, int] = {}
+        for k, slot in enumerate(negative.key):
+            column = rows.columns[slot.column] if slot.column >= 0 else None
+            if slot.column < 0 or column is not None:
+                keep &= keys[:, k] == (slot.code if column is None else column[row])
+            else:
+                asked.setdefault(slot.column, k)
+        columns = [keys[keep, k] for k in asked.values()]
+        texts = [self.codec.texts(c).to_pylist() for c in columns]
+        return {t for t in zip(*texts, strict=True) if "_" not in t}
 
     def _exceptions(self, shape: Shape, block: Block) -> str | None:
         own = ~starred_rows(shape, block)
