@@ -62,7 +62,7 @@ def universe(text: str) -> Universe | None:
         return None
     made = plan(program)
     inputs = len(made.datalog.inputs)
-    for constants in ([["a", "b"], ["a"]] if "X" in text else [["a"]]):
+    for constants in [["a", "b"], ["a"]] if "X" in text else [["a"]]:
         end = min(6, ATOMS // (inputs * len(constants)) - 1) if inputs else -1
         if end >= 2:
             reach: dict[tuple[str, int], int] = {}
@@ -160,7 +160,9 @@ class Run:
             key = (row["status"], row["answer"], tuple(row["evidence"]), tuple(row["needed"]))
             self.folded[key] = self.folded.get(key, 0) + row["op"]
             assert self.folded[key] in (0, 1), f"changes at {clock} do not fold: {row}"
-        standing = sorted((r["answer"], tuple(r["evidence"]), tuple(r["needed"])) for r in revision["open"].to_pylist())  # type: ignore[index]
+        standing = sorted(
+            (r["answer"], tuple(r["evidence"]), tuple(r["needed"])) for r in revision["open"].to_pylist()
+        )  # type: ignore[index]
         assert standing == sorted(k[1:] for k, v in self.folded.items() if v and k[0] == "open")
         delay = self.reasoner.plan.queries[0].delay or 0
         for row in revision["answers"].to_pylist():  # type: ignore[index]

@@ -13,7 +13,7 @@ from thalweg.answers.codec import STAR
 from thalweg.answers.datalog import TimedAtom
 from thalweg.answers.reasoner import Reasoner
 from thalweg.answers.shapes import Shape
-from thalweg.language.terms import Number, Variable, Atom
+from thalweg.language.terms import Atom, Number, Variable
 from thalweg.protocol import Rows
 from thalweg.reference.answers import Assumption, Constant, Fact
 
@@ -56,7 +56,11 @@ def _one(reasoner: Reasoner, shape: Shape, time: int, mask: int, block: Block, i
     codes = [None if c is None or c[i] == STAR else int(c[i]) for c in block.columns]
     evidence, needed = split(shape, mask, int(block.bits[i]))
     args = tuple(
-        reasoner.codec.one(s.code) if s.column < 0 else None if codes[s.column] is None else reasoner.codec.one(codes[s.column])
+        reasoner.codec.one(s.code)
+        if s.column < 0
+        else None
+        if codes[s.column] is None
+        else reasoner.codec.one(codes[s.column])
         for s in shape.head
     )
     exceptions = set()
@@ -66,7 +70,9 @@ def _one(reasoner: Reasoner, shape: Shape, time: int, mask: int, block: Block, i
             if STAR not in own:
                 exceptions.add(tuple(reasoner.codec.one(int(o)) for o in own))
     write = lambda atom: written(reasoner, shape, atom, codes, time)  # noqa: E731
-    return Schematic(args, time, frozenset(map(write, evidence)), frozenset(map(write, needed)), frozenset(exceptions))
+    return Schematic(
+        args, time, frozenset(map(write, evidence)), frozenset(map(write, needed)), frozenset(exceptions)
+    )
 
 
 def split(shape: Shape, mask: int, bits: int) -> tuple[list[TimedAtom], list[TimedAtom]]:
@@ -87,7 +93,9 @@ def written(reasoner: Reasoner, shape: Shape, atom: TimedAtom, codes: list[int |
         else:
             parts.append(reasoner.codec.one(reasoner.codec.term(arg)))
     assert atom.time is not None
-    return ("not " if atom.negated else "") + f"{atom.predicate[0]}({', '.join([*parts, str(time + atom.time.offset)])})"
+    return (
+        "not " if atom.negated else ""
+    ) + f"{atom.predicate[0]}({', '.join([*parts, str(time + atom.time.offset)])})"
 
 
 @dataclass(frozen=True)
@@ -109,7 +117,9 @@ def ground_rows(reasoner: Reasoner, query: int, constants: list[str], upto: int)
         for shape in engine.shapes[query]:
             if not engine.exists(shape, time):
                 continue
-            blocks = {m: b for (n, m), b in cell.blocks.items() if n == shape.number} if cell is not None else {}
+            blocks = (
+                {m: b for (n, m), b in cell.blocks.items() if n == shape.number} if cell is not None else {}
+            )
             if engine.decisions._unbegun(shape, time):
                 blocks = {0: start_block(shape), **blocks}
             for mask, block in blocks.items():
@@ -124,7 +134,9 @@ def _instances(
     for i in range(block.length):
         if shape.open:
             own = tuple(int(block.columns[c][i]) for c in sorted(shape.open))
-            fixed = tuple(int(col[i]) for k, col in enumerate(block.columns) if col is not None and k not in shape.open)
+            fixed = tuple(
+                int(col[i]) for k, col in enumerate(block.columns) if col is not None and k not in shape.open
+            )
             if STAR not in own:
                 taken.add((fixed, own))
     for i in range(block.length):
@@ -136,21 +148,31 @@ def _instances(
         for picked in _product(choices):
             if shape.open:
                 own = tuple(picked[c] for c in sorted(shape.open))
-                fixed = tuple(int(col[i]) for k, col in enumerate(block.columns) if col is not None and k not in shape.open)
+                fixed = tuple(
+                    int(col[i])
+                    for k, col in enumerate(block.columns)
+                    if col is not None and k not in shape.open
+                )
                 if (fixed, own) in taken and int(block.columns[min(shape.open)][i]) == STAR:
                     continue
             bits = int(block.bits[i]) & shape.ground_negatives(mask)
             _, missing = split(shape, mask, bits)
             goal = reasoner.plan.queries[query].goal
             head = [picked[s.column] if s.column >= 0 else s.code for s in shape.head]
-            given = dict(zip(dict.fromkeys(a.name for a in goal.args if isinstance(a, Variable)), head, strict=True))
-            args = tuple(_constant(reasoner, given[a.name]) if isinstance(a, Variable) else _term(a) for a in goal.args)
+            given = dict(
+                zip(dict.fromkeys(a.name for a in goal.args if isinstance(a, Variable)), head, strict=True)
+            )
+            args = tuple(
+                _constant(reasoner, given[a.name]) if isinstance(a, Variable) else _term(a) for a in goal.args
+            )
             needed = tuple(
                 Assumption(
                     Fact(
                         atom.predicate[0],
                         tuple(
-                            _constant(reasoner, picked[shape.names.index(a.name)]) if isinstance(a, Variable) else _term(a)
+                            _constant(reasoner, picked[shape.names.index(a.name)])
+                            if isinstance(a, Variable)
+                            else _term(a)
                             for a in atom.args
                         ),
                         time + atom.time.offset,
@@ -201,7 +223,9 @@ def ground_schematic(
         for shape in engine.shapes[query]:
             if not engine.exists(shape, time):
                 continue
-            blocks = {m: b for (n, m), b in cell.blocks.items() if n == shape.number} if cell is not None else {}
+            blocks = (
+                {m: b for (n, m), b in cell.blocks.items() if n == shape.number} if cell is not None else {}
+            )
             if engine.decisions._unbegun(shape, time):
                 blocks = {0: start_block(shape), **blocks}
             for mask, block in blocks.items():

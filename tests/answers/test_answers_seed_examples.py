@@ -7,10 +7,10 @@ from answers_definition21 import Definition21, Literal
 from answers_support import facts, ground_schematic
 
 from thalweg import ProgramError, parse
+from thalweg.answers.datalog import read
 from thalweg.answers.offline import check, plan
 from thalweg.answers.reasoner import Reasoner
 from thalweg.answers.stratify import dependencies, negative_walk
-from thalweg.answers.datalog import read
 from thalweg.reference.answers import Assumption, Evolutions, Fact
 
 TURBINES = """
@@ -268,7 +268,9 @@ def ground(goal: str, evidence: str, hypotheses: str) -> set[tuple[str, frozense
     return found
 
 
-def union(*parts: set[tuple[str, frozenset[str], frozenset[str]]]) -> set[tuple[str, frozenset[str], frozenset[str]]]:
+def union(
+    *parts: set[tuple[str, frozenset[str], frozenset[str]]],
+) -> set[tuple[str, frozenset[str], frozenset[str]]]:
     return set().union(*parts)
 
 
@@ -300,7 +302,9 @@ B = {
     ),
     (1, GVS): set(),
     (1, ST): union(
-        ground("st(X, us, 1)", "", "not gvs(X, 0); not st(X, us, 0)"), ST_JOHN_0, ground("st(X, us, 1)", "", "bca(X, 2)")
+        ground("st(X, us, 1)", "", "not gvs(X, 0); not st(X, us, 0)"),
+        ST_JOHN_0,
+        ground("st(X, us, 1)", "", "bca(X, 2)"),
     ),
     (2, RISK): union(GUS_0, risk_by_analysis(1), JOHN_1, risk_by_analysis(2), risk_by_signs(2)),
     (2, GVS): ground("gvs(gus, 2)", "gcm(gus, 2); gbol(gus, 2)", ""),
@@ -369,7 +373,11 @@ def test_example_20_the_reasoner_keeps_the_schematic_answers_of_the_seed() -> No
         reasoner.accept(facts(*((name, who, time) for name, who in slice_)))
         reasoner.advance(time)
         for query in (RISK, GVS, ST):
-            kept = {t for t in S[time, query] if int(t[0].rstrip(")").split(", ")[-1]) + reasoner.engine.retire[query] > time}
+            kept = {
+                t
+                for t in S[time, query]
+                if int(t[0].rstrip(")").split(", ")[-1]) + reasoner.engine.retire[query] > time
+            }
             assert ground_schematic(reasoner, query, PATIENTS) == kept
 
 

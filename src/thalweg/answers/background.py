@@ -79,7 +79,10 @@ def known_operator(test: Test) -> bool:
 def background(datalog: Datalog) -> dict[Signature, frozenset[Row]]:
     """The extension of every rigid predicate that does not depend on the stream, bottom up by components."""
     rigid = {p for p in datalog.rules if p not in datalog.temporal} - stream_dependent(datalog)
-    uses = {p: [a.predicate for r in datalog.rules[p] for a in atoms(r.body) if a.predicate in rigid] for p in rigid}
+    uses = {
+        p: [a.predicate for r in datalog.rules[p] for a in atoms(r.body) if a.predicate in rigid]
+        for p in rigid
+    }
     known: dict[Signature, frozenset[Row]] = {}
     for component in strong_components(sorted(rigid), uses):
         known.update({p: frozenset[Row]() for p in component})

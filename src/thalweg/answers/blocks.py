@@ -108,7 +108,9 @@ class Facts:
     def take(self, rows: Ints | Bools) -> Facts:
         """Some of the facts."""
         args = [a[rows] for a in self.args]
-        length = len(args[0]) if args else int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else len(rows)
+        length = (
+            len(args[0]) if args else int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else len(rows)
+        )
         return Facts(args, length)
 
     def index(self, positions: tuple[int, ...]) -> Index:
@@ -178,7 +180,9 @@ def _gain(block: Block, left: Ints, facts: Facts, right: Ints, fresh: list[tuple
     alone = block.length == 1
     columns: Columns = [None if c is None else c[left] for c in block.columns]
     for position, column in fresh:
-        columns[column] = facts.args[position] if alone and len(right) == facts.length else facts.args[position][right]
+        columns[column] = (
+            facts.args[position] if alone and len(right) == facts.length else facts.args[position][right]
+        )
     return Block(len(left), columns, block.bits[left])
 
 
@@ -226,7 +230,11 @@ def _join_rigid(shape: Shape, block: Block, rigid: Rigid) -> Block:
     rows = _consistent(rigid.rows, fresh)
     key = _rigid_key(block, rigid, known)
     if rigid.negated or not fresh:
-        hit = first(index(np.ascontiguousarray(rows[:, known])), key) >= 0 if known else np.full(block.length, len(rows) > 0)
+        hit = (
+            first(index(np.ascontiguousarray(rows[:, known])), key) >= 0
+            if known
+            else np.full(block.length, len(rows) > 0)
+        )
         return block.take(hit != rigid.negated)
     if known:
         left, right = pairs(index(np.ascontiguousarray(rows[:, known])), key)

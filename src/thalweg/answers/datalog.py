@@ -12,7 +12,19 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.language.diagnostics import Code, Diagnostic, Severity, register
 from thalweg.language.program import Program
-from thalweg.language.rules import Absent, Call, Clause, Compare, Declare, Either, Ignored, Literal, Query, Role, Tick
+from thalweg.language.rules import (
+    Absent,
+    Call,
+    Clause,
+    Compare,
+    Declare,
+    Either,
+    Ignored,
+    Literal,
+    Query,
+    Role,
+    Tick,
+)
 from thalweg.language.terms import (
     NOWHERE,
     Atom,
@@ -85,7 +97,11 @@ class TimedAtom:
 
     def __str__(self) -> str:
         inside = [text(a) for a in self.args] + ([str(self.time)] if self.time is not None else [])
-        return ("not " if self.negated else "") + self.predicate[0] + (f"({', '.join(inside)})" if inside else "")
+        return (
+            ("not " if self.negated else "")
+            + self.predicate[0]
+            + (f"({', '.join(inside)})" if inside else "")
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +160,11 @@ def text(term: Term) -> str:
         case Variable(name):
             return name
         case Compound(functor, (left, right)) if not functor.isalnum() or functor in {"mod", "div", "rem"}:
-            return f"{_operand(left)} {functor} {_operand(right)}" if functor.isalnum() else _infix(functor, left, right)
+            return (
+                f"{_operand(left)} {functor} {_operand(right)}"
+                if functor.isalnum()
+                else _infix(functor, left, right)
+            )
         case Compound(functor, args):
             return f"{functor}({', '.join(map(text, args))})"
         case _:
@@ -204,7 +224,8 @@ class _Reading:
             counter = iter(range(1, 1 << 30))
             head = _name_apart(clause.head, counter)
             literals = tuple(
-                replace(one, goal=_name_apart(one.goal, counter)) if isinstance(one, Call) else one for one in body
+                replace(one, goal=_name_apart(one.goal, counter)) if isinstance(one, Call) else one
+                for one in body
             )
             yield from self._projected(replace(clause, head=head, body=literals))
 
@@ -220,7 +241,9 @@ class _Reading:
                 if lost:
                     name = "_".join(["some", signature(literal.goal)[0], *map(str, lost)])
                     yield from self._projection(name, signature(literal.goal), lost, literal.span)
-                    literal = replace(literal, goal=_term(name, [a for i, a in enumerate(args) if i not in lost]))
+                    literal = replace(
+                        literal, goal=_term(name, [a for i, a in enumerate(args) if i not in lost])
+                    )
             body.append(literal)
         yield replace(clause, body=tuple(body))
 
@@ -243,7 +266,10 @@ class _Reading:
                 starts = [start for one in alternatives for start in self._bodies(one)]
             case Absent():
                 self._refuse(
-                    "TW302", "a negated conjunction", first.span, "give the conjunction a rule of its own and negate it"
+                    "TW302",
+                    "a negated conjunction",
+                    first.span,
+                    "give the conjunction a rule of its own and negate it",
                 )
                 return
             case _:
@@ -266,7 +292,9 @@ class _Reading:
                 rules.setdefault(rule.head.predicate, []).append(rule)
         queries = [atom for query in self.queries if (atom := self._query(query, sorts)) is not None]
         if not self.queries:
-            self._refuse("TW304", "the program asks nothing", NOWHERE, "add `query p(X, T).` for a predicate p")
+            self._refuse(
+                "TW304", "the program asks nothing", NOWHERE, "add `query p(X, T).` for a predicate p"
+            )
         temporal = frozenset(sorts.temporal)
         inputs = frozenset(p for p in temporal if p not in self.ruled)
         known = {name: tuple(found) for name, found in rules.items()}
@@ -289,7 +317,9 @@ class _Reading:
     def _query(self, query: Query, sorts: _Sorts) -> TimedAtom | None:
         goal = _name_apart(query.goal, iter(range(1, 1 << 30)))
         if not isinstance(goal, (Atom, Compound)) or signature(goal) not in self.defined:
-            named = f"{signature(goal)[0]}/{signature(goal)[1]}" if isinstance(goal, (Atom, Compound)) else "this"
+            named = (
+                f"{signature(goal)[0]}/{signature(goal)[1]}" if isinstance(goal, (Atom, Compound)) else "this"
+            )
             self._refuse("TW304", f"no rule defines {named}", query.span)
             return None
         return self._atom(goal, sorts, False, query.span)
@@ -445,7 +475,11 @@ class _Sorts:
         for root in self.time.keys() & self.plain.keys():
             spans = [s for s in (self.plain[root], self.time[root]) if s != NOWHERE]
             members = [n for n in self.parent if self._find(n) == root] + [root]
-            places = sorted({f"{n[1][0]}/{n[1][1]}" for n in members if isinstance(n, tuple) and n[0] == "last"})
+            places = sorted(
+                {f"{n[1][0]}/{n[1][1]}" for n in members if isinstance(n, tuple) and n[0] == "last"}
+            )
             names = sorted({str(n[1]) for n in members if isinstance(n, tuple) and n[0] != "last"})
             what = f"the last argument of {', '.join(places)}" if places else f"`{', '.join(names)}`"
-            self.conflicts.append((f"{what} is a time in one place and not in another", spans[0] if spans else NOWHERE))
+            self.conflicts.append(
+                (f"{what} is a time in one place and not in another", spans[0] if spans else NOWHERE)
+            )

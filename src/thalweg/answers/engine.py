@@ -71,7 +71,9 @@ def _can_start(shape: Shape, time: int, number: int, span: Closing) -> bool:
 class Engine:
     """Steps the clock. `log` collects what happened to the main queries until the caller takes it."""
 
-    def __init__(self, plan: Plan, codec: Codec, lateness: int, start: int, horizon: int | None = None) -> None:
+    def __init__(
+        self, plan: Plan, codec: Codec, lateness: int, start: int, horizon: int | None = None
+    ) -> None:
         self.plan = plan
         self.codec = codec
         self.lateness = lateness
@@ -87,7 +89,9 @@ class Engine:
             for number, query in enumerate(plan.queries)
             for i, template in enumerate(query.loose)
         ]
-        self.watched = {i for i, q in enumerate(plan.queries) if q.main} | {g for x in self.loose for g in x.groups}
+        self.watched = {i for i, q in enumerate(plan.queries) if q.main} | {
+            g for x in self.loose for g in x.groups
+        }
         self.retire = [max(q.delay, q.keep, 0) for q in plan.queries]
         self.readers: dict[Signature, list[tuple[Shape, int]]] = {}
         self.dependents: dict[int, list[tuple[int, int]]] = {}
@@ -140,7 +144,9 @@ class Engine:
             self._retract(retracted)
         for case, numbers in self._cases(inserted).items():
             shape, time = case
-            self._insert(shape, time, [(i, inserted[self._place(shape, i, time)]) for i in numbers], was_closed)
+            self._insert(
+                shape, time, [(i, inserted[self._place(shape, i, time)]) for i in numbers], was_closed
+            )
         if self.lateness:
             self._remember(inserted)
         self.closed = clock - self.lateness
@@ -149,7 +155,9 @@ class Engine:
             self._seed(shape, clock)
         self._decide()
         touched = [
-            Touched(clock, query, time, before, dict(cell.blocks) if (cell := self.cells[query].get(time)) else {})
+            Touched(
+                clock, query, time, before, dict(cell.blocks) if (cell := self.cells[query].get(time)) else {}
+            )
             for (query, time), before in self._before.items()
         ]
         self.log += [t for t in touched if self.plan.queries[t.query].main]
@@ -350,7 +358,9 @@ class Engine:
                 elif node not in visited:
                     visited.add(node)
                     stack.append((node, True))
-                    stack += [(d, False) for d in self._needs(*node) if d in self.pending and d not in visited]
+                    stack += [
+                        (d, False) for d in self._needs(*node) if d in self.pending and d not in visited
+                    ]
 
     def _needs(self, query: int, time: int) -> list[tuple[int, int]]:
         return [(n.query, time + n.offset) for s in self.shapes[query] for n in s.negatives]
@@ -398,10 +408,10 @@ class Engine:
         while waiting:
             query, time = waiting.pop()
             for other, offset in self.dependents.get(query, ()):
-                place = (other, time - offset)
-                if place not in affected and place[1] <= latest:
-                    affected.add(place)
-                    waiting.append(place)
+                cell = (other, time - offset)
+                if cell not in affected and cell[1] <= latest:
+                    affected.add(cell)
+                    waiting.append(cell)
         for query, time in sorted(affected):
             if time in self.cells[query]:
                 self._rebuild(query, time)
@@ -437,7 +447,9 @@ def _differences(
         shape = shapes[t.query][0]
         with_time = plan.queries[t.query].at is None
         sides = [
-            certain_facts(shape, t.time, b, with_time) if (b := blocks.get((0, shape.full))) is not None else None
+            certain_facts(shape, t.time, b, with_time)
+            if (b := blocks.get((0, shape.full))) is not None
+            else None
             for blocks in (t.before, t.after)
         ]
         for here, there, found in ((sides[1], sides[0], came), (sides[0], sides[1], went)):
@@ -451,4 +463,3 @@ def _differences(
 def _joined(known: Facts, new: Facts) -> Facts:
     args = [np.concatenate([a, b]) for a, b in zip(known.args, new.args, strict=True)]
     return Facts(args, known.length + new.length if known.args else 1)
-

@@ -26,7 +26,12 @@ REJECTED = pa.schema(
 """Rows that never had an effect, with the clock time at which that is said."""
 
 TOO_LATE, BEFORE_START, UNKNOWN_RETRACTION = "too late", "before the start", "unknown retraction"
-UNKNOWN_NAME, WRONG_ARITY, MISSING, OUT_OF_RANGE = "unknown name", "wrong arity", "missing value", "out of range"
+UNKNOWN_NAME, WRONG_ARITY, MISSING, OUT_OF_RANGE = (
+    "unknown name",
+    "wrong arity",
+    "missing value",
+    "out of range",
+)
 
 
 class Rejections:
@@ -48,7 +53,10 @@ class Rejections:
         said = self.rows[:, 0] <= to
         out, self.rows = self.rows[said], self.rows[~said]
         out = out[np.lexsort([out[:, 1], out[:, 0]])]
-        texts = [pa.array([part[i] for part in self.reasons], pa.string()).take(pa.array(out[:, 2])) for i in (0, 1)]
+        texts = [
+            pa.array([part[i] for part in self.reasons], pa.string()).take(pa.array(out[:, 2]))
+            for i in (0, 1)
+        ]
         if not len(self.rows):
             self.reasons = []
         return pa.table([pa.array(out[:, 0].copy()), pa.array(out[:, 1].copy()), *texts], schema=REJECTED)
@@ -68,7 +76,9 @@ class Coded:
         return len(self.step)
 
     def take(self, rows: Ints | Bools | slice) -> Coded:
-        return Coded(self.step[rows], self.time[rows], self.op[rows], self.row[rows], [a[rows] for a in self.args])
+        return Coded(
+            self.step[rows], self.time[rows], self.op[rows], self.row[rows], [a[rows] for a in self.args]
+        )
 
 
 @dataclass(slots=True)
@@ -117,13 +127,20 @@ class Inbox:
             return UNKNOWN_NAME, f"{name}/{arity} is derived by rules, it cannot be input"
         others = sorted(a for n, a in self.datalog.inputs if n == name)
         if others:
-            return WRONG_ARITY, f"{name} has {others[0] - 1} arguments before its time, the row has {arity - 1}"
+            return (
+                WRONG_ARITY,
+                f"{name} has {others[0] - 1} arguments before its time, the row has {arity - 1}",
+            )
         return UNKNOWN_NAME, f"no rule reads {name}/{arity}"
 
     def _faults(self, rows: Rows, step: Ints) -> list[tuple[str, str, Bools]]:
         found = [
             (BEFORE_START, f"the stream starts at {self.start}", rows.time < self.start),
-            (TOO_LATE, f"it arrived more than {self.lateness} after its time", step > rows.time + self.lateness),
+            (
+                TOO_LATE,
+                f"it arrived more than {self.lateness} after its time",
+                step > rows.time + self.lateness,
+            ),
         ]
         for position, column in enumerate(rows.args, 1):
             if column.null_count:
@@ -132,7 +149,9 @@ class Inbox:
             else:
                 inexact = self.codec.inexact(column)
                 if inexact.any():
-                    found.append((OUT_OF_RANGE, f"argument {position} is too large for an exact number", inexact))
+                    found.append(
+                        (OUT_OF_RANGE, f"argument {position} is too large for an exact number", inexact)
+                    )
         return found
 
     # -- handing out
@@ -152,7 +171,9 @@ class Inbox:
                 agenda.setdefault(step, []).append((predicate, part))
         return agenda
 
-    def arrivals(self, clock: int, parts: list[tuple[Signature, Coded]], known: Mapping[Place, Facts]) -> Arrivals:
+    def arrivals(
+        self, clock: int, parts: list[tuple[Signature, Coded]], known: Mapping[Place, Facts]
+    ) -> Arrivals:
         """The facts that a step adds to the known ones and takes from them."""
         found = Arrivals()
         for predicate, coded in parts:
@@ -167,7 +188,9 @@ class Inbox:
             inserted = distinct_facts(coded.args, len(coded))
         else:
             came, gone = coded.take(~out), coded.take(out)
-            inserted = distinct_facts(came.args, len(came)) if len(came) else Facts([a[:0] for a in coded.args], 0)
+            inserted = (
+                distinct_facts(came.args, len(came)) if len(came) else Facts([a[:0] for a in coded.args], 0)
+            )
             facts = Facts(gone.args, len(gone))
             there = known.contains(facts) if known is not None else np.zeros(len(gone), np.bool_)
             lost = gone.row[~there]

@@ -19,7 +19,7 @@ Links = npt.NDArray[np.int32]
 
 
 @njit(cache=True)
-def _hash(rows: Ints, i: int, mask: np.uint64) -> int:
+def _hash(rows: Ints, i: int, mask: np.uint64) -> np.int64:
     h = np.uint64(0x9E3779B97F4A7C15)
     for c in range(rows.shape[1]):
         h ^= np.uint64(rows[i, c])
@@ -30,7 +30,7 @@ def _hash(rows: Ints, i: int, mask: np.uint64) -> int:
 
 @njit(cache=True)
 def _equal(left: Ints, i: int, right: Ints, j: int) -> bool:
-    for c in range(left.shape[1]):  # noqa: SIM110
+    for c in range(left.shape[1]):
         if left[i, c] != right[j, c]:
             return False
     return True

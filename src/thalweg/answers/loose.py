@@ -42,7 +42,9 @@ class LooseShape(Shape):
 class Loose:
     """The combinations of one loose template."""
 
-    def __init__(self, plan: Plan, codec: Codec, query: int, number: int, made: LooseTemplate, horizon: int | None) -> None:
+    def __init__(
+        self, plan: Plan, codec: Codec, query: int, number: int, made: LooseTemplate, horizon: int | None
+    ) -> None:
         self.codec = codec
         self.query = query
         self.groups = [group.query for group in made.groups]

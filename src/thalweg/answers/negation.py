@@ -65,9 +65,15 @@ class Decisions:
         """Changes whenever a status can have changed."""
         cell = self.engine.cells[query].get(time)
         begun = tuple(self._unbegun(s, time) for s in self.engine.shapes[query])
-        return cell.version if cell is not None else -1, begun, self.engine.clock if self.deferring[query] else 0
+        return (
+            cell.version if cell is not None else -1,
+            begun,
+            self.engine.clock if self.deferring[query] else 0,
+        )
 
-    def _in_block(self, shape: Shape, time: int, mask: int, block: Block, keys: Keys, length: int) -> Statuses:
+    def _in_block(
+        self, shape: Shape, time: int, mask: int, block: Block, keys: Keys, length: int
+    ) -> Statuses:
         fits = np.ones(length, np.bool_)
         joined: list[int] = []
         loose: dict[int, int] = {}
@@ -222,7 +228,11 @@ class Decisions:
     def _deciding(self, negative: Negative, at: int) -> list[tuple[Shape, int, Block]]:
         cell = self.engine.cells[negative.query].get(at)
         shapes = self.engine.shapes[negative.query]
-        return [(shapes[number], mask, b) for (number, mask), b in cell.blocks.items()] if cell is not None else []
+        return (
+            [(shapes[number], mask, b) for (number, mask), b in cell.blocks.items()]
+            if cell is not None
+            else []
+        )
 
     def is_waiting(self, shape: Shape, mask: int, block: Block) -> bool:
         """True when a row still has a negated premise to be judged."""
@@ -245,7 +255,9 @@ class Decisions:
             return block
         origin, named = found
         asked = [
-            named[:, shape_position(shape, slot.column)] if slot.column in shape.open else _column(block, slot, origin)
+            named[:, shape_position(shape, slot.column)]
+            if slot.column in shape.open
+            else _column(block, slot, origin)
             for slot in negative.key
         ]
         own = self.status(negative.query, at, asked, len(origin))

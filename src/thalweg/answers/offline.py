@@ -231,7 +231,9 @@ class _Planning:
             for rule in rules:
                 for test in rule.body:
                     if isinstance(test, Test) and not known_operator(test):
-                        self._error("TW311", f"`{test.op}` is not a comparison of Temporal Datalog", test.span)
+                        self._error(
+                            "TW311", f"`{test.op}` is not a comparison of Temporal Datalog", test.span
+                        )
 
     def _unbounded(self, problem: Unbounded) -> None:
         span = problem.rule.span if problem.rule is not None else NOWHERE
@@ -252,7 +254,9 @@ class _Planning:
         """P_Q of a pattern with negated atoms that are decided offline taken out."""
         if pattern not in self.tables:
             self.tables[pattern] = []
-            self.tables[pattern] = minimal(self._decided(t) for t in self._possible(self.resolver.table(pattern)))
+            self.tables[pattern] = minimal(
+                self._decided(t) for t in self._possible(self.resolver.table(pattern))
+            )
         return self.tables[pattern]
 
     def _possible(self, templates: Iterable[Template]) -> Iterator[Template]:
@@ -262,7 +266,9 @@ class _Planning:
 
     def _always(self, atom: TimedAtom) -> bool:
         """True when the atom needs nothing at all: its negation is hopeless (Example 18)."""
-        wanted = Template(atom.args, atom.time, (), (), ((atom.time.variable, atom.time.offset),) if atom.time else ())
+        wanted = Template(
+            atom.args, atom.time, (), (), ((atom.time.variable, atom.time.offset),) if atom.time else ()
+        )
         return any(
             not known.premises and not known.tests and subsumes(known, wanted)
             for known in self.resolver.table(self._auxiliary(atom))
@@ -290,7 +296,11 @@ class _Planning:
             patterns: dict[Signature, set[TimedAtom]] = {}
             for pattern in self._reachable():
                 patterns.setdefault(pattern.predicate, set()).add(pattern)
-            worse = [p for p, found in patterns.items() if p not in self.abstracted and self._opening_pays(p, found)]
+            worse = [
+                p
+                for p, found in patterns.items()
+                if p not in self.abstracted and self._opening_pays(p, found)
+            ]
             if not worse:
                 return
             self.abstracted.update(worse)
@@ -341,7 +351,9 @@ class _Planning:
             for message in _unsafe(template):
                 self._error("TW306", message, span, [f"in {query.name} if {template}"])
             if not is_connected(template) and not query.main:
-                self._error("TW307", f"`not {query.name}` is never decided", span, [f"{query.name} if {template}"])
+                self._error(
+                    "TW307", f"`not {query.name}` is never decided", span, [f"{query.name} if {template}"]
+                )
 
     def _loosened(self, query: QueryPlan, queries: list[QueryPlan]) -> QueryPlan:
         """The query with its unconnected templates taken apart; their groups become queries of their own."""
@@ -364,7 +376,9 @@ class _Planning:
         if own is not None and own not in times:
             self._error("TW306", f"the time {own} of the answer is bound by no positive atom", span)
         for variable in sorted(times, key=lambda v: (v is None, v != own, v or "")):
-            premises = tuple(p for p in template.premises if p.time is not None and p.time.variable == variable)
+            premises = tuple(
+                p for p in template.premises if p.time is not None and p.time.variable == variable
+            )
             bound = {v.name for p in premises if not p.negated for a in p.args for v in variables(a)}
             if all(p.negated for p in premises):
                 self._error("TW306", f"the time {variable or 'given'} is bound by no positive atom", span)
@@ -388,7 +402,11 @@ class _Planning:
 
 
 def _group_query(
-    query: QueryPlan, template: Template, variable: str | None, premises: tuple[TimedAtom, ...], bound: list[str]
+    query: QueryPlan,
+    template: Template,
+    variable: str | None,
+    premises: tuple[TimedAtom, ...],
+    bound: list[str],
 ) -> QueryPlan:
     """Premises at fixed times hang on time 0 of a clock of their own."""
     time = Time(variable or "T")
@@ -415,7 +433,8 @@ def _bounded(made: Plan) -> Plan:
             else:
                 facts[premise.predicate] = max(facts.get(premise.predicate, 0), needed)
     queries = tuple(
-        replace(q, delay=delays[i], keep=keep[i], horizon=_horizon(made, i, delays)) for i, q in enumerate(made.queries)
+        replace(q, delay=delays[i], keep=keep[i], horizon=_horizon(made, i, delays))
+        for i, q in enumerate(made.queries)
     )
     return replace(made, queries=queries, fact_keep=facts)
 
@@ -424,7 +443,9 @@ def _delays(made: Plan) -> list[int]:
     """The least solution of: an answer is decided when its last premise is."""
     delays = [0] * len(made.queries)
     for _ in range(len(delays) + 2):
-        after = [max((_template_delay(made, t, delays) for t in q.templates), default=0) for q in made.queries]
+        after = [
+            max((_template_delay(made, t, delays) for t in q.templates), default=0) for q in made.queries
+        ]
         if after == delays:
             break
         delays = after
@@ -474,7 +495,9 @@ def _unsafe(template: Template) -> Iterator[str]:
         if premise.time is None and names & free:
             yield f"{', '.join(sorted(names & free))} is restricted by background facts only under a negation"
     heads = {v.name for t in template.head for v in variables(t)}
-    others = {v.name for p in template.premises if not p.negated for a in p.args for v in variables(a)} - heads
+    others = {
+        v.name for p in template.premises if not p.negated for a in p.args for v in variables(a)
+    } - heads
     if free and others:
         yield f"{', '.join(sorted(free))} is bound by no positive atom, next to {', '.join(sorted(others))}"
 
@@ -497,7 +520,11 @@ def _named(goal: TimedAtom, table: list[Template], main: bool) -> QueryPlan:
             by.unify(a, b) for a, b in zip(apart.head, shown.args, strict=True)
         ):
             names = [v.name for a in shown.args for v in variables(a)]
-            templates.append(readable(instantiate(apart, by), [*names, *([time.variable] if time and time.variable else [])]))
+            templates.append(
+                readable(
+                    instantiate(apart, by), [*names, *([time.variable] if time and time.variable else [])]
+                )
+            )
     return QueryPlan(shown, tuple(templates), main, at, span=goal.span)
 
 

@@ -19,9 +19,9 @@ import numpy as np
 import pyarrow as pa
 
 from thalweg.answers.codec import Codec
-from thalweg.answers.engine import NEVER, Blocks, Engine, Touched
+from thalweg.answers.engine import Blocks, Engine, Touched
 from thalweg.answers.inbox import REJECTED, Inbox
-from thalweg.answers.loose import Loose
+from thalweg.answers.loose import NEVER, Loose
 from thalweg.answers.offline import check, plan
 from thalweg.answers.report import changes, report
 from thalweg.answers.shapes import Shape
@@ -48,7 +48,9 @@ class Reasoner:
     They are built when read.
     """
 
-    def __init__(self, program: Program, lateness: int = 0, *, horizon: int | None = None, start: int = 0) -> None:
+    def __init__(
+        self, program: Program, lateness: int = 0, *, horizon: int | None = None, start: int = 0
+    ) -> None:
         if lateness < 0:
             raise ValueError(f"lateness is a number of time-points, not {lateness}")
         self.program = program
@@ -141,11 +143,19 @@ class Reasoner:
                 key = (change.group.shape.number, change.group.mask)
                 source = (touched.after if change.op > 0 else touched.before)[key]
                 at, op = np.full(n, touched.clock), np.full(n, change.op)
-                time = np.full(n, touched.time) if touched.loose is None else touched.loose.answer_times(change.rows)
+                time = (
+                    np.full(n, touched.time)
+                    if touched.loose is None
+                    else touched.loose.answer_times(change.rows)
+                )
                 yield Shown(change.group, change.rows, at, time, op, change.labels, source)
 
     def _shapes(self, query: int, loose: Loose | None) -> Mapping[int, Shape]:
-        return {loose.shape.number: loose.shape} if loose is not None else dict(enumerate(self.engine.shapes[query]))
+        return (
+            {loose.shape.number: loose.shape}
+            if loose is not None
+            else dict(enumerate(self.engine.shapes[query]))
+        )
 
     def _standing(self, state: list[Standing], clock: int) -> Iterator[Shown]:
         for query, time, blocks, loose in state:

@@ -230,7 +230,9 @@ def _continued(group: Group, rows: Block, others: object, later: bool) -> Bools:
         if small.mask & ~large.mask or small.bits & ~large.bits & _ground(large):
             continue
         shared = [
-            (a, b) for a, b in zip(rows.columns, candidates.columns, strict=True) if a is not None and b is not None
+            (a, b)
+            for a, b in zip(rows.columns, candidates.columns, strict=True)
+            if a is not None and b is not None
         ]
         if not shared:
             found |= candidates.length > 0

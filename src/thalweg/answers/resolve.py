@@ -92,7 +92,9 @@ class Resolver:
         """The minimal templates of a pattern, everything it needs tabled first."""
         if pattern not in self.tables:
             calls = self._call_graph(pattern)
-            for component in strong_components([pattern], {p: [s.target for s in steps] for p, steps in calls.items()}):
+            for component in strong_components(
+                [pattern], {p: [s.target for s in steps] for p, steps in calls.items()}
+            ):
                 self._fill([p for p in component if p not in self.tables], calls)
         return self.tables[pattern]
 
@@ -113,7 +115,12 @@ class Resolver:
                 if self._is_call(atom):
                     called = by.atom(atom)
                     same = called.time is not None and called.time.variable == "T"
-                    yield Step(rule, pattern, pattern_of(called), called.time.offset if same and called.time else None)
+                    yield Step(
+                        rule,
+                        pattern,
+                        pattern_of(called),
+                        called.time.offset if same and called.time else None,
+                    )
 
     def _applicable(self, pattern: TimedAtom) -> Iterator[tuple[Rule, Substitution]]:
         for rule in self.datalog.rules.get(pattern.predicate, ()):
@@ -135,15 +142,21 @@ class Resolver:
         for _ in range(rounds):
             before = {p: self.tables[p] for p in component}
             for pattern in component:
-                self.tables[pattern] = self._templates(pattern, RECURSIVE_LIMIT if recursive else LIMIT, calls)
+                self.tables[pattern] = self._templates(
+                    pattern, RECURSIVE_LIMIT if recursive else LIMIT, calls
+                )
             if not recursive or all(_same(before[p], self.tables[p]) for p in component):
                 return
         cycle = _cycle(component, calls)
         for pattern in component:
             del self.tables[pattern]
-        raise Unbounded("this recursion needs input from an unlimited stretch of time or over unlimited steps", cycle)
+        raise Unbounded(
+            "this recursion needs input from an unlimited stretch of time or over unlimited steps", cycle
+        )
 
-    def _templates(self, pattern: TimedAtom, limit: int, calls: dict[TimedAtom, list[Step]]) -> list[Template]:
+    def _templates(
+        self, pattern: TimedAtom, limit: int, calls: dict[TimedAtom, list[Step]]
+    ) -> list[Template]:
         found: list[Template] = []
         for template in self._derive(pattern):
             if len(template.premises) > PREMISES or len(found) > 4 * limit:
@@ -156,7 +169,9 @@ class Resolver:
 
     def _too_large(self, pattern: TimedAtom, calls: dict[TimedAtom, list[Step]]) -> None:
         members = next(
-            c for c in strong_components([pattern], {p: [s.target for s in v] for p, v in calls.items()}) if pattern in c
+            c
+            for c in strong_components([pattern], {p: [s.target for s in v] for p, v in calls.items()})
+            if pattern in c
         )
         cycle = _cycle(members, calls)
         rules = self.datalog.rules.get(pattern.predicate, ())

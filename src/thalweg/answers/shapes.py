@@ -205,14 +205,20 @@ def compile_template(
     tied = [p for p in template.positive if p.time is not None and p.time.variable == own]
     positives = sorted(tied, key=lambda p: p.time.offset if p.time is not None else 0)
     goal = plan.queries[query].goal
-    head = dict(zip((a.name for a in goal.args if isinstance(a, Variable)), _head_terms(goal, template), strict=True))
+    head = dict(
+        zip((a.name for a in goal.args if isinstance(a, Variable)), _head_terms(goal, template), strict=True)
+    )
     return Shape(
         query,
         number,
         template,
         names,
         tuple(_positive(p, place, codec) for p in positives),
-        tuple(_negative(plan, p, slot) for p in template.negative if p.time is not None and p.time.variable == own),
+        tuple(
+            _negative(plan, p, slot)
+            for p in template.negative
+            if p.time is not None and p.time.variable == own
+        ),
         tuple(_operations(plan, template, place, codec)),
         tuple(slot(term) for term in head.values()),
         frozenset(place[name] for name in open_variables(template)),
@@ -262,7 +268,9 @@ def _operations(plan: Plan, template: Template, place: dict[str, int], codec: Co
     found: list[Operation] = []
     for atom in template.rigid:
         rows = sorted(plan.background.get(atom.predicate, ()), key=str)
-        coded = np.array([[codec.term(t) for t in row] for row in rows], np.int64).reshape(len(rows), len(atom.args))
+        coded = np.array([[codec.term(t) for t in row] for row in rows], np.int64).reshape(
+            len(rows), len(atom.args)
+        )
         found.append(Rigid(coded, tuple(slot(a) for a in atom.args), atom.negated))
     bound = _given(template)
     waiting = list(template.tests)
@@ -353,4 +361,3 @@ class Evaluation:
             found = same if test.op in EQUAL else ~same
             assert test.op in EQUAL or test.op in UNEQUAL
         return ~found if test.negated else found
-

@@ -48,9 +48,12 @@ def pack(reasoner: Reasoner) -> bytes:
         "clock": engine.clock,
         "texts": reasoner.codec.symbols.texts,
         "cells": [
-            [[time, *_blocks(cell.blocks, put)] for time, cell in sorted(cells.items())] for cells in engine.cells
+            [[time, *_blocks(cell.blocks, put)] for time, cell in sorted(cells.items())]
+            for cells in engine.cells
         ],
-        "facts": [[*p, t, f.length, put(f.rows())] for (p, t), f in sorted(engine.facts.items(), key=lambda i: i[0])],
+        "facts": [
+            [*p, t, f.length, put(f.rows())] for (p, t), f in sorted(engine.facts.items(), key=lambda i: i[0])
+        ],
         "pending": [[*p, put(coded_matrix(c))] for p, parts in sorted(inbox.pending.items()) for c in parts],
         "rejected": put(inbox.rejected.rows),
         "reasons": inbox.rejected.reasons,

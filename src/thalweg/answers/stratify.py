@@ -29,7 +29,13 @@ class Dependency:
     rule: Rule
 
     def __str__(self) -> str:
-        moved = "at any time" if self.step >= ANY_TIME else "at the same time" if not self.step else f"{self.step:+d}"
+        moved = (
+            "at any time"
+            if self.step >= ANY_TIME
+            else "at the same time"
+            if not self.step
+            else f"{self.step:+d}"
+        )
         return f"{self.source[0]} needs {'not ' if self.negative else ''}{self.target[0]} {moved}"
 
 
@@ -47,7 +53,11 @@ def dependencies(datalog: Datalog) -> list[Dependency]:
 
 
 def _step(head: TimedAtom, atom: TimedAtom) -> int:
-    if head.time is not None and atom.time is not None and head.time.variable == atom.time.variable is not None:
+    if (
+        head.time is not None
+        and atom.time is not None
+        and head.time.variable == atom.time.variable is not None
+    ):
         return atom.time.offset - head.time.offset
     return ANY_TIME if atom.time is not None else 0
 
@@ -61,7 +71,9 @@ def negative_walk(edges: Iterable[Dependency]) -> tuple[Dependency, ...] | None:
         component.update(dict.fromkeys(members, number))
     for edge in known:
         if edge.negative and component[edge.source] == component[edge.target]:
-            inside = [e for e in known if component[e.source] == component[e.target] == component[edge.source]]
+            inside = [
+                e for e in known if component[e.source] == component[e.target] == component[edge.source]
+            ]
             walk = _closing(edge, inside)
             if walk is not None:
                 return walk

@@ -43,12 +43,18 @@ def variables_of(plan: Plan) -> list[str]:
 
 def schemas(plan: Plan) -> dict[str, pa.Schema]:
     """The schema of every table of a revision."""
-    bindings = [("answer", pa.string()), ("time", pa.int64()), *((v, pa.string()) for v in variables_of(plan))]
+    bindings = [
+        ("answer", pa.string()),
+        ("time", pa.int64()),
+        *((v, pa.string()) for v in variables_of(plan)),
+    ]
     bindings.append(("where", pa.string()))
     listed = pa.list_(pa.string())
     waiting = [("evidence", listed), ("needed", listed), ("decided_by", pa.int64())]
     return {
-        "answers": pa.schema([("query", pa.string()), ("time_known", pa.int64()), *bindings, ("evidence", listed)]),
+        "answers": pa.schema(
+            [("query", pa.string()), ("time_known", pa.int64()), *bindings, ("evidence", listed)]
+        ),
         "open": pa.schema(
             [("query", pa.string()), ("as_of", pa.int64()), *bindings, *waiting, ("share", pa.float64())]
         ),
@@ -93,7 +99,9 @@ def merged(shown: Iterable[Shown]) -> list[Shown]:
 def _together(parts: list[Shown]) -> Shown:
     if len(parts) == 1:
         return parts[0]
-    at, time, op, label = (np.concatenate([getattr(p, name) for p in parts]) for name in ("at", "time", "op", "label"))
+    at, time, op, label = (
+        np.concatenate([getattr(p, name) for p in parts]) for name in ("at", "time", "op", "label")
+    )
     rows = concatenated([p.rows for p in parts])
     return Shown(parts[0].group, rows, at, time, op, label, parts[0].source)
 
@@ -141,7 +149,9 @@ class Writer:
             share = np.full(s.rows.length, met / (met + missing))
             parts.append(self._columns(s) | {"as_of": pa.array(s.at), "share": pa.array(share)})
         table = self._table("open", parts, ["query", "time", "answer"])
-        return table.take(pc.sort_indices(table, sort_keys=[("share", "descending")])) if len(table) else table
+        return (
+            table.take(pc.sort_indices(table, sort_keys=[("share", "descending")])) if len(table) else table
+        )
 
     def changes(self, shown: Iterable[Shown]) -> pa.Table:
         """All rows with what happened to them."""
@@ -202,7 +212,9 @@ class Writer:
             return pa.array([[]] * n, pa.list_(pa.string()))
         flat = pa.concat_arrays([self._atom(s, a) for a in atoms])
         order = (np.arange(k)[None, :] * n + np.arange(n)[:, None]).ravel()
-        return pa.ListArray.from_arrays(pa.array(np.arange(0, n * k + 1, k, dtype=np.int32)), flat.take(pa.array(order)))
+        return pa.ListArray.from_arrays(
+            pa.array(np.arange(0, n * k + 1, k, dtype=np.int32)), flat.take(pa.array(order))
+        )
 
     def _atom(self, s: Shown, atom: TimedAtom) -> pa.Array:
         """An atom written out for every row; what is not bound keeps its variable's name."""
@@ -220,7 +232,9 @@ class Writer:
             return pa.array([name] * s.rows.length, pa.string())
         inside = pc.binary_join_element_wise(*parts, ", ") if len(parts) > 1 else parts[0]
         whole = pc.binary_join_element_wise(pa.scalar(name + "("), inside, pa.scalar(")"), "")
-        return whole if isinstance(whole, pa.Array) else pa.array([whole.as_py()] * s.rows.length, pa.string())
+        return (
+            whole if isinstance(whole, pa.Array) else pa.array([whole.as_py()] * s.rows.length, pa.string())
+        )
 
     def _stamp(self, s: Shown, shape: Shape, time: Time) -> pa.Array | pa.Scalar:
         """A time written out: a column of its own, the answer's time, or a number."""
@@ -274,7 +288,11 @@ class Writer:
         for j, negative in enumerate(shape.negatives):
             if not early >> j & 1:
                 continue
-            loose = [slot.column for slot in negative.key if slot.column >= 0 and s.rows.columns[slot.column] is None]
+            loose = [
+                slot.column
+                for slot in negative.key
+                if slot.column >= 0 and s.rows.columns[slot.column] is None
+            ]
             found = set()
             for other, mask, block in s.source.witness.get(j, ()):
                 found |= self._named(other, mask, block, negative, s.rows, row)

@@ -54,7 +54,9 @@ class Template:
         names = [v.name for term in terms for v in variables(term)]
         times = set(self.time_variables())
         for test in self.tests:
-            names += [v.name for side in (test.left, test.right) for v in variables(side) if v.name not in times]
+            names += [
+                v.name for side in (test.left, test.right) for v in variables(side) if v.name not in times
+            ]
         return list(dict.fromkeys(names))
 
     def time_variables(self) -> list[str]:
@@ -183,7 +185,9 @@ def rename_rule(rule: Rule) -> Rule:
             names |= {v.name for side in (test.left, test.right) for v in variables(side)}
     apart = _renaming(names - rule.times, rule.times, suffix)
     body = tuple(apart.atom(c) if isinstance(c, TimedAtom) else apart.test(c) for c in rule.body)
-    return replace(rule, head=apart.atom(rule.head), body=body, times=frozenset(t + suffix for t in rule.times))
+    return replace(
+        rule, head=apart.atom(rule.head), body=body, times=frozenset(t + suffix for t in rule.times)
+    )
 
 
 def rename_template(template: Template) -> Template:
@@ -215,7 +219,9 @@ def readable(template: Template, taken: Sequence[str]) -> Template:
             continue
         stem = name.split(APART)[0]
         stem = stem if stem[:1].isupper() else "V"
-        short = next(c for c in itertools.chain([stem], (f"{stem}{i}" for i in itertools.count(1))) if c not in used)
+        short = next(
+            c for c in itertools.chain([stem], (f"{stem}{i}" for i in itertools.count(1))) if c not in used
+        )
         used.add(short)
         if name in times:
             renaming.times[name] = Time(short)
@@ -241,7 +247,9 @@ def _covers(general: Template, special: Template) -> bool:
         return False
     tests = {str(t) for t in special.tests}
     for found in _embeddings(general.premises, special.premises, start):
-        if all(str(found.test(t)) in tests for t in general.tests) and _reaches(found.floors(general.floors), special):
+        if all(str(found.test(t)) in tests for t in general.tests) and _reaches(
+            found.floors(general.floors), special
+        ):
             return True
     return False
 
@@ -344,7 +352,9 @@ def pattern_of(atom: TimedAtom) -> TimedAtom:
 def general_pattern(predicate: Signature, temporal: bool) -> TimedAtom:
     """The pattern of a predicate with all arguments open."""
     width = predicate[1] - (1 if temporal else 0)
-    return TimedAtom(predicate, tuple(Variable(f"A{i}") for i in range(width)), Time("T") if temporal else None)
+    return TimedAtom(
+        predicate, tuple(Variable(f"A{i}") for i in range(width)), Time("T") if temporal else None
+    )
 
 
 def constant(term: Term) -> bool:

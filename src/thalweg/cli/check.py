@@ -50,12 +50,16 @@ class _Result:
 
 def _as_text(result: _Result) -> str:
     from thalweg.analysis.report import analyse, describe
+    from thalweg.answers.describe import describe as describe_answers
     from thalweg.language.diagnostics import render
+    from thalweg.language.rules import Kind
 
     parts = [render(result.diagnostics, result.program.sources)] if result.diagnostics else []
     parts.append(f"{result.path}: {_summary(result)}")
     if not result.failed:
         parts.append(describe(analyse(result.program)))
+        if result.program.kind is Kind.ANSWERS:
+            parts.append(describe_answers(result.program))
     return "\n".join(part for part in parts if part)
 
 

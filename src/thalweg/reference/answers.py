@@ -128,7 +128,9 @@ def ground(datalog: Datalog, constants: Iterable[Constant], end: int) -> Iterato
         for values in itertools.product(*([domain] * len(plain)), *([span] * len(times))):
             binding = dict(zip([*plain, *times], values, strict=True))
             stamped = [a for a in (rule.head, *atoms) if a.time is not None]
-            if all(0 <= _time(a.time, binding) <= end for a in stamped) and all(_holds(t, binding) for t in tests):
+            if all(0 <= _time(a.time, binding) <= end for a in stamped) and all(
+                _holds(t, binding) for t in tests
+            ):
                 yield GroundRule(
                     _fact(rule.head, binding),
                     tuple(_fact(a, binding) for a in atoms if not a.negated),
@@ -224,7 +226,9 @@ class Evolutions:
         """Every ground instance of the query on the timeline."""
         plain = sorted({a.name for a in query.args if isinstance(a, Variable)})
         times = [query.time.variable] if query.time is not None and query.time.variable is not None else []
-        for values in itertools.product(*([self.constants] * len(plain)), *([range(self.end + 1)] * len(times))):
+        for values in itertools.product(
+            *([self.constants] * len(plain)), *([range(self.end + 1)] * len(times))
+        ):
             yield _fact(query, dict(zip([*plain, *times], values, strict=True)))
 
     def compatible(self, history: Iterable[Fact], now: int) -> Bools:
@@ -261,7 +265,9 @@ class Evolutions:
                 found.add(one)
         return found
 
-    def supported(self, goal: Fact, history: Iterable[Fact], now: int) -> set[tuple[Assumptions, Assumptions]]:
+    def supported(
+        self, goal: Fact, history: Iterable[Fact], now: int
+    ) -> set[tuple[Assumptions, Assumptions]]:
         """Definition 20 (and 6): pairs of hypotheses and evidence, the evidence really needed."""
         known = set(history)
         anywhere = np.ones(self.width, np.bool_)
@@ -281,11 +287,11 @@ class Evolutions:
         return {goal for goal in self.goals(query) if self.holds(goal)[within].all()}
 
 
-def completed(program: Program, facts: Iterable[Fact], constants: Iterable[Constant], end: int) -> frozenset[Fact]:
+def completed(
+    program: Program, facts: Iterable[Fact], constants: Iterable[Constant], end: int
+) -> frozenset[Fact]:
     """The model of the completed stream, by plain bottom-up evaluation."""
     datalog, problems = read(program)
     if problems:
         raise ValueError("; ".join(d.message for d in problems))
     return model(ground(datalog, constants, end), facts)
-
-
