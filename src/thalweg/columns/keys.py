@@ -95,14 +95,47 @@ def matrix(columns: Sequence[Ints], length: int) -> Ints:
     return out
 
 
+@njit(cache=True)
+def _intern_direct(keys: Ints, count: int, direct: Ints, column: Ints, first: int, out: Ints) -> tuple[int, int]:
+    """`_intern` for single small keys: direct[key] is the id plus one. Stops at a key out of range or when full."""
+    for i in range(first, len(column)):
+        k = column[i]
+        if k < 0 or k >= len(direct):
+            return count, i
+        if direct[k] == 0:
+            if count == len(keys):
+                return count, i
+            keys[count, 0] = k
+            count += 1
+            direct[k] = count
+        out[i] = direct[k] - 1
+    return count, len(column)
+
+
+@njit(cache=True)
+def _find_direct(direct: Ints, column: Ints, out: Ints) -> None:
+    """`_find` for single small keys."""
+    for i in range(len(column)):
+        k = column[i]
+        out[i] = direct[k] - 1 if 0 <= k < len(direct) else -1
+
+
+SMALL = 1 << 26
+"""Single keys below this are looked up in an array; symbols are small, numbers are not."""
+
+
 class KeyTable:
-    """Tuples of a fixed width and their ids, in order of first sight; nothing is ever removed."""
+    """Tuples of a fixed width and their ids, in order of first sight; nothing is ever removed.
+
+    Single keys that are small, as the ids of symbols are, are kept in an array; anything else is hashed.
+    """
 
     def __init__(self, width: int) -> None:
         self.width = width
         self.count = 0
         self._keys = np.empty((16, width), np.int64)
         self._table = np.zeros(32, np.int64)
+        self._direct: Ints | None = np.zeros(64, np.int64) if width == 1 else None
 
     @property
     def keys(self) -> Ints:
@@ -115,9 +148,17 @@ class KeyTable:
 
     def intern(self, columns: Sequence[Ints], length: int) -> Ints:
         """Ids of the tuples, adding unknown ones."""
-        rows = matrix(columns, length)
         out = np.empty(length, np.int64)
         done = 0
+        if self._direct is not None:
+            column = np.ascontiguousarray(columns[0])
+            while done < length and self._direct is not None:
+                self.count, done = _intern_direct(self._keys, self.count, self._direct, column, done, out)
+                if done < length:
+                    self._make_room(int(column[done]))
+            if done == length:
+                return out
+        rows = matrix(columns, length)
         while done < length:
             self.count, done = _intern(self._keys, self.count, self._table, rows, done, out)
             if done < length:
@@ -127,13 +168,31 @@ class KeyTable:
     def find(self, columns: Sequence[Ints], length: int) -> Ints:
         """Ids of the tuples, -1 where unknown."""
         out = np.empty(length, np.int64)
+        if self._direct is not None:
+            _find_direct(self._direct, np.ascontiguousarray(columns[0]), out)
+            return out
         _find(self._keys, self._table, matrix(columns, length), out)
         return out
+
+    def _make_room(self, key: int) -> None:
+        """Grow the array of small keys, or give it up for the hash table."""
+        assert self._direct is not None
+        if self.count == len(self._keys):
+            self._grow(2 * len(self._keys))
+        elif 0 <= key < SMALL:
+            direct = np.zeros(max(2 * len(self._direct), key + 1), np.int64)
+            direct[: len(self._direct)] = self._direct
+            self._direct = direct
+        else:
+            self._direct = None
+            self._grow(len(self._keys))
 
     def _grow(self, room: int) -> None:
         keys = np.empty((room, self.width), np.int64)
         keys[: self.count] = self.keys
         self._keys = keys
+        if self._direct is not None:
+            return
         self._table = np.zeros(1 << (2 * room - 1).bit_length(), np.int64)
         _rehash(self._keys, self.count, self._table)
 
@@ -145,7 +204,5 @@ class KeyTable:
     def of(cls, keys: Ints) -> KeyTable:
         """A table that knows these tuples, in this order."""
         table = cls(keys.shape[1])
-        table.count = len(keys)
-        table._keys = np.ascontiguousarray(keys)
-        table._grow(max(16, len(keys)))
+        table.intern([keys[:, c] for c in range(keys.shape[1])], len(keys))
         return table

@@ -244,15 +244,85 @@ def _sorted_already(ids: Ints, rows: Ints, width: int) -> bool:
 
 
 @njit(cache=True)
-def _settle_ties(order: Ints, ids: Ints, rows: Ints, width: int) -> None:
-    """Insertion-sort by the remaining columns where id and first column tie."""
-    for i in range(1, len(order)):
-        k = order[i]
+def _settle_ties(ids: Ints, rows: Ints, width: int) -> None:
+    """Insertion-sort rows by the remaining columns where id and first column tie; the rest is in order."""
+    for i in range(1, len(ids)):
+        if ids[i] != ids[i - 1] or rows[i, 0] != rows[i - 1, 0] or _compare(rows[i - 1], rows[i], width) <= 0:
+            continue
+        held = rows[i].copy()
         j = i - 1
-        while j >= 0 and ids[order[j]] == ids[k] and _compare(rows[order[j]], rows[k], width) > 0:
-            order[j + 1] = order[j]
+        while j >= 0 and ids[j] == ids[i] and _compare(rows[j], held, width) > 0:
+            rows[j + 1] = rows[j]
             j -= 1
-        order[j + 1] = k
+        rows[j + 1] = held
+
+
+@njit(cache=True)
+def _order(ids: Ints, times: Ints, count: int) -> Ints:
+    """Positions by (id, time), stable: counting sort by id, then a merge of the ascending runs of each id. Linear in
+    rows and ids, times a logarithm of the runs per id."""
+    n = len(ids)
+    ends = np.zeros(count + 1, np.int64)
+    for k in range(n):
+        ends[ids[k] + 1] += 1
+    for i in range(count):
+        ends[i + 1] += ends[i]
+    order = np.empty(n, np.int64)
+    for k in range(n):
+        i = ids[k]
+        order[ends[i]] = k
+        ends[i] += 1
+    spare = np.empty(n, np.int64)
+    runs = np.empty(n + 1, np.int64)
+    lo = 0
+    for i in range(count):
+        hi = ends[i]
+        n_runs = 0
+        for k in range(lo, hi):
+            if k == lo or times[order[k]] < times[order[k - 1]]:
+                runs[n_runs] = k
+                n_runs += 1
+        runs[n_runs] = hi
+        while n_runs > 1:
+            left = 0
+            for r in range(0, n_runs, 2):
+                a, a_end = runs[r], runs[r + 1]
+                runs[left] = a
+                left += 1
+                if r + 1 == n_runs:
+                    continue
+                b, b_end = runs[r + 1], runs[r + 2]
+                to = a
+                for k in range(a, a_end):
+                    spare[k] = order[k]
+                while a < a_end and b < b_end:
+                    if times[order[b]] < times[spare[a]]:
+                        order[to] = order[b]
+                        b += 1
+                    else:
+                        order[to] = spare[a]
+                        a += 1
+                    to += 1
+                while a < a_end:
+                    order[to] = spare[a]
+                    a += 1
+                    to += 1
+            runs[left] = hi
+            n_runs = left
+        lo = hi
+    return order
+
+
+def order_by(ids: Ints, times: Ints) -> Ints:
+    """Positions by (id, time), stable."""
+    count = int(ids.max()) + 1
+    if count <= 4 * len(ids) + 1024:
+        return _order(ids, times, count)
+    low = int(times.min())
+    span = int(times.max()) - low + 1
+    if span * count < 2**62:
+        return np.argsort(ids * span + (times - low), kind="stable")
+    return np.lexsort([times, ids])
 
 
 def sort_changes(ids: Ints, rows: Ints) -> tuple[Ints, Ints]:
@@ -260,15 +330,10 @@ def sort_changes(ids: Ints, rows: Ints) -> tuple[Ints, Ints]:
     width = rows.shape[1] - 1
     if len(ids) < 2 or _sorted_already(ids, rows, width):
         return ids, rows
-    times = rows[:, 0]
-    low = int(times.min())
-    span = int(times.max()) - low + 1
-    if span * (int(ids.max()) + 1) < 2**62:
-        order = np.argsort(ids * span + (times - low), kind="stable")
-        _settle_ties(order, ids, rows, width)
-    else:
-        order = np.lexsort([rows[:, c] for c in range(width - 1, -1, -1)] + [ids])
-    return ids[order], rows[order]
+    order = order_by(ids, np.ascontiguousarray(rows[:, 0]))
+    ids, rows = ids[order], rows[order]
+    _settle_ties(ids, rows, width)
+    return ids, rows
 
 
 class Ragged:
@@ -384,11 +449,11 @@ class Ragged:
     def pack(self) -> None:
         """Drop garbage and expired rows; only between queries."""
         live = int(self.lengths[2, : self.count].sum())
-        target = np.empty((max(64, live + live // 4), self.width), np.int64)
+        target = np.empty((max(64, 2 * live, len(self.pool) // 2), self.width), np.int64)
         used = _pack(self.offsets, self.lengths, self.rooms, self.pool, target, self.count, self.clock, self.expiry)
-        self.pool = target[: max(64, 2 * used)].copy()
+        self.pool = target
         self.used = used
-        self._pack_at = max(4096, 4 * used)
+        self._pack_at = max(4096, 4 * used, len(target) // 2)
 
     def state(self) -> dict[str, Ints]:
         """All lists of the base version, for a snapshot."""

@@ -15,6 +15,7 @@ from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Version
 from thalweg.events.frames import (
     AssignStep,
+    Block,
     CompareStep,
     CopyStep,
     EffectStep,
@@ -32,7 +33,6 @@ from thalweg.events.frames import (
     TimeStep,
     TotalStep,
     Unequal,
-    run_steps,
 )
 from thalweg.events.normal import (
     EdgeAt,
@@ -123,6 +123,7 @@ class BodyCompiler:
         self.scope = scope
         self.span = span
         self.time = time
+        self.trail: list[str] = []
 
     # ----------------------------------------------------------------- slots
 
@@ -150,7 +151,10 @@ class BodyCompiler:
                     self.span,
                     "add a literal that gives it a value",
                 )
-            out += self._steps(todo.pop(best), bound, outer)
+            literal = todo.pop(best)
+            more = self._steps(literal, bound, outer)
+            self.trail += [repr(literal)] * len(more)
+            out += more
         return out
 
     def _cost(self, todo: list[Flat], i: int, bound: set[str], outer: set[str]) -> int:
@@ -215,7 +219,9 @@ class BodyCompiler:
             case Total():
                 return self._total(x, bound, outer)
             case Missing(bodies, negated):
+                trail = list(self.trail)
                 step = MissingStep([self.steps(b, set(bound), outer) for b in bodies], negated)
+                self.trail = trail
                 return [*self._time(x, bound), step]
         if not getattr(x, "negated", False):
             bound |= names([x])
@@ -276,7 +282,9 @@ class BodyCompiler:
     def _total(self, x: Total, bound: set[str], outer: set[str]) -> list[Step]:
         before = self._time(x, bound)
         inner_bound = set(bound)
+        trail = list(self.trail)
         inner = self.steps(x.body, inner_bound, outer)
+        self.trail = trail
         name = x.result.name if isinstance(x.result, Variable) and x.result.name not in bound else None
         if name is not None:
             bound.add(name)
@@ -291,28 +299,23 @@ class Driver:
     """The literal that brings rows (time, arguments) to a body, and how its rows become a frame."""
 
     slots: tuple[Slot, ...]
+    used: frozenset[str] = field(default=frozenset(), init=False)
+    """The variables that somebody reads."""
 
-    def frame(self, rows: Ints, causes: Ints | None) -> Frame:
+    def frame(self, block: Block, causes: Ints | None) -> Frame:
         """The rows that fit the pattern, with its variables bound."""
         keep: np.ndarray | None = None  # type: ignore[type-arg]
         columns: dict[str, Ints] = {}
         for i, slot in enumerate(self.slots):
-            column = rows[:, 1 + i]
-            if slot.name is None:
-                fits = column == slot.code
-            elif slot.name in columns:
-                fits = column == columns[slot.name]
-            else:
-                columns[slot.name] = column
+            if slot.name is not None and slot.name not in columns:
+                if slot.name in self.used:
+                    columns[slot.name] = block.column(1 + i)
                 continue
+            column = block.column(1 + i)
+            fits = column == (slot.code if slot.name is None else columns[slot.name])
             keep = fits if keep is None else keep & fits
-        frame = Frame(rows[:, 0], columns, np.arange(len(rows)), causes)
-        if keep is not None:
-            frame = frame.take(keep)
-        else:
-            frame.columns = {name: np.ascontiguousarray(column) for name, column in columns.items()}
-            frame.time = np.ascontiguousarray(frame.time)
-        return frame
+        frame = Frame(block.column(0), columns, np.arange(len(block.matrix)), causes)
+        return frame if keep is None else frame.take(keep)
 
     @property
     def variables(self) -> dict[str, int]:
@@ -482,6 +485,10 @@ class Body:
     driver: Driver
     steps: list[Step]
     triggers: list[Trigger]
+    keys: list[str]
+    """What the driver and the steps up to each position do, in words that are equal for equal work."""
+    shared: dict[int, str] = field(default_factory=dict)
+    """Positions before which the work is shared with another rule."""
 
     def affected(self, reader: Reader) -> bool:
         """Has anything that the body reads changed?"""
@@ -502,7 +509,28 @@ class Body:
             rows, cause = _distinct(
                 np.concatenate([rows, *(m[0] for m in more)]), np.concatenate([cause, *(m[1] for m in more)])
             )
-        return run_steps(self.steps, self.driver.frame(rows, cause if causes else None), reader)
+            block = Block(rows)
+        else:
+            block = moves.gone_block if reader.before else moves.came_block
+        if not len(block.matrix):
+            return self.driver.frame(block, cause if causes else None)
+        return self._run(block, cause if causes else None, reader)
+
+    def _run(self, block: Block, cause: Ints | None, reader: Reader) -> Frame:
+        """All steps, starting after the longest prefix that another rule has already run on the same rows."""
+        at, frame = 0, None
+        for n in sorted(self.shared, reverse=True):
+            frame = reader.memo.get((id(block), self.shared[n]))
+            if frame is not None:
+                at = n
+                break
+        if frame is None:
+            frame = self.driver.frame(block, cause)
+        for n in range(at, len(self.steps)):
+            if n in self.shared and n != at:
+                reader.memo[id(block), self.shared[n]] = frame
+            frame = self.steps[n].run(frame, reader)
+        return frame
 
 
 def _distinct(rows: Ints, causes: Ints) -> tuple[Ints, Ints]:
@@ -529,12 +557,15 @@ def compile_body(catalogue: Catalogue, rule: PointRule, scope: int, outer: set[s
     steps = compiler.steps(body, bound, outer)
     if rule.time in outer and rule.time not in bound:
         steps.append(TimeStep(rule.time))
+    driver.used = frozenset(names(body) | outer)
+    keys = [f"{type(driver).__name__}{literal}", *compiler.trail]
+    keys += ["time"] * (len(steps) + 1 - len(keys))
     triggers = [t for x in body for t in _triggers(compiler, x, driver)]
     for t in triggers:
         driver.prepare(tuple(d for _, d in t.shared))
     if isinstance(driver, EventDriver) and not driver.store.indexes:
         driver.prepare((0,) if driver.store.arity else ())
-    return Body(driver, steps, triggers)
+    return Body(driver, steps, triggers, keys)
 
 
 def _driver_position(catalogue: Catalogue, body: list[Flat]) -> int | None:

@@ -189,7 +189,7 @@ class SpanPlan:
 
     def _intern(self, store: FluentStore, frame: Frame) -> Ints:
         before = self.bindings.count
-        ids = self.bindings.intern([frame.columns[v] for v in self.variables], len(frame))
+        ids = self.bindings.intern([frame[v] for v in self.variables], len(frame))
         count = self.bindings.count
         if count > before:
             if count > len(self.flips):
@@ -298,7 +298,7 @@ def _given(causes: Ints | None) -> Ints:
 
 def _join(frame: Frame, store: FluentStore, slots: tuple[Slot, ...]) -> Frame:
     """Bind the variables of a leaf to its known instances."""
-    bound = tuple(i for i, s in enumerate(slots) if s.name is None or s.name in frame.columns)
+    bound = tuple(i for i, s in enumerate(slots) if s.name is None or s.name in frame)
     ids, which = store.match(bound, [slots[i].column(frame) for i in bound], len(frame))
     out = frame.take(which)
     for i, slot in enumerate(slots):
@@ -306,11 +306,11 @@ def _join(frame: Frame, store: FluentStore, slots: tuple[Slot, ...]) -> Frame:
             continue
         assert slot.name is not None
         column = store.instances.column(i, ids)
-        if slot.name in out.columns:
-            keep = out.columns[slot.name] == column
+        if slot.name in out:
+            keep = out[slot.name] == column
             out, ids = out.take(keep), ids[keep]
         else:
-            out.columns[slot.name] = column
+            out = out.bind(slot.name, column)
     return out
 
 

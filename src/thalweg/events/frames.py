@@ -14,7 +14,7 @@ import numpy as np
 
 from thalweg.columns.ragged import Version
 from thalweg.columns.symbols import SymbolTable, as_floats, numbers
-from thalweg.events.stores import EventStore, FactStore, FluentStore
+from thalweg.events.stores import Block, EventStore, FactStore, FluentStore
 from thalweg.language.rules import Edge, Effect
 from thalweg.language.terms import Compound, Number, Term, Variable
 from thalweg.protocol import Ints
@@ -22,41 +22,86 @@ from thalweg.protocol import Ints
 Mask = np.ndarray  # of bool
 
 
-@dataclass(slots=True)
-class Frame:
-    """Bindings as columns; `origin` is the driver row of each."""
+TIME, ORIGIN, CAUSE = "@time", "@origin", "@cause"
 
-    time: Ints
-    columns: dict[str, Ints]
-    origin: Ints
-    cause: Ints | None = None
+
+class Frame:
+    """Bindings as columns, one row per partial solution; `origin` is the driver row of each.
+
+    A frame made from another by `take` remembers which rows it keeps and fetches a column when it is asked for, so
+    columns that nobody reads cost nothing.
+    """
+
+    __slots__ = ("_length", "_own", "_parent", "_rows")
+
+    def __init__(
+        self, time: Ints, columns: dict[str, Ints], origin: Ints, cause: Ints | None = None
+    ) -> None:
+        self._own = {**columns, TIME: time, ORIGIN: origin}
+        if cause is not None:
+            self._own[CAUSE] = cause
+        self._parent: Frame | None = None
+        self._rows: Ints | None = None
+        self._length = len(time)
 
     def __len__(self) -> int:
-        return len(self.time)
+        return self._length
+
+    def __getitem__(self, name: str) -> Ints:
+        found = self._own.get(name)
+        if found is None:
+            if self._parent is None:
+                raise KeyError(name)
+            found = self._parent[name]
+            if self._rows is not None:
+                found = found[self._rows]
+            self._own[name] = found
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own or (self._parent is not None and name in self._parent)
+
+    def names(self) -> set[str]:
+        """The bound variables and the frame's own columns."""
+        return set(self._own) | (self._parent.names() if self._parent is not None else set())
+
+    @property
+    def time(self) -> Ints:
+        return self[TIME]
+
+    @property
+    def origin(self) -> Ints:
+        return self[ORIGIN]
+
+    @property
+    def cause(self) -> Ints | None:
+        return self[CAUSE] if CAUSE in self else None
 
     def take(self, rows: Ints | Mask) -> Frame:
         """The frame with only these rows (positions or mask), in this order."""
-        return Frame(
-            self.time[rows],
-            {name: column[rows] for name, column in self.columns.items()},
-            self.origin[rows],
-            None if self.cause is None else self.cause[rows],
-        )
+        if rows.dtype == np.bool_:
+            rows = np.flatnonzero(rows)
+            if len(rows) == self._length:
+                return self.extend({})
+        out = Frame.__new__(Frame)
+        out._own, out._parent, out._rows, out._length = {}, self, rows, len(rows)
+        return out
+
+    def extend(self, columns: dict[str, Ints]) -> Frame:
+        """The same rows with more columns."""
+        out = Frame.__new__(Frame)
+        out._own, out._parent, out._rows, out._length = dict(columns), self, None, self._length
+        return out
 
     def bind(self, name: str, column: Ints) -> Frame:
-        return Frame(self.time, {**self.columns, name: column}, self.origin, self.cause)
+        return self.extend({name: column})
 
 
 def concat(frames: Sequence[Frame]) -> Frame:
     """Frames with the same columns, one after the other."""
-    first = frames[0]
-    cause = None if first.cause is None else np.concatenate([f.cause for f in frames])  # type: ignore[misc]
-    return Frame(
-        np.concatenate([f.time for f in frames]),
-        {name: np.concatenate([f.columns[name] for f in frames]) for name in first.columns},
-        np.concatenate([f.origin for f in frames]),
-        cause,
-    )
+    joined = {name: np.concatenate([f[name] for f in frames]) for name in frames[0].names()}
+    time, origin, cause = joined.pop(TIME), joined.pop(ORIGIN), joined.pop(CAUSE, None)
+    return Frame(time, joined, origin, cause)
 
 
 @dataclass(slots=True)
@@ -66,6 +111,8 @@ class Reader:
     before: bool
     first_round: bool = True
     inside: frozenset[int] = frozenset()
+    memo: dict[tuple[int, str], Frame] = field(default_factory=dict)
+    """Frames of step prefixes that several rules share, by driver block."""
 
     def sees(self, store: object) -> bool:
         """Is the store's change part of what is being propagated? After the first round only inner changes are."""
@@ -94,7 +141,7 @@ class Slot:
     binds: bool = False
 
     def column(self, frame: Frame) -> Ints:
-        return np.full(len(frame), self.code) if self.name is None else frame.columns[self.name]
+        return np.full(len(frame), self.code) if self.name is None else frame[self.name]
 
 
 @dataclass(slots=True)
@@ -115,9 +162,9 @@ class Match:
         """The columns of the bound slots."""
         return [self.slots[p].column(frame) for p in self.positions]
 
-    def extend(self, frame: Frame, which: Ints, column: Callable[[int], Ints]) -> Frame:
-        """The frame's rows `which`, with the binding slots taken from column(position). A variable that the literal
-        binds twice must agree with itself."""
+    def extend(self, frame: Frame, which: Ints | None, column: Callable[[int], Ints]) -> Frame:
+        """The frame's rows `which` (None: all of them), with the binding slots taken from column(position). A variable
+        that the literal binds twice must agree with itself."""
         new: dict[str, Ints] = {}
         agree: Mask | None = None
         for i, slot in enumerate(self.slots):
@@ -130,8 +177,7 @@ class Match:
                 agree = same if agree is None else agree & same
             else:
                 new[slot.name] = values
-        out = frame.take(which)
-        out.columns.update(new)
+        out = (frame if which is None else frame.take(which)).extend(new)
         return out if agree is None else out.take(agree)
 
 
@@ -159,7 +205,7 @@ class EventStep:
 
 def _numbered(frame: Frame) -> Frame:
     """The frame with its own row numbers as origin."""
-    return Frame(frame.time, frame.columns, np.arange(len(frame)))
+    return frame.extend({ORIGIN: np.arange(len(frame))})
 
 
 @dataclass(slots=True)
@@ -190,7 +236,7 @@ class HoldsStep:
         hit = at >= 0
         value = self.value
         if value is not None and not value.binds:
-            wanted = value.code if value.name is None else frame.columns[value.name]
+            wanted = value.code if value.name is None else frame[value.name]
             if which is not None and not np.isscalar(wanted):
                 wanted = wanted[which]  # type: ignore[index]
             hit &= store.lists.pool[at, 2] == wanted
@@ -279,6 +325,8 @@ class FactStep:
     def run(self, frame: Frame, reader: Reader) -> Frame:
         found, which = self.store.match(self.match.positions, self.match.keys(frame), len(frame))
         if self.negated:
+            if which is None:
+                which = np.arange(len(frame))
             rows = self.match.extend(_numbered(frame), which, lambda p: self.store.rows.column(p, found))
             keep = np.ones(len(frame), np.bool_)
             keep[rows.origin] = False
@@ -348,7 +396,7 @@ def value_of(term: Term, frame: Frame) -> Floats:
         case Number(value):
             return np.full(len(frame), float(value))
         case Variable(name):
-            return as_floats(frame.columns[name])
+            return as_floats(frame[name])
         case Compound("-", (only,)):
             return -value_of(only, frame)
         case Compound("+", (only,)):

@@ -8,6 +8,7 @@ moves on in time.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,7 +19,7 @@ from thalweg.columns.keys import KeyTable
 from thalweg.columns.spans import RELATIONS
 from thalweg.columns.symbols import SymbolTable
 from thalweg.columns.timelines import INITIATE, TERMINATE, TERMINATE_ALL
-from thalweg.events.compile import BodyCompiler, Catalogue, EdgeDriver, compile_body, solve
+from thalweg.events.compile import Body, BodyCompiler, Catalogue, EdgeDriver, compile_body, solve
 from thalweg.events.determined import (
     Apply,
     Complement,
@@ -178,6 +179,7 @@ class _Planner:
             stage = self._stage(members, any(k in graph[k] for k in members) or len(members) > 1)
             stages.append(stage)
         self._edges()
+        _share([h.body for unit in self.plan.units() for h in getattr(unit, "heads", ())])
         self._seed()
         self._outputs()
         for store in self.plan.input_events.values():
@@ -536,6 +538,25 @@ class _Planner:
             for at, store in enumerate(unit.stores):
                 if not store.hidden:
                     self.plan.outputs.append((unit, at, store))
+
+
+def _share(bodies: Sequence[Body]) -> None:
+    """Find work that several bodies begin with, so that it is done once."""
+    seen: Counter[str] = Counter()
+    prefixes: list[list[str]] = []
+    for body in bodies:
+        prefix = [f"{id(body.driver.store)} {body.keys[0]}"]  # type: ignore[attr-defined]
+        for key in body.keys[1:]:
+            prefix.append(f"{prefix[-1]} / {key}")
+        prefixes.append(prefix)
+        seen.update(set(prefix))
+    for body, prefix in zip(bodies, prefixes, strict=True):
+        body.shared = {n: prefix[n] for n in range(len(body.steps)) if seen[prefix[n]] > 1 and n > 0}
+    used: dict[str, frozenset[str]] = {}
+    for body, prefix in zip(bodies, prefixes, strict=True):
+        used[prefix[0]] = used.get(prefix[0], frozenset()) | body.driver.used
+    for body, prefix in zip(bodies, prefixes, strict=True):
+        body.driver.used = used[prefix[0]]
 
 
 def _number(term: Number) -> int:

@@ -95,23 +95,27 @@ class Reasoner:
         if self.query_time == self.start:
             final = self.start - self.tick
         clock = Clock(final, self.query_time, query, self.tick, self.start)
+        clock.tumbling = self.window <= self.step
         clock.causes = self._admission.admit(query, self.query_time)
+        readers = Reader(before=True), Reader(before=False)
         for stage in self._plan.stages:
-            self._stage(stage, clock)
+            if stage.loop:
+                self._loop(stage, clock)
+                continue
+            for unit in stage.units:
+                unit.collect(*readers, clock)
+                unit.apply(clock, round=False)
+                unit.finish(clock)
         self._output.collect(clock)
         self._commit(clock)
         self.query_time = query
 
-    def _stage(self, stage: Stage, clock: Clock) -> None:
+    def _loop(self, stage: Stage, clock: Clock) -> None:
+        """Rounds until nothing changes: every way round a cycle moves on in time, so there is an end."""
         before, after = Reader(before=True), Reader(before=False)
-        if not stage.loop:
-            for unit in stage.units:
-                unit.collect(before, after, clock)
-                unit.apply(clock, round=False)
-                unit.finish(clock)
-            return
         before.inside = after.inside = stage.inside
         while True:
+            before.memo, after.memo = {}, {}
             busy = [unit.collect(before, after, clock) for unit in stage.units]
             if not before.first_round and not any(busy):
                 break

@@ -26,6 +26,22 @@ def empty(width: int) -> Ints:
     return np.empty((0, width), np.int64)
 
 
+class Block:
+    """Rows of a relation, whose columns are laid out when first asked for and then shared by all rules that read them."""
+
+    __slots__ = ("_columns", "matrix")
+
+    def __init__(self, matrix: Ints) -> None:
+        self.matrix = matrix
+        self._columns: dict[int, Ints] = {}
+
+    def column(self, position: int) -> Ints:
+        found = self._columns.get(position)
+        if found is None:
+            found = self._columns[position] = np.ascontiguousarray(self.matrix[:, position])
+        return found
+
+
 @dataclass(slots=True)
 class Moves:
     """Rows of an event-like relation that went and came, each with its cause. Columns: time, arguments."""
@@ -35,6 +51,11 @@ class Moves:
     came: Ints
     gone_cause: Ints
     came_cause: Ints
+    gone_block: Block = field(init=False)
+    came_block: Block = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.gone_block, self.came_block = Block(self.gone), Block(self.came)
 
     @classmethod
     def none(cls, width: int) -> Moves:
@@ -301,15 +322,46 @@ class Difference:
 
 
 @dataclass(slots=True)
+class Lookup:
+    """Facts by some of their arguments: list `i` is order[starts[i]:starts[i+1]]."""
+
+    keys: KeyTable
+    starts: Ints
+    order: Ints
+    single: bool
+
+
+@dataclass(slots=True)
 class FactStore:
     """Background facts."""
 
     name: str
     rows: KeyTable
-    accesses: dict[tuple[int, ...], Access] = field(default_factory=dict)
+    lookups: dict[tuple[int, ...], Lookup] = field(default_factory=dict)
 
-    def match(self, positions: tuple[int, ...], columns: Sequence[Ints], length: int) -> tuple[Ints, Ints]:
-        """Facts that agree on the positions, and the row of each."""
-        access = self.accesses.setdefault(positions, Access(positions))
-        access.refresh(self.rows)
-        return access.match(columns, length)
+    def match(
+        self, positions: tuple[int, ...], columns: Sequence[Ints], length: int
+    ) -> tuple[Ints, Ints | None]:
+        """Facts that agree on the positions, and the row of each (None: exactly one for every row, in order)."""
+        lookup = self.lookups.get(positions)
+        if lookup is None:
+            lookup = self.lookups[positions] = self._lookup(positions)
+        ids = lookup.keys.find(columns, length)
+        known = ids >= 0
+        if lookup.single:
+            if known.all():
+                return lookup.order[ids], None
+            which = np.flatnonzero(known)
+            return lookup.order[ids[which]], which
+        sizes = np.where(known, lookup.starts[ids + 1] - lookup.starts[ids], 0)
+        which = np.repeat(np.arange(length), sizes)
+        within = np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return lookup.order[lookup.starts[ids[which]] + within], which
+
+    def _lookup(self, positions: tuple[int, ...]) -> Lookup:
+        n = self.rows.count
+        keys = KeyTable(len(positions))
+        ids = keys.intern([np.ascontiguousarray(self.rows.keys[:, p]) for p in positions], n)
+        counts = np.bincount(ids, minlength=keys.count)
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        return Lookup(keys, starts, np.argsort(ids, kind="stable"), bool((counts == 1).all()))

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from thalweg.columns.keys import KeyTable
-from thalweg.columns.ragged import Ragged, Version, group_starts
+from thalweg.columns.ragged import Ragged, Version, group_starts, order_by
 from thalweg.columns.sweep import ANY, NONE, members, sweep, trim, unite, write_lists
 from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, TERMINATE_ALL, rebuild, rebuild_need
 from thalweg.events.compile import Body, EdgeDriver
@@ -39,6 +39,8 @@ class Clock:
     tick: int = 1
     start: int = 0
     causes: bool = False
+    tumbling: bool = False
+    """Windows do not overlap: no point of an earlier query is needed again."""
 
 
 @dataclass(slots=True)
@@ -285,15 +287,18 @@ class SimpleUnit(FluentUnit):
         rows = np.concatenate([f[1] for f in self._found])
         causes = np.concatenate([f[2] for f in self._found]) if clock.causes else None  # type: ignore[misc]
         self._found = []
-        gone, came = store.points.merge(ids, rows)
-        touched, first, last = _touched(gone, came)
+        if clock.tumbling and not round and not store.reads_points and _fresh(rows, clock.final):
+            touched, first, last, points = self._once(ids, rows, clock)
+            came = gone = None
+        else:
+            gone, came = store.points.merge(ids, rows)
+            touched, first, last = _touched(gone, came)
+            points = store.points.offsets[2], store.points.lengths[2], store.points.pool
         why = cause_by_id(touched, ids, causes)
         lists = store.lists
-        lists.reserve(rebuild_need(store.points.lengths[2], lists.lengths[2], touched))
+        lists.reserve(rebuild_need(points[1], lists.lengths[2], touched))
         lists.used = rebuild(
-            store.points.offsets[2],
-            store.points.lengths[2],
-            store.points.pool,
+            *points,
             lists.offsets,
             lists.lengths,
             lists.rooms,
@@ -307,9 +312,28 @@ class SimpleUnit(FluentUnit):
         )
         lists.touch(touched)
         self.note(0, touched, why)
-        if store.reads_points:
+        if gone is not None and came is not None and store.reads_points:
             self.keep_effects(store, _effect_moves(store, gone, came, touched, why))
         return self.announce(clock, Version.LAST, [(touched, why)])
+
+    def _once(self, ids: Ints, rows: Ints, clock: Clock) -> tuple[Ints, Ints, Ints, tuple[Ints, Ints, Ints]]:
+        """Points that no later query needs: sorted, used, and forgotten, but for those of the query time itself."""
+        order = order_by(ids, np.ascontiguousarray(rows[:, 0]))
+        ids, rows = ids[order], rows[order]
+        starts = group_starts(ids)
+        touched = ids[starts[:-1]]
+        offsets = np.zeros(self.store.instances.count, np.int64)
+        lengths = np.zeros(self.store.instances.count, np.int64)
+        offsets[touched], lengths[touched] = starts[:-1], np.diff(starts)
+        edge = rows[:, 0] >= clock.query
+        if edge.any():
+            self.store.points.merge(ids[edge], rows[edge])
+        return touched, rows[starts[:-1], 0], rows[starts[1:] - 1, 0], (offsets, lengths, rows)
+
+
+def _fresh(rows: Ints, final: int) -> bool:
+    """Only additions, all after what is final."""
+    return bool((rows[:, -1] > 0).all() and (rows[:, 0] > final).all())
 
 
 def _touched(gone: tuple[Ints, Ints], came: tuple[Ints, Ints]) -> tuple[Ints, Ints, Ints]:
@@ -382,6 +406,7 @@ class SweepUnit(FluentUnit):
         self._marks = np.zeros(8, np.int64)
         self._stamp = 0
         self._state = np.zeros((8, 3), np.int64)
+        self._rank = np.zeros(8, np.int64)
         self.delay_starts = np.zeros(9, np.int64)
         self.delays = np.empty((0, 5), np.int64)
         self.carry_since = np.empty(0, np.int64)
@@ -409,6 +434,7 @@ class SweepUnit(FluentUnit):
                 self.due = np.concatenate([self.due, np.full(size - room, OPEN)])
                 self._marks = np.concatenate([self._marks, np.zeros(size - room, np.int64)])
                 self._state = np.zeros((size, 3), np.int64)
+                self._rank = np.zeros(size, np.int64)
             self.cells = cells
             self.candidates.ensure(cells)
         if self.plans:
@@ -514,7 +540,9 @@ class SweepUnit(FluentUnit):
         self._grow()
         causes: Ints | None = None
         cells = np.empty(0, np.int64)
-        touched = np.empty(0, np.int64)
+        rows = np.empty((0, self.width), np.int64)
+        touched = cells
+        once = False
         if self._found:
             cells = np.concatenate([f[0] for f in self._found])
             rows = np.concatenate([f[1] for f in self._found])
@@ -522,8 +550,12 @@ class SweepUnit(FluentUnit):
             self._found = []
             if self.linked:
                 unite(self.parents, self.rings, cells, rows)
-            gone, came = self.candidates.merge(cells, rows)
-            touched = np.unique(np.concatenate([gone[0], came[0]]))
+            once = clock.tumbling and not round and _fresh(rows, clock.final)
+            if once:
+                touched = np.unique(cells)
+            else:
+                gone, came = self.candidates.merge(cells, rows)
+                touched = np.unique(np.concatenate([gone[0], came[0]]))
         late = np.flatnonzero(self.due[: self.cells] <= clock.query) if self.plans else np.empty(0, np.int64)
         wanted = np.union1d(touched, late) if len(late) else touched
         if not len(wanted):
@@ -532,9 +564,15 @@ class SweepUnit(FluentUnit):
             nothing = np.empty(0, np.int64)
             self.announce(clock, Version.LAST, [(nothing, nothing)] * len(self.stores))
             return False
-        return self._sweep(clock, wanted, cells, causes)
+        changed = self._sweep(clock, wanted, cells, rows if once else rows[:0], causes)
+        if once:
+            edge = rows[:, 0] >= clock.query
+            if edge.any():
+                self.candidates.merge(cells[edge], rows[edge])
+        return changed
 
-    def _sweep(self, clock: Clock, wanted: Ints, changed: Ints, causes: Ints | None) -> bool:
+    def _sweep(self, clock: Clock, wanted: Ints, changed: Ints, fresh: Ints, causes: Ints | None) -> bool:
+        """Sweep the groups of the wanted cells over their stored candidates and the fresh ones (of `changed`)."""
         if self.linked:
             self._stamp += 1
             cells, starts = members(self.parents, self.rings, wanted, self._marks, self._stamp)
@@ -542,12 +580,16 @@ class SweepUnit(FluentUnit):
             cells, starts = wanted, np.arange(len(wanted) + 1)
         rows, sizes = self.candidates.gather(cells, Version.NOW)
         row_cells = np.repeat(cells, sizes)
-        ends = np.concatenate([[0], np.cumsum(sizes)])
-        row_starts = ends[starts]
-        if self.linked and len(rows):
-            group = np.repeat(np.arange(len(starts) - 1), np.diff(row_starts))
-            order = np.lexsort([rows[:, 0], group])
-            rows, row_cells = rows[order], row_cells[order]
+        if len(fresh):
+            rows, row_cells = np.concatenate([rows, fresh]), np.concatenate([row_cells, changed])
+        row_starts = np.zeros(len(starts), np.int64)
+        if len(rows):
+            self._rank[cells] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+            group = self._rank[row_cells]
+            if self.linked or len(fresh):
+                order = order_by(group, np.ascontiguousarray(rows[:, 0]))
+                rows, row_cells, group = rows[order], row_cells[order], group[order]
+            row_starts = np.searchsorted(group, np.arange(len(starts)))
         log = any(s.reads_points for s in self.stores)
         out, n, logged, n_log = sweep(
             cells,
@@ -563,7 +605,7 @@ class SweepUnit(FluentUnit):
             self._state,
             self.since,
             self.due,
-            clock.final - 1,
+            (clock.query if clock.tumbling else clock.final) - 1,
             clock.query,
             clock.tick,
             log,
@@ -661,6 +703,7 @@ class SweepUnit(FluentUnit):
         self.candidates.ensure(self.cells)
         self._marks = np.zeros(len(self.carry_time), np.int64)
         self._state = np.zeros((len(self.carry_time), 3), np.int64)
+        self._rank = np.zeros(len(self.carry_time), np.int64)
 
     # ----------------------------------------------------------------- pending countdowns
 
