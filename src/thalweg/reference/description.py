@@ -20,6 +20,7 @@ from thalweg.reference.bodies import (
     Fact,
     Goal,
     Goals,
+    UnsafeRule,
     disjuncts,
     read_body,
     read_goals,
@@ -100,6 +101,8 @@ class DeterminedRule:
             if term.name in self.leaves:
                 fluent, fluent_value = self.leaves[term.name]
                 return leaf(resolve(fluent, subst), resolve(fluent_value, subst))
+            if term.name not in self.operations:
+                raise UnsafeRule(f"nothing says which intervals {term.name} stands for")
             return apply(self.operations[term.name])
 
         def apply(operation: Operation) -> Intervals:
@@ -170,6 +173,11 @@ class Description:
     def outputs(self) -> set[Signature]:
         """The fluents that are computed."""
         return self.simple | self.determined
+
+    @property
+    def read(self) -> set[Signature]:
+        """The events and fluents that rules read."""
+        return {signature(fact.terms[0]) for fact in self._facts() if fact.kind != "call"}
 
     @property
     def anchored(self) -> bool:

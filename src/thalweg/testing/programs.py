@@ -148,7 +148,7 @@ class _Writer:
     def _fluent(self, index: int, group: int) -> _Fluent:
         sorts = ("x",) * self.rng.choice((0, 1, 1, 1, 1, 2))
         before = [f for f in self.fluents if f.group < group]
-        if before and self.wants("determined", 40):
+        if before and self.wants("determined", 40 if index else 15):
             kind = "whole" if self.wants("whole", 35) else "determined"
             return _Fluent(f"f{index}", sorts, ("true",), kind, group + (kind == "whole"), index)
         values: tuple[str, ...] = ("true",)
@@ -194,7 +194,7 @@ class _Writer:
             if self.chance(20):
                 self._effect("initiatedAt", fluent, value)
         for value in fluent.values:
-            if self.chance(70 if len(fluent.values) == 1 else 30):
+            if self.chance(80 if len(fluent.values) == 1 else 30):
                 self._effect("terminatedAt", fluent, value)
         if fluent.values[0] not in OPEN:
             if self.wants("delays", 45):
@@ -276,7 +276,7 @@ class _Writer:
             )
         else:
             self._happens(body, self.rng.choice(self.events), fresh=100)
-        for _ in range(self.rng.choice((0, 0, 1, 1, 1, 2, 3))):
+        for _ in range(self.rng.choice((0, 0, 0, 1, 1, 1, 2, 3))):
             self._condition(body)
         if self.chance(10):
             self.rng.shuffle(body.conditions)

@@ -12,7 +12,7 @@ from thalweg.testing.streams import Scenario
 def shrunk(scenario: Scenario, fails: Callable[[Scenario], bool]) -> Scenario:
     """A scenario that still fails and from which no single row, rule or condition can be dropped.
 
-    `fails` must be true for the scenario; one that cannot be parsed does not count as failing.
+    `fails` must be true for the scenario; a program that is refused does not count as failing.
     """
     while True:
         smaller = next((s for s in _smaller(scenario) if _fails(s, fails)), None)
@@ -24,7 +24,7 @@ def shrunk(scenario: Scenario, fails: Callable[[Scenario], bool]) -> Scenario:
 def _fails(scenario: Scenario, fails: Callable[[Scenario], bool]) -> bool:
     try:
         return fails(scenario)
-    except ProgramError:
+    except (ProgramError, ValueError, NotImplementedError):
         return False
 
 

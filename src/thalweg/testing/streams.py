@@ -78,32 +78,40 @@ def _written(row: Row) -> str:
 def random_rows(
     rng: Random, program: Program, *, size: int, times: int = 30, mess: Mess | None = None
 ) -> list[Row]:
-    """About `size` rows of the program's inputs, with times from 1 to `times`, numbered from 1."""
+    """About `size` rows of the program's inputs, with times from 1 to `times`, numbered from 1.
+
+    They are about a few entities and a few names only, so that they meet.
+    """
     mess = mess or Mess()
-    description = Description(program)
-    events = [name for name, sorts in EVENTS.items() if (name, len(sorts)) in description.input_events]
-    fluents = [
-        name for name, sorts in INPUT_FLUENTS.items() if (name, len(sorts)) in description.input_fluents
-    ]
+    entities = ENTITIES[: rng.choice((1, 2, 2, 3))]
+    events, fluents = _vocabulary(rng, program)
     rows: list[Row] = []
-    for _ in range(size):
+    for _ in range(size if events or fluents else 0):
+        time = rng.randint(1, times)
         if fluents and (not events or rng.randrange(100) < 25):
-            row = _fluent_row(rng, rng.choice(fluents), rng.randint(1, times))
-        elif events:
-            row = _event_row(rng, rng.choice(events), rng.randint(1, times))
+            row = _fluent_row(rng, rng.choice(fluents), time, entities)
         else:
-            break
+            row = _event_row(rng, rng.choice(events), time, entities)
         rows.extend(_histories(rng, row, mess))
     return [replace(row, number=number) for number, row in enumerate(rows, start=1)]
 
 
-def _event_row(rng: Random, name: str, time: int) -> Row:
-    arguments = tuple(_argument(rng, sort) for sort in EVENTS[name])
+def _vocabulary(rng: Random, program: Program) -> tuple[list[str], list[str]]:
+    """The input events and fluents of a stream: those that rules read, or only some of them."""
+    description = Description(program)
+    events = [name for name in EVENTS if (name, len(EVENTS[name])) in description.read]
+    fluents = [name for name in INPUT_FLUENTS if (name, len(INPUT_FLUENTS[name])) in description.read]
+    few = rng.sample(events, min(len(events), rng.randint(2, 5)))
+    return few, fluents if rng.randrange(100) < 80 or not few else []
+
+
+def _event_row(rng: Random, name: str, time: int, entities: tuple[str, ...]) -> Row:
+    arguments = tuple(_argument(rng, sort, entities) for sort in EVENTS[name])
     return Row(name=name, args=arguments, time=time, arrival=time)
 
 
-def _fluent_row(rng: Random, name: str, time: int) -> Row:
-    arguments = tuple(_argument(rng, sort) for sort in INPUT_FLUENTS[name])
+def _fluent_row(rng: Random, name: str, time: int, entities: tuple[str, ...]) -> Row:
+    arguments = tuple(_argument(rng, sort, entities) for sort in INPUT_FLUENTS[name])
     row = Row(name=name, args=arguments, time=time, arrival=time, value=rng.choice(INPUT_VALUES[name]))
     if name == "walk":
         return replace(row, shape="point")
@@ -111,9 +119,9 @@ def _fluent_row(rng: Random, name: str, time: int) -> Row:
     return replace(row, shape="interval", end=end)
 
 
-def _argument(rng: Random, sort: str) -> Ground:
+def _argument(rng: Random, sort: str, entities: tuple[str, ...]) -> Ground:
     if sort == "x":
-        return rng.choice(ENTITIES)
+        return rng.choice(entities)
     return rng.choice(PLACES) if sort == "p" else rng.choice((1, 3, 4.5, 7, 9))
 
 
@@ -148,20 +156,20 @@ def random_scenario(
     features: Features | None = None,
     mess: Mess | None = None,
     *,
-    size: int = 25,
+    size: int = 40,
     times: int = 30,
 ) -> Scenario:
     """A program, a stream for it and a window; the window is sometimes the step and sometimes everything."""
     text = random_program(rng, features)
     rows = random_rows(rng, parse(text), size=rng.randint(1, size), times=times, mess=mess)
-    step = rng.choice((1, 2, 3, 5, 7, 10, 20))
-    window = step + rng.choice((0, 0, 1, 3, 8, 15, times + 40))
+    step = rng.choice((2, 3, 5, 7, 10, 20, 1))
+    window = step + rng.choice((0, 8, 15, times + 40, 3, 1, 0))
     rng.shuffle(rows)
     return Scenario(text, tuple(rows), window, step, end=times + 10)
 
 
 def scenarios(
-    features: Features | None = None, mess: Mess | None = None, *, size: int = 25, times: int = 30
+    features: Features | None = None, mess: Mess | None = None, *, size: int = 40, times: int = 30
 ) -> st.SearchStrategy[Scenario]:
     """Random scenarios; they shrink towards short programs and few rows."""
     return st.randoms(use_true_random=False).map(
