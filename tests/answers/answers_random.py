@@ -157,7 +157,9 @@ class Run:
     def _check_tables(self, revision: object, clock: int) -> None:
         """Folding the changes gives the open answers; answers come no later than the delay says."""
         for row in revision["changes"].to_pylist():  # type: ignore[index]
-            key = (row["status"], row["answer"], tuple(row["evidence"]), tuple(row["needed"]))
+            key = (row["status"], row["answer"])
+            if row["status"] == "open":
+                key += (tuple(row["evidence"]), tuple(row["needed"]))
             self.folded[key] = self.folded.get(key, 0) + row["op"]
             assert self.folded[key] in (0, 1), f"changes at {clock} do not fold: {row}"
         standing = sorted(

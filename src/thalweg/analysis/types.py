@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from thalweg.analysis.bodies import body_of, literals
+from thalweg.analysis.temporal import temporal_predicates
 from thalweg.language.program import Program
 from thalweg.language.rules import (
     Affects,
@@ -47,7 +48,7 @@ from thalweg.language.rules import (
     Statement,
     Windowed,
 )
-from thalweg.language.terms import Atom, Compound, Number, Sequence, Span, Term, Variable
+from thalweg.language.terms import Atom, Compound, Number, Sequence, Span, Term, Variable, signature
 
 NUMBER = "number"
 SYMBOL = "symbol"
@@ -201,6 +202,9 @@ class _Inference:
         self.classes = _Classes()
         self.declared: dict[Hashable, str] = {}
         self.computes = program.kind is not Kind.EVENTS
+        self.temporal: frozenset[tuple[str, int]] = (
+            temporal_predicates(program) if program.kind is Kind.ANSWERS else frozenset()
+        )
         self.index = 0
 
     def run(self) -> None:
@@ -357,7 +361,7 @@ class _Inference:
 
     def predicate(self, term: Term) -> None:
         self.atom("predicate", term)
-        if self.program.kind is Kind.ANSWERS and isinstance(term, Compound):
+        if isinstance(term, Compound) and signature(term) in self.temporal:
             time = term.args[-1]
             if isinstance(time, Variable) or _is_expression(time):
                 self.numeric(time, "a time-point")

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from thalweg.analysis.order import strong_components
-from thalweg.answers.datalog import Datalog, Rule, Signature, Test, TimedAtom
+from thalweg.analysis.temporal import Signature
+from thalweg.answers.datalog import Datalog, Rule, Test, TimedAtom
 from thalweg.answers.templates import Substitution
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable, is_ground
 

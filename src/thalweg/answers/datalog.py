@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from thalweg.analysis.temporal import Signature, Sorts, Time, time_of
 from thalweg.language.diagnostics import Code, Diagnostic, Severity, register
 from thalweg.language.program import Program
 from thalweg.language.rules import (
@@ -34,13 +35,9 @@ from thalweg.language.terms import (
     Term,
     Variable,
     arguments,
-    is_ground,
     signature,
     variables,
 )
-
-Signature = tuple[str, int]
-"""Name and number of arguments, the time included."""
 
 register(
     Code(
@@ -67,22 +64,6 @@ register(
         "A program needs `query malf(X, T).` for at least one predicate that its rules define.",
     ),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Time:
-    """A time term: ``variable + offset``, or the number `offset` when there is no variable."""
-
-    variable: str | None
-    offset: int = 0
-
-    def __str__(self) -> str:
-        if self.variable is None:
-            return str(self.offset)
-        return self.variable if not self.offset else f"{self.variable}{self.offset:+d}"
-
-    def shifted(self, by: int) -> Time:
-        return Time(self.variable, self.offset + by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +263,7 @@ class _Reading:
     # -- sorts
 
     def datalog(self) -> tuple[Datalog, list[Diagnostic]]:
-        sorts = _Sorts(self.clauses, self.defined, self.ruled, self.declared)
+        sorts = Sorts(self.clauses, self.declared.keys())
         for message, span in sorts.conflicts:
             self._refuse("TW301", message, span)
         rules: dict[Signature, list[Rule]] = {}
@@ -300,7 +281,7 @@ class _Reading:
         known = {name: tuple(found) for name, found in rules.items()}
         return Datalog(known, tuple(queries), temporal, inputs, self.declared), self.found
 
-    def _rule(self, number: int, clause: Clause, sorts: _Sorts) -> Rule | None:
+    def _rule(self, number: int, clause: Clause, sorts: Sorts) -> Rule | None:
         times = sorts.times_of(number)
         head = self._atom(clause.head, sorts, False, clause.span)
         body: list[Condition | None] = []
@@ -314,7 +295,7 @@ class _Reading:
             return None
         return Rule(head, tuple(c for c in body if c is not None), times, clause.span)
 
-    def _query(self, query: Query, sorts: _Sorts) -> TimedAtom | None:
+    def _query(self, query: Query, sorts: Sorts) -> TimedAtom | None:
         goal = _name_apart(query.goal, iter(range(1, 1 << 30)))
         if not isinstance(goal, (Atom, Compound)) or signature(goal) not in self.defined:
             named = (
@@ -324,7 +305,7 @@ class _Reading:
             return None
         return self._atom(goal, sorts, False, query.span)
 
-    def _atom(self, term: Term, sorts: _Sorts, negated: bool, span: Span) -> TimedAtom | None:
+    def _atom(self, term: Term, sorts: Sorts, negated: bool, span: Span) -> TimedAtom | None:
         if not isinstance(term, (Atom, Compound)):
             self._refuse("TW302", f"`{text(term)}` is not an atom", span)
             return None
@@ -349,23 +330,6 @@ class _Reading:
         return TimedAtom(predicate, args, time, negated, span)
 
 
-def time_of(term: Term) -> Time | None:
-    """A time term read from ``T``, ``T+k``, ``T-k``, ``k+T`` or a number; None for anything else."""
-    match term:
-        case Variable(name):
-            return Time(name)
-        case Number(value) if isinstance(value, int):
-            return Time(None, value)
-        case Compound("+", (Variable(name), Number(value))) if isinstance(value, int):
-            return Time(name, value)
-        case Compound("+", (Number(value), Variable(name))) if isinstance(value, int):
-            return Time(name, value)
-        case Compound("-", (Variable(name), Number(value))) if isinstance(value, int):
-            return Time(name, -value)
-        case _:
-            return None
-
-
 def _term(name: str, args: Sequence[Term]) -> Term:
     return Compound(name, tuple(args)) if args else Atom(name)
 
@@ -388,98 +352,3 @@ def _name_apart(term: Term, counter: Iterator[int]) -> Term:
             return Compound(functor, tuple(_name_apart(a, counter) for a in args), term.span)
         case _:
             return term
-
-
-class _Sorts:
-    """Which last arguments are times: a union-find over last-argument places and variables."""
-
-    def __init__(
-        self,
-        clauses: list[Clause],
-        defined: set[Signature],
-        ruled: set[Signature],
-        declared: Mapping[Signature, Declare],
-    ) -> None:
-        self.parent: dict[object, object] = {}
-        self.time: dict[object, Span] = {}
-        self.plain: dict[object, Span] = {}
-        self.conflicts: list[tuple[str, Span]] = []
-        self.clauses = clauses
-        mentioned: set[Signature] = set()
-        whole_numbers: set[Signature] = set()
-        for number, clause in enumerate(clauses):
-            goals = [clause.head, *(c.goal for c in clause.body if isinstance(c, Call))]
-            for goal in goals:
-                if isinstance(goal, (Atom, Compound)):
-                    mentioned.add(signature(goal))
-                    if self._place(number, goal) and goal is clause.head:
-                        whole_numbers.add(signature(goal))
-        for predicate in mentioned:
-            if predicate[1] and (predicate not in defined or predicate in declared):
-                self._mark(self.time, ("last", predicate), NOWHERE)
-            elif predicate in ruled and predicate in whole_numbers and not self._known(("last", predicate)):
-                self._mark(self.time, ("last", predicate), NOWHERE)
-        self.temporal = {p for p in mentioned if self._find(("last", p)) in self.time}
-        self._report()
-
-    def _find(self, node: object) -> object:
-        while (above := self.parent.get(node, node)) != node:
-            node = above
-        return node
-
-    def _mark(self, sort: dict[object, Span], node: object, span: Span) -> None:
-        sort.setdefault(self._find(node), span)
-
-    def _known(self, node: object) -> bool:
-        root = self._find(node)
-        return root in self.time or root in self.plain
-
-    def _union(self, left: object, right: object) -> None:
-        a, b = self._find(left), self._find(right)
-        if a == b:
-            return
-        self.parent[a] = b
-        for sort in (self.time, self.plain):
-            if a in sort:
-                sort.setdefault(b, sort.pop(a))
-
-    def _place(self, number: int, goal: Atom | Compound) -> bool:
-        """Note what the arguments of one atom say; True when the last one is a whole number."""
-        args = arguments(goal)
-        for arg in args[:-1]:
-            if isinstance(arg, Variable):
-                self._mark(self.plain, (number, arg.name), arg.span)
-        if not args:
-            return False
-        last, place = args[-1], ("last", signature(goal))
-        match last:
-            case Variable(name):
-                self._union(place, (number, name))
-            case Compound() if time_of(last) is not None:
-                self._mark(self.time, place, last.span)
-                for variable in variables(last):
-                    self._mark(self.time, (number, variable.name), variable.span)
-            case Number(value) if isinstance(value, int):
-                return True
-            case _ if is_ground(last):
-                self._mark(self.plain, place, last.span)
-        return False
-
-    def times_of(self, number: int) -> frozenset[str]:
-        clause = self.clauses[number]
-        terms = [clause.head, *(c.goal for c in clause.body if isinstance(c, Call))]
-        names = {v.name for term in terms for v in variables(term)}
-        return frozenset(name for name in names if self._find((number, name)) in self.time)
-
-    def _report(self) -> None:
-        for root in self.time.keys() & self.plain.keys():
-            spans = [s for s in (self.plain[root], self.time[root]) if s != NOWHERE]
-            members = [n for n in self.parent if self._find(n) == root] + [root]
-            places = sorted(
-                {f"{n[1][0]}/{n[1][1]}" for n in members if isinstance(n, tuple) and n[0] == "last"}
-            )
-            names = sorted({str(n[1]) for n in members if isinstance(n, tuple) and n[0] != "last"})
-            what = f"the last argument of {', '.join(places)}" if places else f"`{', '.join(names)}`"
-            self.conflicts.append(
-                (f"{what} is a time in one place and not in another", spans[0] if spans else NOWHERE)
-            )

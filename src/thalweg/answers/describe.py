@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from thalweg.answers.datalog import Time, text
+from thalweg.analysis.temporal import Time
+from thalweg.answers.datalog import text
 from thalweg.answers.offline import Plan, QueryPlan, plan
 from thalweg.answers.templates import Template
 from thalweg.language.program import Program

@@ -16,9 +16,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from thalweg.analysis.temporal import Signature
 from thalweg.answers.blocks import Block, Facts, advance, concatenated, meet, start_block
 from thalweg.answers.codec import Codec
-from thalweg.answers.datalog import Signature
 from thalweg.answers.loose import NEVER, Loose, certain_facts
 from thalweg.answers.negation import Decisions
 from thalweg.answers.offline import Plan

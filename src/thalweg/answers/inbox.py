@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.analysis.temporal import Signature
 from thalweg.answers.blocks import Facts, distinct_facts
 from thalweg.answers.codec import Bools, Codec
-from thalweg.answers.datalog import Datalog, Signature
+from thalweg.answers.datalog import Datalog
 from thalweg.answers.engine import Place
 from thalweg.columns.keys import matrix
 from thalweg.protocol import Ints, Rows

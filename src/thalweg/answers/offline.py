@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from thalweg.analysis.temporal import Signature, Time
 from thalweg.answers.background import EQUAL, Background, known_operator
-from thalweg.answers.datalog import Datalog, Signature, Test, Time, TimedAtom, read
+from thalweg.answers.datalog import Datalog, Test, TimedAtom, read
 from thalweg.answers.resolve import Resolver, Step, Unbounded, pattern_at, total_shift
 from thalweg.answers.stratify import dependencies, negative_walk
 from thalweg.answers.templates import (

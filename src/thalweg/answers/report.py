@@ -15,9 +15,9 @@ import numpy as np
 
 from thalweg.answers.blocks import DEAD, Block
 from thalweg.answers.codec import STAR, Bools
-from thalweg.answers.datalog import TimedAtom
+from thalweg.answers.datalog import Test, TimedAtom
 from thalweg.answers.kernels import distinct, first, index
-from thalweg.answers.shapes import Shape
+from thalweg.answers.shapes import Comparison, Computation, Shape
 from thalweg.columns.keys import matrix
 from thalweg.language.terms import Variable
 from thalweg.protocol import Ints
@@ -46,6 +46,12 @@ class Group:
     def needed(self) -> list[TimedAtom]:
         """The premises that are still missing, by time."""
         return _by_time(self.shape.premises(self.mask, self.bits, False))
+
+    def tests(self) -> list[Test]:
+        """The comparisons and computations that wait for values."""
+        done = self.shape.closure(self.mask)[0]
+        waiting = [o for i, o in enumerate(self.shape.operations) if i not in done]
+        return [o.test for o in waiting if isinstance(o, (Comparison, Computation))]
 
 
 def _by_time(atoms: list[TimedAtom]) -> list[TimedAtom]:
@@ -154,7 +160,7 @@ def _needs(group: Group) -> frozenset[str] | None:
             else:
                 args.append(str(arg))
         found.add(f"{atom.negated}{atom.predicate}{args}{atom.time}")
-    return frozenset(found)
+    return frozenset(found) if not group.tests() else None
 
 
 def head_keys(shape: Shape, rows: Block) -> Ints:
@@ -185,28 +191,39 @@ OPENED, ADVANCED, CERTAINLY, DROPPED, MET, WITHDRAWN = range(6)
 
 def changes(before: Report, after: Report) -> list[Change]:
     """The difference of two reports. A row that went is *met* when one came, or stays, that continues it, otherwise
-    *dropped*; a row that came is *advanced* when it continues one that was there."""
-    went = list(_missing(before, after))
-    came = list(_missing(after, before))
+    *dropped*; a row that came is *advanced* when it continues one that was there. An answer stays certain while
+    anything makes it so; another derivation of it is no change."""
     found = []
-    for group, rows in went:
-        if group.is_certain:
-            labels = np.full(rows.length, WITHDRAWN)
-        else:
-            labels = np.where(_continued(group, rows, after.values(), later=True), MET, DROPPED)
+    for group, rows in _missing(before, after):
+        labels = np.where(_continued(group, rows, after.values(), later=True), MET, DROPPED)
         found.append(Change(group, rows, -1, labels))
-    for group, rows in came:
-        if group.is_certain:
-            labels = np.full(rows.length, CERTAINLY)
-        else:
-            labels = np.where(_continued(group, rows, before.values(), later=False), ADVANCED, OPENED)
+    for group, rows in _missing(after, before):
+        labels = np.where(_continued(group, rows, before.values(), later=False), ADVANCED, OPENED)
         found.append(Change(group, rows, 1, labels))
+    for group, rows in _other_answers(before, after):
+        found.append(Change(group, rows, -1, np.full(rows.length, WITHDRAWN)))
+    for group, rows in _other_answers(after, before):
+        found.append(Change(group, rows, 1, np.full(rows.length, CERTAINLY)))
     return found
 
 
+def _other_answers(here: Report, there: Report) -> Iterator[tuple[Group, Block]]:
+    """The certain answers of one report that the other one does not have."""
+    known = [head_keys(g.shape, rows) for g, rows in there.values() if g.is_certain]
+    answered = np.concatenate(known) if known else None
+    for group, rows in here.values():
+        if group.is_certain:
+            rest = rows if answered is None else _drop(rows, _among(head_keys(group.shape, rows), answered))
+            if rest.length:
+                yield group, rest
+
+
 def _missing(here: Report, there: Report) -> Iterator[tuple[Group, Block]]:
+    """The open rows of one report that the other one does not have."""
     for key, (group, rows) in here.items():
         other = there.get(key)
+        if group.is_certain:
+            continue
         if other is None:
             yield group, rows
         elif other[1] is not rows:

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thalweg.analysis.temporal import Signature
 from thalweg.answers.background import EQUAL, ORDERS, UNEQUAL
 from thalweg.answers.codec import Bools, Codec, Floats, values
-from thalweg.answers.datalog import Signature, Test, TimedAtom
+from thalweg.answers.datalog import Test, TimedAtom
 from thalweg.answers.offline import Plan, bound_variables, computed, open_variables
 from thalweg.answers.templates import Template
 from thalweg.columns.symbols import numbers

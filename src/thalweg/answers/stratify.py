@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from thalweg.analysis.order import strong_components
-from thalweg.answers.datalog import Datalog, Rule, Signature, TimedAtom
+from thalweg.analysis.temporal import Signature
+from thalweg.answers.datalog import Datalog, Rule, TimedAtom
 
 ANY_TIME = 1 << 40
 """The step to an atom at an unrelated time: it can be as far ahead as one likes."""

@@ -14,6 +14,7 @@ gives `answers` and `open`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -21,9 +22,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.analysis.temporal import Time
 from thalweg.answers.blocks import Block, concatenated
 from thalweg.answers.codec import STAR, Codec
-from thalweg.answers.datalog import Time, TimedAtom
+from thalweg.answers.datalog import Test, TimedAtom
 from thalweg.answers.loose import LooseShape, time_column
 from thalweg.answers.negation import starred_rows
 from thalweg.answers.offline import Plan
@@ -180,8 +182,14 @@ class Writer:
             "query": pa.array([query.name] * n, pa.string()),
             "time": self._times(s),
             "where": self._where(s),
-            "evidence": self._premises(s, s.group.evidence()),
-            "needed": self._premises(s, s.group.needed()),
+            "evidence": self._listed(s, [self._atom(s, a) for a in s.group.evidence()]),
+            "needed": self._listed(
+                s,
+                [
+                    *(self._atom(s, a) for a in s.group.needed()),
+                    *(self._test(s, t) for t in s.group.tests()),
+                ],
+            ),
             "decided_by": self._deadline(s),
         }
         goal = replace(query.goal, args=s.group.shape.template.head)
@@ -206,14 +214,32 @@ class Writer:
             return pa.nulls(s.rows.length, pa.int64())
         return pa.array(s.time)
 
-    def _premises(self, s: Shown, atoms: list[TimedAtom]) -> pa.Array:
-        n, k = s.rows.length, len(atoms)
+    def _listed(self, s: Shown, texts: list[pa.Array]) -> pa.Array:
+        n, k = s.rows.length, len(texts)
         if not k:
             return pa.array([[]] * n, pa.list_(pa.string()))
-        flat = pa.concat_arrays([self._atom(s, a) for a in atoms])
         order = (np.arange(k)[None, :] * n + np.arange(n)[:, None]).ravel()
-        return pa.ListArray.from_arrays(
-            pa.array(np.arange(0, n * k + 1, k, dtype=np.int32)), flat.take(pa.array(order))
+        edges = pa.array(np.arange(0, n * k + 1, k, dtype=np.int32))
+        return pa.ListArray.from_arrays(edges, pa.concat_arrays(texts).take(pa.array(order)))
+
+    def _test(self, s: Shown, test: Test) -> pa.Array:
+        """A comparison with the values that are known."""
+        parts: list[pa.Array | pa.Scalar] = []
+        for piece in re.split(r"\b([A-Z_]\w*)\b", str(test)):
+            time = s.group.shape.template.time
+            if piece in s.group.shape.names:
+                parts.append(self._argument(s, s.group.shape, piece))
+            elif time is not None and piece == time.variable:
+                parts.append(pc.cast(pa.array(s.time), pa.string()))
+            else:
+                parts.append(pa.scalar(piece))
+        return self._filled(s, pc.binary_join_element_wise(*parts, ""))
+
+    def _filled(self, s: Shown, written: pa.Array | pa.Scalar) -> pa.Array:
+        return (
+            written
+            if isinstance(written, pa.Array)
+            else pa.array([written.as_py()] * s.rows.length, pa.string())
         )
 
     def _atom(self, s: Shown, atom: TimedAtom) -> pa.Array:

@@ -11,7 +11,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from thalweg.answers.datalog import Rule, Signature, Test, Time, TimedAtom, time_of
+from thalweg.analysis.temporal import Signature, Time, time_of
+from thalweg.answers.datalog import Rule, Test, TimedAtom
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable, variables
 
 Floors = tuple[tuple[str | None, int], ...]
@@ -168,33 +169,32 @@ APART = "~"
 """Separates a variable's own name from the number that keeps it apart from others."""
 
 
-def _renaming(names: Iterable[str], times: Iterable[str], suffix: str) -> Substitution:
-    return Substitution(
-        {n: Variable(n.split(APART)[0] + suffix) for n in names},
-        {t: Time(t.split(APART)[0] + suffix) for t in times},
-    )
+def _renaming(names: Iterable[str], times: Iterable[str]) -> Substitution:
+    """Every variable gets a number of its own: two that share a stem stay two."""
+    return Substitution({n: Variable(_apart(n)) for n in names}, {t: Time(_apart(t)) for t in times})
+
+
+def _apart(name: str) -> str:
+    return f"{name.split(APART)[0]}{APART}{next(_fresh)}"
 
 
 def rename_rule(rule: Rule) -> Rule:
     """The rule with variables that occur nowhere else."""
-    suffix = f"{APART}{next(_fresh)}"
     atoms = [rule.head, *(c for c in rule.body if isinstance(c, TimedAtom))]
     names = {v.name for atom in atoms for arg in atom.args for v in variables(arg)}
     for test in rule.body:
         if isinstance(test, Test):
             names |= {v.name for side in (test.left, test.right) for v in variables(side)}
-    apart = _renaming(names - rule.times, rule.times, suffix)
+    apart = _renaming(names - rule.times, rule.times)
     body = tuple(apart.atom(c) if isinstance(c, TimedAtom) else apart.test(c) for c in rule.body)
-    return replace(
-        rule, head=apart.atom(rule.head), body=body, times=frozenset(t + suffix for t in rule.times)
-    )
+    times = frozenset(str(apart.times[t].variable) for t in rule.times)
+    return replace(rule, head=apart.atom(rule.head), body=body, times=times)
 
 
 def rename_template(template: Template) -> Template:
     """The template with variables that occur nowhere else."""
-    suffix = f"{APART}{next(_fresh)}"
     times = set(template.time_variables()) | {v for v, _ in template.floors if v is not None}
-    return instantiate(template, _renaming(template.variables(), times, suffix))
+    return instantiate(template, _renaming(template.variables(), times))
 
 
 def instantiate(template: Template, by: Substitution) -> Template:

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thalweg.answers.datalog import Datalog, Rule, Test, Time, TimedAtom, read
+from thalweg.analysis.temporal import Time
+from thalweg.answers.datalog import Datalog, Rule, Test, TimedAtom, read
 from thalweg.language.program import Program
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable
 
