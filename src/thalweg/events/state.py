@@ -43,6 +43,7 @@ def _arrays(reasoner: Reasoner) -> dict[str, Any]:
         found[f"{name}.expiry"] = np.array([lists.expiry])
 
     for name, event in plan.catalogue.events.items():
+        event.primary()
         for positions, index in event.indexes.items():
             at = f"event {name} {positions}"
             found[f"{at}.keys"] = index.keys.state()
@@ -55,6 +56,7 @@ def _arrays(reasoner: Reasoner) -> dict[str, Any]:
     for at, unit in enumerate(plan.units()):
         match unit:
             case SweepUnit():
+                unit.candidates.ensure(max(store.instances.count for store in unit.stores) * len(unit.stores))
                 ragged(f"unit {at}", unit.candidates)
                 for part in SWEEP_ARRAYS:
                     found[f"unit {at}.{part}"] = getattr(unit, part)
@@ -143,6 +145,7 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
         return lists
 
     for name, event in plan.catalogue.events.items():
+        event.primary()
         for positions, index in event.indexes.items():
             at = f"event {name} {positions}"
             index.keys = KeyTable.of(arrays[f"{at}.keys"])

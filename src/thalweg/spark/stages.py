@@ -157,7 +157,7 @@ def _why(keys: Keys) -> str:
 def _obstacle_of_events(program: Program, keys: Keys) -> str | None:
     for statement in program.statements:
         if isinstance(statement, DynamicDomain):
-            return f"the domain {statement.predicate.functor if hasattr(statement.predicate, 'functor') else ''} is filled by the whole stream"
+            return f"the domain {signature(statement.predicate)[0]} is filled by the whole stream"
         if isinstance(statement, Clause) and any(_temporal(p.literal) for p in literals(statement.body)):
             return "background rules read events or fluents"
     if len(keys.stages) == 1:
@@ -229,7 +229,7 @@ def _cut(
         and (entity := known.get(EntityKind(node.kind), node.name, node.arity)) is not None
         and entity.is_input
     }
-    kept = [s for s in program.statements if _kept(s, members, computed)]
+    kept = [s for s in program.statements if _kept(s, members, reads, computed)]
     declared = list(_declarations(program, foreign, known))
     text = str(Program(program.kind, tuple(declared + kept), program.sources))
     return _planned(program, text, stage, shards, inputs, dict.fromkeys(sorted(foreign), EVERYTHING), program.kind)
@@ -260,14 +260,16 @@ def _planned(
     grid = grid_of(shards, stage.width)
     partial = any(len(route.parts) < stage.width for name in (*inputs, *foreign) for route in routes.get(name, EVERYTHING))
     twice = any(len(routes.get(name, ())) > 1 for name in (*inputs, *foreign))
-    owned = any(not isinstance(program.statements[index], Delayed) for index in stage.owned)
+    everywhere = any(
+        isinstance(s, Grounding) or (_head(s) in members and _timeless(s)) for s in program.statements
+    )
     return StagePlan(
         text,
         grid,
         {name: routes.get(name, EVERYTHING) for name in inputs},
         {name: routes.get(name, EVERYTHING) for name in foreign},
         own,
-        selective=partial or twice or owned,
+        selective=partial or twice or everywhere,
     )
 
 
@@ -282,6 +284,13 @@ def _head(statement: Statement) -> Node | None:
             return None
 
 
+def _timeless(statement: Statement) -> bool:
+    """True for a rule whose heads come from background knowledge alone, so that every shard finds them."""
+    if isinstance(statement, Delayed | Postponable):
+        return False
+    return not any(_temporal(place.literal) for place in literals(body_of(statement)))
+
+
 def _reads(statement: Statement) -> Iterator[Node]:
     for place in literals(body_of(statement)):
         match place.literal:
@@ -293,7 +302,7 @@ def _reads(statement: Statement) -> Iterator[Node]:
                 pass
 
 
-def _kept(statement: Statement, members: set[Node], computed: Mapping[Name, int]) -> bool:
+def _kept(statement: Statement, members: set[Node], reads: set[Node], computed: Mapping[Name, int]) -> bool:
     """True for what belongs to the stage, and for what belongs to nobody."""
     head = _head(statement)
     if head is not None:
@@ -302,7 +311,7 @@ def _kept(statement: Statement, members: set[Node], computed: Mapping[Name, int]
         case Grounding(entity):
             pair = pair_of(entity)
             term, kind = (entity, "event") if pair is None else (pair.fluent, "fluent")
-            return not named(term) or Node(kind, *signature(term)) in members
+            return not named(term) or Node(kind, *signature(term)) in members | reads
         case Declare(role, name, arguments):
             kind = "event" if role is Role.EVENT else "fluent"
             node = Node(kind, name, len(arguments))
