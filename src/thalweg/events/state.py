@@ -157,8 +157,8 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
             store.points = ragged(f"{kind} {name}.points")
             store.accesses.clear()
     for at, unit in enumerate(plan.units()):
-        if header["seeded"] and hasattr(unit, "_found"):
-            unit._found = []
+        if header["seeded"] and isinstance(getattr(unit, "_found", None), list):
+            unit._found = []  # type: ignore[union-attr]
         match unit:
             case SweepUnit():
                 unit.candidates = ragged(f"unit {at}")

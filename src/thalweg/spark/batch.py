@@ -44,7 +44,7 @@ def recognise(
     shards: int | None = None,
     out: str | Path | None = None,
 ) -> Tables:
-    """Run a program over a DataFrame and return its tables as DataFrames, those that `thalweg.run` gives for the same rows.
+    """Run a program over a DataFrame and return its tables as DataFrames, the same as `thalweg.run` gives.
 
     The columns of `df` are those of any table with named columns (docs/input.md): ``name, time, arrival, start, end,
     value, op``, and arguments; `from_columns` makes them from others. `event` is the name of all rows where there is no

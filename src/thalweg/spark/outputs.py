@@ -3,8 +3,8 @@
     changes/batch=00000012/part-0-00003.parquet      from stage 0, shard 3
     _staging/00000013/...                            of a batch that is not committed
 
-Shards write to the staging area. When the batch is committed its directories take their places, each at once, and replace
-what lies there; then the sinks are called. A crash in between is made good at the next start. Tables that say
+Shards write to the staging area. When the batch is committed its directories take their places, each at once, and
+replace what lies there; then the sinks are called. A crash in between is made good at the next start. Tables that say
 how things stand keep only the last batch.
 """
 
@@ -90,7 +90,11 @@ class Outputs:
         for name in sorted(staged | set(tables) | (set(self._present()) if replaces else set())):
             self._place(name, batch, name in staged, tables.get(name, 0), replaces)
         self.directory.delete(*staging(batch))
-        told = {"batch": before["batch"], "provisional": batch} if provisional else {"batch": batch, "provisional": None}
+        told = (
+            {"batch": before["batch"], "provisional": batch}
+            if provisional
+            else {"batch": batch, "provisional": None}
+        )
         self.directory.write_json(told, "_published.json")
 
     def _place(self, name: str, batch: int, staged: bool, rows: int, replaces: bool) -> None:

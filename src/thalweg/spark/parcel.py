@@ -192,7 +192,9 @@ def forwarded(table: pa.Table, sorter: Sorter) -> dict[int, list[Rows]]:
             where = np.flatnonzero(wanted[instances.ranks])
             if len(where):
                 which = pa.array(local[instances.ranks[where]].astype(np.int32))
-                args = tuple(pa.DictionaryArray.from_arrays(which, pa.array(c, pa.string())) for c in constants)
+                args = tuple(
+                    pa.DictionaryArray.from_arrays(which, pa.array(c, pa.string())) for c in constants
+                )
                 found.setdefault(shard, []).append(_derived(name, args, table.take(pa.array(where))))
     return found
 

@@ -115,7 +115,9 @@ class Pipeline:
         start = self.settings.plan.schedule.start
         return Moment(start, start)
 
-    def _run(self, rows: DataFrame, batch: int, moment: Moment, seen: Survey, *, ordered: bool = False) -> BatchReport:
+    def _run(
+        self, rows: DataFrame, batch: int, moment: Moment, seen: Survey, *, ordered: bool = False
+    ) -> BatchReport:
         """Run a batch and commit it."""
         began = time.perf_counter()
         mark = uuid.uuid4().hex
@@ -128,7 +130,11 @@ class Pipeline:
             self.checkpoint.commit(commit, self.last)
         before, self.last = self.last, commit
         self.outputs.publish(batch, commit.tables)
-        seconds = {"reason": reasoned - began, "commit": time.perf_counter() - reasoned, **_stage_seconds(notes)}
+        seconds = {
+            "reason": reasoned - began,
+            "commit": time.perf_counter() - reasoned,
+            **_stage_seconds(notes),
+        }
         return _report(commit, before, notes, seconds)
 
     def _order(self, batch: int, mark: str, to: int, limit: int | None, passing: bool = False) -> Order:
@@ -215,7 +221,9 @@ class Pipeline:
         last = end if end is not None else seen.latest
         while last is not None:
             to = self.settings.plan.schedule.at_or_after(last)
-            report = self._run(rows, 0, replace(before, latest=seen.latest, query_time=to), seen, ordered=ordered)
+            report = self._run(
+                rows, 0, replace(before, latest=seen.latest, query_time=to), seen, ordered=ordered
+            )
             accepted = report.moment.accepted
             if end is not None or accepted is None or self.settings.plan.schedule.at_or_after(accepted) == to:
                 return report
@@ -224,7 +232,7 @@ class Pipeline:
 
     def close(self, df: DataFrame) -> BatchReport | None:
         """Run the query times up to the one at or after the last arrival, as at the end of the input. The result is
-        provisional: the next batch takes its place. None: there is nothing to run. `df` has the columns of the input."""
+        provisional: the next batch takes its place. None: there is nothing to run. `df` has the input's columns."""
         if self.last is None:
             return None
         schedule, moment = self.settings.plan.schedule, self.last.moment
@@ -241,10 +249,14 @@ class Pipeline:
         return _report(commit, self.last, notes, _stage_seconds(notes))
 
 
-def _report(commit: Commit, before: Commit | None, notes: list[Note], seconds: dict[str, float]) -> BatchReport:
+def _report(
+    commit: Commit, before: Commit | None, notes: list[Note], seconds: dict[str, float]
+) -> BatchReport:
     known = before.totals if before is not None else {}
     new = {name: count - known.get(name, 0) for name, count in commit.totals.items()}
-    rejected = {name.removeprefix("rejected "): n for name, n in new.items() if name.startswith("rejected ") and n}
+    rejected = {
+        name.removeprefix("rejected "): n for name, n in new.items() if name.startswith("rejected ") and n
+    }
     return BatchReport(
         batch=commit.batch,
         moment=commit.moment,

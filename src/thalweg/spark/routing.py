@@ -71,7 +71,9 @@ def _arriving(messages: DataFrame, shards: int) -> DataFrame:
     from pyspark.sql import functions as F
 
     named = [F.col(name).alias(message_column(name)) for name in MESSAGE if name != "shard"]
-    return messages.select(*named, F.col("shard").alias(message_column("to")), (F.col("shard") % shards).alias(SHARD))
+    return messages.select(
+        *named, F.col("shard").alias(message_column("to")), (F.col("shard") % shards).alias(SHARD)
+    )
 
 
 def _read_by(df: DataFrame, settings: Settings, stage: int) -> DataFrame:
@@ -140,7 +142,9 @@ def _place(df: DataFrame, settings: Settings, stage: int) -> Column:
     for name, (route,) in _routes(settings, stage).items():
         groups.setdefault((_key_names(settings, name, route), route.parts), []).append(name)
     places = {
-        key: place_column(plan.grid, _routes(settings, stage)[names[0]][0], _keys(df, key[0])) if key[0] else F.lit(0)
+        key: place_column(plan.grid, _routes(settings, stage)[names[0]][0], _keys(df, key[0]))
+        if key[0]
+        else F.lit(0)
         for key, names in groups.items()
     }
     return _by_name(settings, [(groups[key], place) for key, place in places.items()], F.lit(0))

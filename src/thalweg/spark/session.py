@@ -31,11 +31,13 @@ DEFAULTS = {
 def session(
     master: str | None = None, *, shards: int | None = None, name: str = "thalweg", **settings: str
 ) -> SparkSession:
-    """The running session, or a new one. `settings` are Spark's, with ``__`` for the dots (``spark__driver__memory="4g"``)."""
+    """The running session, or a new one. `settings` are Spark's, with ``__`` for the dots: ``spark__driver__memory="4g"``."""
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise InputError("spark", "PySpark is not installed", 'install it with: pip install "thalweg[spark]"') from error
+        raise InputError(
+            "spark", "PySpark is not installed", 'install it with: pip install "thalweg[spark]"'
+        ) from error
     running = SparkSession.getActiveSession()
     if running is not None:
         return running

@@ -1,4 +1,4 @@
-"""What a pipeline is: program, options, stages, the shape of its input. Fixed at the first start, kept in the checkpoint.
+"""What a pipeline is: program, options, stages, the shape of its input. Fixed at the first start.
 
 Everything here is plain data that goes to the Python workers and, as JSON, to disk.
 """

@@ -14,38 +14,23 @@ from typing import NamedTuple
 
 from thalweg.analysis.bodies import body_of, literals
 from thalweg.analysis.dependencies import Node, dependencies
-from thalweg.analysis.keys import Keys, Stage, plain, reasoning_keys
+from thalweg.analysis.keys import Stage, plain, reasoning_keys
 from thalweg.analysis.roles import Entities, EntityKind, Part, entities, named, pair_of
 from thalweg.analysis.types import infer
 from thalweg.language.program import Program
 from thalweg.language.rules import (
-    Affects,
-    Aggregate,
     Argument,
-    Boundary,
-    Call,
-    Clause,
-    Compare,
     Declare,
     Delayed,
-    DynamicDomain,
-    EffectRule,
-    EventRule,
     Grounding,
-    Happens,
-    Holds,
-    HoldsFor,
-    Initially,
-    IntervalRule,
     Kind,
-    Literal,
     Postponable,
     Role,
     Statement,
-    Windowed,
 )
 from thalweg.language.terms import signature
 from thalweg.spark.keying import Grid, Route, grid_of
+from thalweg.spark.obstacles import head_of, is_temporal, obstacle_of, reads_of
 
 
 class Name(NamedTuple):
@@ -92,7 +77,7 @@ def stages_of(program: Program, shards: int) -> tuple[StagePlan, ...]:
     """The stages in order; the last ones read the changes of the first ones."""
     known = entities(program)
     keys = reasoning_keys(program, dependencies(program, known), known)
-    obstacle = None if shards == 1 else _obstacle(program, keys)
+    obstacle = None if shards == 1 else obstacle_of(program, keys)
     if shards == 1 or obstacle is not None or not keys.stages:
         return (StagePlan(str(program), (), _inputs(known, program.kind), obstacle=obstacle),)
     if len(keys.stages) == 1:
@@ -126,85 +111,6 @@ def _name(node: Node, kind: Kind = Kind.EVENTS) -> Name:
     return Name(node.kind, node.name, node.arity - (kind is Kind.ANSWERS))
 
 
-# --------------------------------------------------------------------------- what cannot be cut
-
-
-def _obstacle(program: Program, keys: Keys) -> str | None:
-    """Why the program runs as one shard, where `analysis.keys` alone does not say so."""
-    match program.kind:
-        case Kind.EVENTS:
-            return _obstacle_of_events(program, keys)
-        case Kind.ANSWERS:
-            if _negated(program):
-                return "answers with negated premises may rest on what no shard has seen"
-            return None if _cleanly(keys) else _why(keys)
-        case Kind.LARS:
-            if _negative_loop(program):
-                return "rules that negate each other choose one answer stream for all"
-            return None if _cleanly(keys) else _why(keys)
-
-
-def _cleanly(keys: Keys) -> bool:
-    """One stage by one argument, and every row has it."""
-    return keys.partitioned and all(route.parts for route in keys.stages[0].routes)
-
-
-def _why(keys: Keys) -> str:
-    reasons = [stage.obstacle.reason for stage in keys.stages if stage.obstacle is not None]
-    return next((reason for reason in reasons if reason), "its rules join on different arguments")
-
-
-def _obstacle_of_events(program: Program, keys: Keys) -> str | None:
-    for statement in program.statements:
-        if isinstance(statement, DynamicDomain):
-            return f"the domain {signature(statement.predicate)[0]} is filled by the whole stream"
-        if isinstance(statement, Clause) and any(_temporal(p.literal) for p in literals(statement.body)):
-            return "background rules read events or fluents"
-    if len(keys.stages) == 1:
-        return None
-    where: dict[Node, int] = {}
-    for index, stage in enumerate(keys.stages):
-        for node in {plain(node) for node in stage.members}:
-            if node in where:
-                return f"the values of {node.name} are computed by different keys"
-            where[node] = index
-    for statement in program.statements:
-        here = where.get(_head(statement) or Node("", "", 0))
-        for place in literals(body_of(statement)):
-            match place.literal:
-                case Affects(_, pair) if named(pair.fluent):
-                    if where.get(Node("fluent", *signature(pair.fluent)), here) != here:
-                        return "a rule reads the initiations of a fluent that has another key"
-    return None
-
-
-def _temporal(literal: Literal) -> bool:
-    return isinstance(literal, Happens | Holds | Boundary | Affects | HoldsFor)
-
-
-def _negated(program: Program) -> bool:
-    return any(
-        place.negated and not isinstance(place.literal, Compare)
-        for statement in program.statements
-        for place in literals(body_of(statement))
-    )
-
-
-def _negative_loop(program: Program) -> bool:
-    found = dependencies(program)
-    group = {node: i for i, component in enumerate(found.components) for node in component.members}
-    for statement in program.statements:
-        if not isinstance(statement, Clause) or not named(statement.head):
-            continue
-        here = group.get(Node("predicate", *signature(statement.head)))
-        for place in literals(statement.body):
-            match place.literal:
-                case Call(atom) | Windowed(atom) | Aggregate(_, _, atom) if place.negated and named(atom):
-                    if here is not None and group.get(Node("predicate", *signature(atom))) == here:
-                        return True
-    return False
-
-
 # --------------------------------------------------------------------------- one stage
 
 
@@ -219,8 +125,8 @@ def _cut(
 ) -> StagePlan:
     """The part of the program that a stage runs."""
     members = {plain(node) for node in stage.members}
-    rules = [s for s in program.statements if _head(s) in members]
-    reads = {node for rule in rules for node in _reads(rule)} - members
+    rules = [s for s in program.statements if head_of(s) in members]
+    reads = {node for rule in rules for node in reads_of(rule)} - members
     foreign = {_name(node) for node in reads if _name(node) in computed}
     inputs = {
         name: EVERYTHING
@@ -232,7 +138,9 @@ def _cut(
     kept = [s for s in program.statements if _kept(s, members, reads, computed)]
     declared = list(_declarations(program, foreign, known))
     text = str(Program(program.kind, tuple(declared + kept), program.sources))
-    return _planned(program, text, stage, shards, inputs, dict.fromkeys(sorted(foreign), EVERYTHING), program.kind)
+    return _planned(
+        program, text, stage, shards, inputs, dict.fromkeys(sorted(foreign), EVERYTHING), program.kind
+    )
 
 
 def _planned(
@@ -258,10 +166,14 @@ def _planned(
         why = obstacle or ("the key of an input stands inside a compound argument" if deep else None)
         return StagePlan(text, (), inputs, foreign, obstacle=why)
     grid = grid_of(shards, stage.width)
-    partial = any(len(route.parts) < stage.width for name in (*inputs, *foreign) for route in routes.get(name, EVERYTHING))
+    partial = any(
+        len(route.parts) < stage.width
+        for name in (*inputs, *foreign)
+        for route in routes.get(name, EVERYTHING)
+    )
     twice = any(len(routes.get(name, ())) > 1 for name in (*inputs, *foreign))
     everywhere = any(
-        isinstance(s, Grounding) or (_head(s) in members and _timeless(s)) for s in program.statements
+        isinstance(s, Grounding) or (head_of(s) in members and _timeless(s)) for s in program.statements
     )
     return StagePlan(
         text,
@@ -273,38 +185,16 @@ def _planned(
     )
 
 
-def _head(statement: Statement) -> Node | None:
-    """The event or fluent that a statement says something about."""
-    match statement:
-        case EffectRule(_, pair) | IntervalRule(pair) | Initially(pair) | Delayed(pair) | Postponable(pair):
-            return Node("fluent", *signature(pair.fluent)) if named(pair.fluent) else None
-        case EventRule(event):
-            return Node("event", *signature(event)) if named(event) else None
-        case _:
-            return None
-
-
 def _timeless(statement: Statement) -> bool:
     """True for a rule whose heads come from background knowledge alone, so that every shard finds them."""
     if isinstance(statement, Delayed | Postponable):
         return False
-    return not any(_temporal(place.literal) for place in literals(body_of(statement)))
-
-
-def _reads(statement: Statement) -> Iterator[Node]:
-    for place in literals(body_of(statement)):
-        match place.literal:
-            case Happens(event) if named(event):
-                yield Node("event", *signature(event))
-            case Holds(pair) | Boundary(_, pair) | Affects(_, pair) | HoldsFor(pair) if named(pair.fluent):
-                yield Node("fluent", *signature(pair.fluent))
-            case _:
-                pass
+    return not any(is_temporal(place.literal) for place in literals(body_of(statement)))
 
 
 def _kept(statement: Statement, members: set[Node], reads: set[Node], computed: Mapping[Name, int]) -> bool:
     """True for what belongs to the stage, and for what belongs to nobody."""
-    head = _head(statement)
+    head = head_of(statement)
     if head is not None:
         return head in members
     match statement:
@@ -315,7 +205,9 @@ def _kept(statement: Statement, members: set[Node], reads: set[Node], computed: 
         case Declare(role, name, arguments):
             kind = "event" if role is Role.EVENT else "fluent"
             node = Node(kind, name, len(arguments))
-            return node in members or role in (Role.EVENT, Role.FLUENT, Role.POINTS) and _name(node) not in computed
+            return node in members or (
+                role in (Role.EVENT, Role.FLUENT, Role.POINTS) and _name(node) not in computed
+            )
         case _:
             return True
 

@@ -25,8 +25,8 @@ _FIRST, _ARRIVAL = "first", "arrival"
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a batch holds. `latest` is the last arrival that counts: with a limit on how far the clock may jump, the last
-    one that can be reached from the clock without a larger gap."""
+    """What a batch holds. `latest` is the last arrival that counts: with a limit on how far the clock may jump,
+    the last one that can be reached from the clock without a larger gap."""
 
     rows: int
     first: int | None
@@ -82,10 +82,14 @@ def _points(df: DataFrame, settings: Settings) -> DataFrame:
     known = {name: point_column(F.col(f"`{name}`"), df.schema[name].dataType, clock) for name in columns}
     if any(column is None for column in known.values()):
         read = _reader(columns, times, header.arrival, clock)
-        return df.select(*(F.col(f"`{name}`") for name in columns)).mapInArrow(read, f"{_FIRST} bigint, {_ARRIVAL} bigint")
+        return df.select(*(F.col(f"`{name}`") for name in columns)).mapInArrow(
+            read, f"{_FIRST} bigint, {_ARRIVAL} bigint"
+        )
     every = [known[name] for name in columns]
-    arrival = known[header.arrival] if header.arrival is not None else _largest([known[name] for name in times])
-    return df.select(_smallest(every).alias(_FIRST), arrival.alias(_ARRIVAL))  # type: ignore[arg-type,union-attr]
+    arrival = (
+        known[header.arrival] if header.arrival is not None else _largest([known[name] for name in times])
+    )
+    return df.select(_smallest(every).alias(_FIRST), arrival.alias(_ARRIVAL))  # type: ignore[union-attr]
 
 
 def _largest(columns: list[Column | None]) -> Column:
@@ -125,19 +129,19 @@ def _reader(columns: list[str], times: list[str], arrival: str | None, clock: Cl
         for batch in batches:
             known = {name: _readable(batch.column(i), clock) for i, name in enumerate(columns)}
             every = np.ma.stack(list(known.values()))
-            arrived = known[arrival] if arrival is not None else np.ma.stack([known[n] for n in times]).max(axis=0)
-            first = every.min(axis=0)
-            yield pa.record_batch(
-                [_masked(first), _masked(arrived)], names=[_FIRST, _ARRIVAL]
+            arrived = (
+                known[arrival] if arrival is not None else np.ma.stack([known[n] for n in times]).max(axis=0)
             )
+            first = every.min(axis=0)
+            yield pa.record_batch([_masked(first), _masked(arrived)], names=[_FIRST, _ARRIVAL])
 
     return read
 
 
-def _readable(column: pa.Array, clock: Clock) -> np.ma.MaskedArray:  # type: ignore[type-arg]
+def _readable(column: pa.Array, clock: Clock) -> np.ma.MaskedArray:
     times = read_times(column, clock)
     return np.ma.masked_array(times.values, times.missing | times.unreadable | times.overflow)
 
 
-def _masked(values: np.ma.MaskedArray) -> pa.Array:  # type: ignore[type-arg]
+def _masked(values: np.ma.MaskedArray) -> pa.Array:
     return pa.array(np.ma.getdata(values), pa.int64(), mask=np.ma.getmaskarray(values))

@@ -20,8 +20,8 @@ FOLDED = {"timeline": "changes", "events": "event_changes"}
 
 
 class Tables:
-    """The tables in a directory of a pipeline: `tables.timeline`, `tables.changes`, `tables.open`, `tables.rejected`; of
-    derived events `tables.events` and `tables.event_changes`, of other kinds of program `tables.answers`. Each is read
+    """The tables in a directory of a pipeline: `tables.timeline`, `tables.changes`, `tables.open`, `tables.rejected`;
+    of derived events `tables.events` and `tables.event_changes`, of other kinds of program `tables.answers`. Each is read
     anew when asked for. docs/tables.md says what the columns mean."""
 
     def __init__(self, spark: SparkSession, directory: Directory, kind: str, text: str) -> None:
@@ -74,8 +74,8 @@ def tables_of(spark: SparkSession, directory: Directory, settings: Settings) -> 
 
 
 def fold_intervals(changes: DataFrame) -> DataFrame:
-    """`timeline(fluent, value, start, end)` of `changes`: at any moment a pair has at most one interval that starts at a
-    point, so what is inserted and deleted there cancels out or leaves one."""
+    """`timeline(fluent, value, start, end)` of `changes`: at any moment a pair has at most one interval that starts
+    at a point, so what is inserted and deleted there cancels out or leaves one."""
     from pyspark.sql import functions as F
 
     sign = F.when(F.col("op") == "insert", 1).otherwise(-1)

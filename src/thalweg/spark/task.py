@@ -115,7 +115,9 @@ def run_shard(order: Order, shard: int, batches: Iterable[pa.RecordBatch]) -> It
 
 def _message(stage: int, shard: int, kind: str, content: bytes) -> pa.RecordBatch:
     columns = [pa.array([stage], pa.int32()), pa.array([shard], pa.int32()), [kind], [content]]
-    return pa.record_batch([*columns[:2], pa.array([kind]), pa.array([content], pa.binary())], names=list(MESSAGE))
+    return pa.record_batch(
+        [*columns[:2], pa.array([kind]), pa.array([content], pa.binary())], names=list(MESSAGE)
+    )
 
 
 # --------------------------------------------------------------------------- reading
@@ -247,7 +249,9 @@ class _Found:
             if name == "rejected":
                 self._count(table)
             if name == "changes" and "cause" in table.column_names:
-                self.note.revised = pc.sum(pc.not_equal(table.column("cause").cast(pa.string()), "time")).as_py() or 0
+                self.note.revised = (
+                    pc.sum(pc.not_equal(table.column("cause").cast(pa.string()), "time")).as_py() or 0
+                )
             if table.num_rows:
                 file = f"part-{self.order.stage}-{shard:05d}.parquet"
                 self.order.out.write_table(table, *staging(self.order.batch), name, file)
@@ -302,7 +306,9 @@ class _Log:
             return Lineage(lineage.mark, lineage.snapshot, _went(lineage.steps, Step(order.mark, order.to)))
         if self.rows is not None:
             stored = _store(order.state, packed(self.rows), place, f"{batch_name(order.batch)}.rows")
-            return Lineage(lineage.mark, lineage.snapshot, (*lineage.steps, Step(order.mark, order.to, stored)))
+            return Lineage(
+                lineage.mark, lineage.snapshot, (*lineage.steps, Step(order.mark, order.to, stored))
+            )
         stored = _store(order.state, shard.snapshot(), place, f"{batch_name(order.batch)}.state")
         return Lineage(order.mark, stored)
 

@@ -1,0 +1,188 @@
+"""Why a program, or a part of it, cannot be cut into shards, where its keys alone do not tell.
+
+`analysis.keys` looks at what rules join on. A few things look further than any join: known instances over which a
+variable ranges, initiations inside a running interval, a choice that is made for the whole stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from thalweg.analysis.bodies import body_of, literals
+from thalweg.analysis.dependencies import Node, dependencies
+from thalweg.analysis.keys import Keys, plain
+from thalweg.analysis.roles import named
+from thalweg.language.program import Program
+from thalweg.language.rules import (
+    Affects,
+    Aggregate,
+    Allen,
+    Boundary,
+    Call,
+    Clause,
+    Combine,
+    Compare,
+    Delayed,
+    Duration,
+    DynamicDomain,
+    EffectRule,
+    EventRule,
+    Happens,
+    Holds,
+    HoldsFor,
+    Initially,
+    IntervalRule,
+    Kind,
+    Literal,
+    Postponable,
+    Statement,
+    Windowed,
+)
+from thalweg.language.terms import Term, Variable, signature, variables
+
+
+def obstacle_of(program: Program, keys: Keys) -> str | None:
+    """Why the program runs as one shard; None where it need not."""
+    match program.kind:
+        case Kind.EVENTS:
+            return _of_events(program, keys)
+        case Kind.ANSWERS:
+            if _negated(program):
+                return "answers with negated premises may rest on what no shard has seen"
+            return None if _cleanly(keys) else _why(keys)
+        case Kind.LARS:
+            if _negative_loop(program):
+                return "rules that negate each other choose one answer stream for all"
+            return None if _cleanly(keys) else _why(keys)
+
+
+def _cleanly(keys: Keys) -> bool:
+    """One stage by one argument, and every row has it."""
+    return keys.partitioned and all(route.parts for route in keys.stages[0].routes)
+
+
+def _why(keys: Keys) -> str:
+    reasons = [stage.obstacle.reason for stage in keys.stages if stage.obstacle is not None]
+    return next((reason for reason in reasons if reason), "its rules join on different arguments")
+
+
+# --------------------------------------------------------------------------- events and fluents
+
+
+def head_of(statement: Statement) -> Node | None:
+    """The event or fluent that a statement says something about."""
+    match statement:
+        case EffectRule(_, pair) | IntervalRule(pair) | Initially(pair) | Delayed(pair) | Postponable(pair):
+            return Node("fluent", *signature(pair.fluent)) if named(pair.fluent) else None
+        case EventRule(event):
+            return Node("event", *signature(event)) if named(event) else None
+        case _:
+            return None
+
+
+def reads_of(statement: Statement) -> Iterator[Node]:
+    for place in literals(body_of(statement)):
+        match place.literal:
+            case Happens(event) if named(event):
+                yield Node("event", *signature(event))
+            case Holds(pair) | Boundary(_, pair) | Affects(_, pair) | HoldsFor(pair) if named(pair.fluent):
+                yield Node("fluent", *signature(pair.fluent))
+            case _:
+                pass
+
+
+def is_temporal(literal: Literal) -> bool:
+    """True for a literal that reads events or fluents."""
+    return isinstance(literal, Happens | Holds | Boundary | Affects | HoldsFor)
+
+
+def _of_events(program: Program, keys: Keys) -> str | None:
+    where: dict[Node, int] = {}
+    for index, stage in enumerate(keys.stages):
+        for node in {plain(node) for node in stage.members}:
+            if node in where:
+                return f"the values of {node.name} are computed by different keys"
+            where[node] = index
+    for statement in program.statements:
+        found = _of_statement(statement, where)
+        if found is not None:
+            return found
+    return None
+
+
+def _of_statement(statement: Statement, where: Mapping[Node, int]) -> str | None:
+    """Why a statement needs to see the whole stream. `where` is the stage of what is computed."""
+    here = where.get(head_of(statement) or Node("", "", 0))
+    match statement:
+        case DynamicDomain(predicate):
+            return f"the domain {signature(predicate)[0]} is filled by the whole stream"
+        case Clause(_, body) if any(is_temporal(place.literal) for place in literals(body)):
+            return "background rules read events or fluents"
+        case IntervalRule(pair) if named(pair.fluent):
+            free = {v.name for v in variables(pair.fluent)} - bound_by(statement)
+            foreign = any(where.get(node, here) != here for node in reads_of(statement))
+            if free and (foreign or len({v.name for v in variables(pair.fluent)}) > 1):
+                return f"in {signature(pair.fluent)[0]}, {min(free)} ranges over all that is known"
+    for place in literals(body_of(statement)):
+        match place.literal:
+            case Affects(_, pair) if named(pair.fluent):
+                if where.get(Node("fluent", *signature(pair.fluent)), here) != here:
+                    return "a rule reads the initiations of a fluent that has another key"
+    return None
+
+
+def bound_by(rule: IntervalRule) -> set[str]:
+    """The variables that every instance with an interval has bound: those of pairs it cannot do without."""
+    known: dict[Term, set[str]] = {}
+    background: set[str] = set()
+
+    def of(intervals: Term) -> set[str]:
+        return known.get(intervals, set())
+
+    for literal in rule.body:
+        match literal:
+            case HoldsFor(pair, result):
+                known[result] = {v.name for term in (pair.fluent, pair.value) for v in variables(term)} - {
+                    "_"
+                }
+            case Combine("union_all", inputs, result):
+                sets = [of(given) for given in inputs]
+                known[result] = set.intersection(*sets) if sets else set()
+            case Combine("intersect_all", inputs, result):
+                known[result] = set().union(*map(of, inputs))
+            case Combine("relative_complement_all", _, result, base) if base is not None:
+                known[result] = of(base)
+            case Duration(_, intervals, _, result):
+                known[result] = of(intervals)
+            case Allen(_, left, right, _, result):
+                known[result] = of(left) | of(right)
+            case Call(goal, negated) if not negated:
+                background |= {v.name for v in variables(goal)}
+    return of(rule.intervals) | background if isinstance(rule.intervals, Variable) else background
+
+
+# --------------------------------------------------------------------------- atoms
+
+
+def _negated(program: Program) -> bool:
+    return any(
+        place.negated and not isinstance(place.literal, Compare)
+        for statement in program.statements
+        for place in literals(body_of(statement))
+    )
+
+
+def _negative_loop(program: Program) -> bool:
+    """True where atoms depend on each other through negation."""
+    found = dependencies(program)
+    group = {node: i for i, component in enumerate(found.components) for node in component.members}
+    for statement in program.statements:
+        if not isinstance(statement, Clause) or not named(statement.head):
+            continue
+        here = group.get(Node("predicate", *signature(statement.head)))
+        for place in literals(statement.body):
+            match place.literal:
+                case Call(atom) | Windowed(atom) | Aggregate(_, _, atom) if place.negated and named(atom):
+                    if here is not None and group.get(Node("predicate", *signature(atom))) == here:
+                        return True
+    return False
