@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 import pyarrow as pa
@@ -126,61 +127,69 @@ class Draw:
     heads: tuple[str, ...] = ("plain", "at")
 
 
-@st.composite
-def window(draw: st.DrawFn, kinds: tuple[str, ...], atom: str) -> str:
-    kind = draw(st.sampled_from(kinds))
-    past, future = draw(st.integers(0, 3)), draw(st.integers(0, 3))
-    shape = draw(st.sampled_from(["past", "future", "both"]))
+class Choose:
+    """Where random choices come from: Hypothesis, or a random number generator for long runs."""
+
+    def __init__(self, source: st.DrawFn | Random) -> None:
+        self.source = source
+
+    def number(self, low: int, high: int) -> int:
+        if isinstance(self.source, Random):
+            return self.source.randint(low, high)
+        return self.source(st.integers(low, high))
+
+    def pick(self, items: Sequence[str]) -> str:
+        return items[self.number(0, len(items) - 1)]
+
+
+def window(choose: Choose, kinds: tuple[str, ...], inner: str) -> str:
+    kind = choose.pick(kinds)
+    past, future = choose.number(0, 3), choose.number(0, 3)
+    shape = choose.pick(["past", "past", "future", "both"])
     sizes = {"past": f"{past}", "future": f"+{future}", "both": f"{past}, +{future}"}[shape]
     if kind == "hop":
-        return f"[{sizes} hop {draw(st.integers(2, 3))}]"
+        return f"[{sizes} hop {choose.number(2, 3)}]"
     if kind == "tuple":
         return f"[{past} #]" if shape != "both" else f"[{past} #, +{future + 1} #]"
-    if kind == "partition" and "X" in atom:
+    if kind == "partition" and "X" in inner:
         return f"[{past} # by X]"
     return f"[{sizes}]"
 
 
-@st.composite
-def atom(draw: st.DrawFn, names: tuple[str, ...]) -> str:
-    name, arity = draw(st.sampled_from(names)).split("/")
-    args = [draw(st.sampled_from(["X", "X", "Y", "1", "_"])) for _ in range(int(arity))]
+def atom(choose: Choose, names: tuple[str, ...]) -> str:
+    name, arity = choose.pick(names).split("/")
+    args = [choose.pick(["X", "X", "Y", "1", "_"]) for _ in range(int(arity))]
     return f"{name}({', '.join(args)})" if args else name
 
 
-@st.composite
-def literal(draw: st.DrawFn, below: tuple[str, ...], same: tuple[str, ...], form: Draw) -> str:
+def literal(choose: Choose, below: tuple[str, ...], same: tuple[str, ...], form: Draw) -> str:
     """Windows look at lower predicates; plain atoms may be of the same level."""
-    kind = draw(st.sampled_from(["plain", *form.modes, *form.modes]))
+    kind = choose.pick(["plain", *form.modes, *form.modes])
     if kind == "plain":
-        found = draw(atom(below + same))
-    else:
-        inner = draw(atom(below))
-        frame = draw(window(form.windows, inner))
-        shown = {"sometime": "sometime", "always": "always", "at": "at(T)"}[kind]
-        found = f"{frame} {shown} {inner}"
-    return found
+        return atom(choose, below + same)
+    inner = atom(choose, below)
+    shown = {"sometime": "sometime", "always": "always", "at": "at(T)"}[kind]
+    return f"{window(choose, form.windows, inner)} {shown} {inner}"
 
 
-@st.composite
-def rule(draw: st.DrawFn, level: int, form: Draw) -> str:
-    below = INPUTS + tuple(n for names in LEVELS[:level] for n in names)
+def rule(choose: Choose, level: int, form: Draw) -> str:
+    """A rule for a predicate of a level; about half of them pass the check."""
+    below = INPUTS + 2 * tuple(n for names in LEVELS[:level] for n in names)
     same = LEVELS[level]
-    name, arity = draw(st.sampled_from(same)).split("/")
-    positive = [draw(literal(below, same, form)) for _ in range(draw(st.integers(1, 2)))]
-    upper = same if form.loops else ()
-    negative = [f"not {draw(literal(below, upper, form))}" for _ in range(draw(st.integers(0, 1 + form.loops)))]
-    body = positive + negative
-    if form.aggregates and draw(st.integers(0, 5)) == 0:
-        function = draw(st.sampled_from(["count", "sum", "min", "max"]))
-        counted = draw(st.sampled_from(["q(N)", "r(X, N)", "r(N, X)"]))
-        body.append(f"M = {function}(N) over {draw(window(form.windows, counted))} {counted}")
-        body.append(draw(st.sampled_from(["M > 1", "M < 2", "M = 2"])))
-    if draw(st.integers(0, 4)) == 0:
-        body.append(draw(st.sampled_from(["X > 1", "X \\= Y", "T > 3", "X =< Y"])))
-    head = f"{name}({draw(st.sampled_from(['X', 'X', '1', 'Y']))})" if arity == "1" else name
-    if "at" in form.heads and draw(st.integers(0, 2)) == 0:
-        head = f"at(T{draw(st.sampled_from(['', '+1', '+2', '-1']))}) {head}"
+    name, arity = choose.pick(same).split("/")
+    body = [literal(choose, below, same, form) for _ in range(choose.number(1, 2))]
+    upper = 2 * same if form.loops else ()
+    body += [f"not {literal(choose, below, upper, form)}" for _ in range(choose.number(0, 1 + form.loops))]
+    if form.aggregates and choose.number(0, 5) == 0:
+        function = choose.pick(["count", "sum", "min", "max"])
+        counted = choose.pick(["q(N)", "r(X, N)", "r(N, X)"])
+        body.append(f"M = {function}(N) over {window(choose, form.windows, counted)} {counted}")
+        body.append(choose.pick(["M > 1", "M < 2", "M = 2"]))
+    if choose.number(0, 4) == 0:
+        body.append(choose.pick(["X > 1", "X \\= Y", "T > 3", "X =< Y"]))
+    head = f"{name}({choose.pick(['X', 'X', '1', 'Y'])})" if arity == "1" else name
+    if "at" in form.heads and choose.number(0, 2) == 0:
+        head = f"at(T{choose.pick(['', '+1', '+2', '-1'])}) {head}"
     return f"{head} if {', '.join(body)}."
 
 
@@ -193,16 +202,15 @@ def readable(source: str) -> Program | None:
     return None if has_errors(check(program)) else program
 
 
-@st.composite
-def programs(draw: st.DrawFn, form: Draw) -> Program:
-    """Programs that pass the check; a rule that does not is left out."""
+def program_of(choose: Choose, form: Draw) -> Program:
+    """A program that passes the check; rules that do not are drawn again a few times, then left out."""
     kept = ["program lars."]
-    if form.facts and draw(st.booleans()):
+    if form.facts and choose.number(0, 3) == 0:
         kept.append("p(2). q(1).")
     for level in range(len(LEVELS)):
-        for _ in range(draw(st.integers(1 if level == 0 else 0, 2))):
-            for _ in range(4):
-                candidate = draw(rule(level, form))
+        for _ in range(choose.number(1 if level == 0 else 0, 2)):
+            for _ in range(5):
+                candidate = rule(choose, level, form)
                 if readable("\n".join([*kept, candidate])) is not None:
                     kept.append(candidate)
                     break
@@ -211,17 +219,24 @@ def programs(draw: st.DrawFn, form: Draw) -> Program:
     return program
 
 
-@st.composite
-def streams(draw: st.DrawFn, names: tuple[str, ...] = INPUTS, last: int = 7, most: int = 9) -> list[Fact]:
+def stream_of(choose: Choose, names: tuple[str, ...] = INPUTS, last: int = 7, most: int = 24) -> list[Fact]:
     """Input atoms, each at most once at a point."""
+    found: dict[Fact, None] = {}
+    for _ in range(choose.number(0, most)):
+        name, arity = choose.pick(names).split("/")
+        args = tuple(choose.number(1, 2) for _ in range(int(arity)))
+        found[choose.number(0, last), name, args] = None
+    return list(found)
 
-    @st.composite
-    def fact(draw: st.DrawFn) -> Fact:
-        name, arity = draw(st.sampled_from(names)).split("/")
-        args = tuple(draw(st.integers(1, 2)) for _ in range(int(arity)))
-        return draw(st.integers(0, last)), name, args
 
-    return draw(st.lists(fact(), max_size=most, unique=True))
+@st.composite
+def programs(draw: st.DrawFn, form: Draw) -> Program:
+    return program_of(Choose(draw), form)
+
+
+@st.composite
+def streams(draw: st.DrawFn, names: tuple[str, ...] = INPUTS, last: int = 7, most: int = 24) -> list[Fact]:
+    return stream_of(Choose(draw), names, last, most)
 
 
 def heads(answer_heads: Iterable[tuple[int, tuple[int | None, Term]]]) -> Answer:

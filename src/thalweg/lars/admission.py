@@ -94,7 +94,11 @@ class Admission:
             early = time < self.start
             self.rejected.add(now, rows.row[early], BEFORE_START, f"the timeline starts at {self.start}")
             good = ~early if good is None else good & ~early
-        self.waiting.setdefault(predicate, []).append(coded if good is None else coded[good])
+        self.put(predicate, coded if good is None else coded[good])
+
+    def put(self, predicate: Predicate, rows: Ints) -> None:
+        """Let coded rows wait for their tick."""
+        self.waiting.setdefault(predicate, []).append(rows)
         self._in_order[predicate] = False
 
     def _refuse_name(self, rows: Rows, now: int) -> None:

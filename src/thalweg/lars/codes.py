@@ -64,6 +64,10 @@ class Codes:
         ids = self.symbols.encode(values)
         return self._tagged()[ids]
 
+    def forget_tags(self) -> None:
+        """After the symbol table was replaced."""
+        self._tags = np.empty(0, np.int64)
+
     def _tagged(self) -> Ints:
         known = len(self._tags)
         if known < len(self.symbols):

@@ -13,15 +13,14 @@ rejected  query_time, row, reason, detail.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
 import pyarrow as pa
 
-from thalweg.columns.symbols import as_floats, numbers
+from thalweg.columns.symbols import SymbolTable, as_floats
 from thalweg.language.diagnostics import ProgramError, has_errors
 from thalweg.language.program import Program
 from thalweg.language.rules import Clause, Declare, Role
@@ -34,6 +33,7 @@ from thalweg.lars.counting import atom_texts
 from thalweg.lars.engine import Engine
 from thalweg.lars.labels import FOREVER
 from thalweg.lars.operators import Diagonal, Moment
+from thalweg.lars.packing import pack, unpack
 from thalweg.lars.store import NOTHING, Store
 from thalweg.lars.stratify import Predicate, check, stratify
 from thalweg.protocol import Batch, Ints, Revision
@@ -50,6 +50,8 @@ CHANGES = pa.schema(
     ]
 )
 ANSWERS = pa.schema([("atom", pa.string()), ("at", pa.int64()), ("from", pa.int64()), ("to", pa.int64())])
+VERSION = 1
+"""Of snapshots; another version is refused."""
 _OPS = pa.array(["insert", "delete"])
 _NO_CHANGES = CHANGES.empty_table()
 
@@ -217,7 +219,7 @@ class Reasoner:
             if not len(rows):
                 continue
             if kept or (rows[:, 2] < 0).any():
-                facts, gone = self._admission.resolve(rows, lambda r, s=store: s.find(r) >= 0)
+                facts, gone = self._admission.resolve(rows, store.holds)
             else:
                 facts = np.ascontiguousarray(rows[:, ROW + 1 :])
             self._change_input(predicate, store, facts, gone)
@@ -250,6 +252,54 @@ class Reasoner:
         for output in self._outputs:
             output.calendar.rebuild()
 
+    # ------------------------------------------------------------------ snapshots
+
+    def snapshot(self) -> bytes:
+        """The complete state: versioned, deterministic."""
+        arrays: dict[str, Ints] = {"now": np.array([self._now], np.int64)}
+        for name, store in self._network.stores.items():
+            arrays |= {f"store/{name}/{k}": v for k, v in store.state().items()}
+        for operator in self._network.operators:
+            arrays |= {f"operator/{operator.writes.name}/{k}": v for k, v in operator.state().items()}
+        for (name, arity), parts in self._admission.waiting.items():
+            arrays[f"waiting/{name}/{arity}"] = np.concatenate(parts)
+        header = {
+            "version": VERSION,
+            "program": self._fingerprint(),
+            "fed": sorted(map(list, self._fed)),
+            "symbols": self._codes.symbols.texts,
+            "rejected": [[t, r.tolist(), why, detail] for t, r, why, detail in self._admission.rejected.parts],
+        }
+        return pack(header, arrays)
+
+    def restore(self, state: bytes) -> None:
+        """Continue from a snapshot; refuses another program's state."""
+        header, arrays = unpack(state, VERSION)
+        if header["program"] != self._fingerprint():
+            raise ValueError("the snapshot is of another program, or of other settings")
+        self._fed = frozenset((name, arity) for name, arity in header["fed"])
+        self._codes.symbols = SymbolTable(header["symbols"])
+        self._codes.forget_tags()
+        self._build()
+        self._admission = Admission(self._codes, self._network.kinds, self.start, self.lateness)
+        self._now = int(arrays["now"][0])
+        for name, store in self._network.stores.items():
+            store.restore(_under(arrays, f"store/{name}/"))
+        for operator in self._network.operators:
+            operator.restore(_under(arrays, f"operator/{operator.writes.name}/"))
+        for key, rows in _under(arrays, "waiting/").items():
+            name, arity = key.rsplit("/", 1)
+            self._admission.put(((name, int(arity))), rows)
+        for tick, rows_of, reason, detail in header["rejected"]:
+            self._admission.rejected.add(tick, np.array(rows_of, np.int64), reason, detail)
+        for output in self._outputs:
+            output.calendar.rebuild()
+
+    def _fingerprint(self) -> str:
+        """Tells programs and settings apart."""
+        text = repr((self.program.statements, self.lateness, self.start))
+        return sha256(text.encode()).hexdigest()
+
     # ------------------------------------------------------------------ output
 
     def _compact(self) -> None:
@@ -270,7 +320,7 @@ class Reasoner:
             table[:, 3] = FOREVER
             ids = rows[:, 0]
             if self.lateness and (len(store.plus) or len(store.minus)):
-                past_ids, past = _revisions(store, last, target)
+                past_ids, past = _revisions(store, last)
                 ids, table = np.concatenate([past_ids, ids]), np.concatenate([past, table])
             if len(ids):
                 out.append(_Found(output, store.keys[ids], table))
@@ -308,6 +358,10 @@ class Reasoner:
         return pa.concat_tables(parts) if parts else ANSWERS.empty_table()
 
 
+def _under(arrays: Mapping[str, Ints], prefix: str) -> dict[str, Ints]:
+    return {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
+
+
 def _read_inputs(program: Program) -> frozenset[Predicate]:
     """Predicates that rules read and nothing in the program defines, and declared events."""
     strata = stratify(program)
@@ -318,13 +372,13 @@ def _read_inputs(program: Program) -> frozenset[Predicate]:
     return frozenset(read | declared)
 
 
-def _revisions(store: Store, last: int, target: int) -> tuple[Ints, Ints]:
-    """What a round says anew about ticks up to `last`: ids and rows (op, query time, from, to, until)."""
+def _revisions(store: Store, last: int) -> tuple[Ints, Ints]:
+    """What a round, at the tick after `last`, says anew about ticks up to it: ids and rows (op, query time, from, to, until)."""
     ids, rows = [], []
     for op, pieces in ((-1, store.minus), (1, store.plus)):
         past = pieces[pieces[:, 1] <= last]
         table = np.empty((len(past), 5), np.int64)
-        table[:, 0], table[:, 1], table[:, 2], table[:, 4] = op, target, past[:, 1], past[:, 2]
+        table[:, 0], table[:, 1], table[:, 2], table[:, 4] = op, last + 1, past[:, 1], past[:, 2]
         table[:, 3] = np.where(past[:, 2] >= last, FOREVER, past[:, 2])
         ids.append(past[:, 0])
         rows.append(table)

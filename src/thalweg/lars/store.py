@@ -7,6 +7,7 @@ ended and gives new ids to the others.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from thalweg.lars.labels import (
@@ -565,6 +566,11 @@ class Store:
         out = np.empty(len(rows), np.int64)
         _find(self.keys, self.table, rows, out)
         return out
+
+    def holds(self, rows: Ints) -> npt.NDArray[np.bool_]:
+        """Which of the tuples are in at some tick."""
+        ids = self.find(rows)
+        return (ids >= 0) & (self.lab[ids, LO] <= self.lab[ids, HI])
 
     def label(self, i: int) -> Ints:
         """The intervals of one tuple, a row each."""
