@@ -236,6 +236,44 @@ def group_starts(ids: Ints) -> Ints:
 
 
 @njit(cache=True)
+def _distinct(ids: Ints) -> Ints:
+    """Distinct dense ids in ascending order: one pass over a table of marks, or over the runs if already sorted."""
+    n = len(ids)
+    ordered = True
+    top = np.int64(-1)
+    for k in range(n):
+        if k > 0 and ids[k] < ids[k - 1]:
+            ordered = False
+        if ids[k] > top:
+            top = ids[k]
+    out = np.empty(n, np.int64)
+    m = 0
+    if ordered:
+        for k in range(n):
+            if k == 0 or ids[k] != ids[k - 1]:
+                out[m] = ids[k]
+                m += 1
+        return out[:m]
+    marks = np.zeros(top + 1, np.bool_)
+    for k in range(n):
+        marks[ids[k]] = True
+    for i in range(top + 1):
+        if marks[i]:
+            out[m] = i
+            m += 1
+    return out[:m]
+
+
+def distinct(ids: Ints) -> Ints:
+    """Distinct dense ids, ascending."""
+    if len(ids) < 2:
+        return ids
+    if int(ids.max()) > 64 * len(ids) + 4096:
+        return np.unique(ids)
+    return _distinct(ids)
+
+
+@njit(cache=True)
 def _sorted_already(ids: Ints, rows: Ints, width: int) -> bool:
     for i in range(1, len(ids)):
         if ids[i] < ids[i - 1] or (ids[i] == ids[i - 1] and _compare(rows[i - 1], rows[i], width) > 0):

@@ -17,6 +17,7 @@ from numba import njit
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.symbols import EXACT, numbers
 from thalweg.events.plan import Plan
+from thalweg.events.stores import NEVER
 from thalweg.protocol import OPEN_END, Ints, Rows
 
 ARRIVAL, OP, ROW, COUNTS, FACT = range(5)
@@ -245,7 +246,8 @@ class Admission:
         if fluent:
             unit.feed(np.ascontiguousarray(facts[:, 0]), facts[:, 1:], there, causes)
         else:
-            self.plan.input_events[relation].apply(facts, there, causes, assign=True)
+            needed_from = query if self.window <= self.step else NEVER
+            self.plan.input_events[relation].apply(facts, there, causes, assign=True, needed_from=needed_from)
         return causes is not None
 
     def _settle(

@@ -65,6 +65,7 @@ class Catalogue:
 
     coder: Coder
     tick: int
+    start: int
     events: dict[str, EventStore] = field(default_factory=dict)
     simple: dict[str, FluentStore] = field(default_factory=dict)
     determined: dict[str, FluentStore] = field(default_factory=dict)
@@ -198,7 +199,7 @@ class BodyCompiler:
         match x:
             case EventAt(relation, args, negated):
                 step: Step = EventStep(c.events[relation], self.match("event", relation, args, bound), negated)
-                c.events[relation].index(step.match.positions)
+                c.events[relation].index(step.match.positions, probed=True)
             case HoldsAt(_, _, _, negated, _) | EdgeAt(_, _, _, _, negated):
                 ways = [self._holds(x, store, bound) for store in self._stores(x)]
                 if negated:
@@ -388,13 +389,14 @@ class EdgeDriver(Driver):
 class EffectDriver(Driver):
     store: FluentStore
     effect: Effect
+    start: int
 
     def moves(self) -> Moves:
         wanted = int(self.effect is Effect.TERMINATES)
         moves = self.store.effects
 
         def part(rows: Ints, causes: Ints) -> tuple[Ints, Ints]:
-            keep = rows[:, 1] == wanted
+            keep = (rows[:, 1] == wanted) & (rows[:, 0] >= self.start)
             return np.delete(rows[keep], 1, axis=1), causes[keep]
 
         gone, gone_cause = part(moves.gone, moves.gone_cause)
@@ -597,7 +599,7 @@ def _driver(compiler: BodyCompiler, x: Flat) -> Driver:
             slots = compiler.match("fluent", fluent, args, set()).slots
             slots += (compiler.slot(value, ("value", fluent, 0), set()),)
             c.simple[fluent].reads_points = True
-            return EffectDriver(slots, c.simple[fluent], effect)
+            return EffectDriver(slots, c.simple[fluent], effect, c.start)
         case _:
             raise TypeError(x)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from thalweg.columns import spans
 from thalweg.columns.keys import KeyTable
-from thalweg.columns.ragged import Ragged, Version, group_starts
+from thalweg.columns.ragged import Ragged, Version, distinct, group_starts
 from thalweg.columns.timelines import OPEN
 from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps, value_of
 from thalweg.events.stores import TIME, Access, FluentStore
@@ -154,7 +154,7 @@ class SpanPlan:
             stretches = leaf.store.stretches
             if not stretches:
                 continue
-            ids = np.unique(stretches.ids)
+            ids = distinct(stretches.ids)
             causes = cause_by_id(ids, stretches.ids, stretches.causes)
             frame = self._from_leaf(leaf, ids, causes)
             for other, slots in joins:
@@ -346,7 +346,7 @@ class SpanUnit(FluentUnit):
             self.announce(clock, Version.LAST, [(nothing, nothing)])
             return False
         every = np.concatenate([f[0] for f in self._found])
-        heads = np.unique(every)
+        heads = distinct(every)
         causes = cause_by_id(heads, every, np.concatenate([f[1] for f in self._found]))
         self._found = []
         new = self._evaluate(heads, clock)
@@ -360,7 +360,7 @@ class SpanUnit(FluentUnit):
         owners: list[Ints] = []
         batches: list[spans.Batch] = []
         for plan in self.plans:
-            bindings = np.unique(plan.of_heads(heads))
+            bindings = distinct(plan.of_heads(heads))
             owners.append(plan.heads[bindings])
             batches.append(plan.evaluate(bindings, clock))
         if len(batches) == 1 and len(owners[0]) == len(heads):
@@ -394,7 +394,7 @@ class ViewUnit(FluentUnit):
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         stretches = self.source.stretches
         if stretches and after.sees(self.source):
-            ids = np.unique(stretches.ids)
+            ids = distinct(stretches.ids)
             self._found = ids, cause_by_id(ids, stretches.ids, stretches.causes)
         return self._found is not None
 
@@ -461,7 +461,7 @@ class InputUnit(FluentUnit):
         ids = np.concatenate([f[0] for f in self._found])
         causes = np.concatenate([np.full(len(f[0]), TIME) if f[1] is None else f[1] for f in self._found])
         self._found = []
-        touched = np.unique(ids)
+        touched = distinct(ids)
         why = cause_by_id(touched, ids, causes)
         rows, sizes = self.given.gather(touched, Version.NOW)
         hidden = rows[:, 1] > clock.query + clock.tick

@@ -354,6 +354,8 @@ class Domains:
             s = self._cut_complements(s, every)
         needed = indispensable(s)
         bound = {v for name, x in s.inputs if name in needed for v in names((x,))}
+        if set(every) <= covered(s) and all(set(every) <= bound | names((x,)) for _, x in s.inputs):
+            return s  # whatever makes the result non-empty names all variables, and what holds is known
         for v in every:
             if v not in bound:
                 s = self._bounded(s, HoldsAt(self.range(written, v), (Variable(v),), TRUE))
@@ -418,14 +420,23 @@ def _open(value: Term, args: tuple[Term, ...]) -> bool:
 
 def indispensable(rule: SpanRule) -> set[str]:
     """The inputs without which the result is empty, by the names of their interval variables."""
-    inputs = {name for name, _ in rule.inputs}
+    return _support(rule, {name: {name} for name, _ in rule.inputs})
+
+
+def covered(rule: SpanRule) -> set[str]:
+    """The variables that are named by whatever makes the result non-empty."""
+    return _support(rule, {name: names((x,)) for name, x in rule.inputs})
+
+
+def _support(rule: SpanRule, of_input: dict[str, set[str]]) -> set[str]:
+    """What a non-empty result implies, when a non-empty input implies of_input."""
     steps = {x.result.name: x for x in rule.steps if isinstance(x.result, Variable)}
 
     def of(term: Term) -> set[str]:
         if not isinstance(term, Variable):
             return set()
-        if term.name in inputs:
-            return {term.name}
+        if term.name in of_input:
+            return of_input[term.name]
         match steps.get(term.name):
             case Combine("union_all", parts) if parts:
                 return set.intersection(*(of(p) for p in parts))

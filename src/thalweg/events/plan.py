@@ -130,7 +130,7 @@ class _Planner:
         for s in normal.spans:
             self.spans.setdefault(s.fluent, []).append(s)
         sorts = Sorts(_with_seeds(normal, domains.seeds))
-        self.catalogue = Catalogue(Coder(sorts, SymbolTable()), tick)
+        self.catalogue = Catalogue(Coder(sorts, SymbolTable()), tick, start)
         self._stores()
 
     # ----------------------------------------------------------------- stores

@@ -91,6 +91,8 @@ class EventIndex:
         self.positions = positions
         self.keys = KeyTable(len(positions))
         self.lists = Ragged(arity + 2)
+        self.probed = False
+        """Do rules look events up here, or is it only asked which old rows a change touches?"""
 
     def ids(self, rows: Ints) -> Ints:
         """List ids of rows (time, arguments), known or new."""
@@ -113,24 +115,34 @@ class EventStore:
         self.indexes: dict[tuple[int, ...], EventIndex] = {}
         self.moves = Moves.none(arity + 1)
 
-    def index(self, positions: tuple[int, ...]) -> EventIndex:
+    def index(self, positions: tuple[int, ...], *, probed: bool = False) -> EventIndex:
         """The index on these arguments; made when compiled, before any data."""
-        return self.indexes.setdefault(positions, EventIndex(positions, self.arity))
+        found = self.indexes.setdefault(positions, EventIndex(positions, self.arity))
+        found.probed |= probed
+        return found
 
     def primary(self) -> EventIndex:
         """The index with the most argument positions, so that lists are short."""
         if not self.indexes:
             self.index(())
-        return self.indexes[max(self.indexes, key=lambda p: (len(p), p))]
+        return self.indexes[max(self.indexes, key=lambda p: (self.indexes[p].probed, len(p), p))]
 
-    def apply(self, rows: Ints, counts: Ints, causes: Ints | None, *, assign: bool = False) -> None:
+    def apply(
+        self, rows: Ints, counts: Ints, causes: Ints | None, *, assign: bool = False, needed_from: int = NEVER
+    ) -> None:
         """Add counted rows (time, arguments), or with `assign` make them there (1) or not (0); sets `moves`. `causes` is
-        aligned with `rows`, None: time."""
+        aligned with `rows`, None: time. Later queries will ask for rows from `needed_from` on."""
         first = self.primary()
         gone, came = first.merge(rows, counts, assign=assign)
         for index in self.indexes.values():
-            if index is not first and (len(gone) or len(came)):
-                index.merge(np.concatenate([gone, came]), np.repeat([-1, 1], [len(gone), len(came)]))
+            if index is first or not (len(gone) or len(came)):
+                continue
+            moved, signs = np.concatenate([gone, came]), np.repeat([-1, 1], [len(gone), len(came)])
+            if not index.probed and needed_from > NEVER:
+                later = moved[:, 0] >= needed_from
+                moved, signs = moved[later], signs[later]
+            if len(moved):
+                index.merge(moved, signs)
         self.moves = Moves(
             self.arity + 1, gone, came, _cause_of(rows, causes, gone), _cause_of(rows, causes, came)
         )

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from thalweg.columns.keys import KeyTable
-from thalweg.columns.ragged import Ragged, Version, group_starts, order_by
+from thalweg.columns.ragged import Ragged, Version, distinct, group_starts, order_by
 from thalweg.columns.sweep import ANY, NONE, members, sweep, trim, unite, write_lists
 from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, TERMINATE_ALL, rebuild, rebuild_need
 from thalweg.events.compile import Body, EdgeDriver
@@ -152,7 +152,8 @@ class EventUnit:
             counts = np.concatenate([np.full(len(f[0]), f[1]) for f in self._found])
             causes = np.concatenate([f[2] for f in self._found]) if clock.causes else None  # type: ignore[misc]
             self._found = []
-            self.store.apply(rows, counts, causes)
+            needed_from = clock.query if clock.tumbling and not round else NEVER
+            self.store.apply(rows, counts, causes, needed_from=needed_from)
         if self.store.moves:
             self._total.append(self.store.moves)
         return bool(self.store.moves)
@@ -227,7 +228,7 @@ class FluentUnit:
             for parts in self._touched:
                 ids = np.concatenate([np.empty(0, np.int64), *(p[0] for p in parts)])
                 causes = np.concatenate([np.empty(0, np.int64), *(p[1] for p in parts)])
-                once = np.unique(ids)
+                once = distinct(ids)
                 merged.append((once, cause_by_id(once, ids, causes) if len(once) else once))
             self.announce(clock, Version.BASE, merged)
             for store in self.stores:
@@ -552,10 +553,10 @@ class SweepUnit(FluentUnit):
                 unite(self.parents, self.rings, cells, rows)
             once = clock.tumbling and not round and _fresh(rows, clock.final)
             if once:
-                touched = np.unique(cells)
+                touched = distinct(cells)
             else:
                 gone, came = self.candidates.merge(cells, rows)
-                touched = np.unique(np.concatenate([gone[0], came[0]]))
+                touched = distinct(np.concatenate([gone[0], came[0]]))
         late = np.flatnonzero(self.due[: self.cells] <= clock.query) if self.plans else np.empty(0, np.int64)
         wanted = np.union1d(touched, late) if len(late) else touched
         if not len(wanted):
@@ -691,7 +692,7 @@ class SweepUnit(FluentUnit):
             new = np.unique(np.column_stack([mine[:, 0] // k, new]), axis=0)
             new = new[new[:, 1] >= clock.final]
             gone, came = store.points.merge(np.concatenate([old_ids, new[:, 0]]), np.concatenate([old, new[:, 1:]]))
-            touched = np.unique(np.concatenate([gone[0], came[0]]))
+            touched = distinct(np.concatenate([gone[0], came[0]]))
             self.keep_effects(store, _effect_moves(store, gone, came, touched, np.full(len(touched), TIME)))
 
     def commit_memories(self, final: int) -> None:
