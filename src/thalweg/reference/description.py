@@ -151,6 +151,13 @@ class Description:
         self.determined_rules = [
             rule for s in of if isinstance(s, language.IntervalRule) for rule in _determined(s, reader)
         ]
+        self.effects: dict[tuple[str, Signature], list[EffectRule]] = {}
+        for effect_rule in self.effect_rules:
+            key = effect_rule.effect, signature(effect_rule.fluent)
+            self.effects.setdefault(key, []).append(effect_rule)
+        self.determiners: dict[Signature, list[DeterminedRule]] = {}
+        for rule in self.determined_rules:
+            self.determiners.setdefault(signature(rule.fluent), []).append(rule)
         self.initially = [
             _conditional(s.pair, s.body, reader) for s in of if isinstance(s, language.Initially)
         ]

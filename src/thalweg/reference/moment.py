@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TypeVar
 
-from thalweg.reference.background import compare
+from thalweg.reference.background import Knowledge, compare
 from thalweg.reference.bodies import Fact, Test, Unbound, UnsafeRule, solve
 from thalweg.reference.description import DeterminedRule, EffectRule, EventRule
 from thalweg.reference.intervals import Intervals, contains
@@ -91,8 +91,8 @@ class Snapshot:
 
     def _rules(self, key: Signature, value: Term) -> list[DeterminedRule]:
         """The rules of a determined fluent that may give it the value."""
-        rules = self.domains.description.determined_rules
-        return [r for r in rules if signature(r.fluent) == key and may_equal(r.value, value)]
+        rules = self.domains.description.determiners.get(key, ())
+        return [rule for rule in rules if may_equal(rule.value, value)]
 
     def _determined(self, rule: DeterminedRule) -> Iterator[Pair]:
         """The pairs of one rule that hold now: the interval expression over the single point `time`."""
@@ -113,12 +113,24 @@ class Snapshot:
             if self.domains.wants_pair(pair, self.state):
                 yield pair
 
-    def instances(self, rule: DeterminedRule) -> Iterator[tuple[tuple[Ground, ...], Subst]]:
-        """The instances of a rule, each with a key. A variable ranges over the constants that the known instances of
-        the fluents in the body have in its place."""
+    def instances(self, rule: DeterminedRule) -> list[tuple[tuple[Ground, ...], Subst]]:
+        """The instances of a rule, each with a key. A variable ranges over the constants that the known
+        instances of the fluents in the body have in its place."""
+        known = tuple(
+            frozenset(self.known(signature(fluent), value)) for fluent, value in rule.leaves.values()
+        )
+        asked = (id(rule), self.state.domain, known)
+        if asked not in self.domains.found:
+            self.domains.found[asked] = list(self._instances(rule, known))
+        return self.domains.found[asked]
+
+    def _instances(
+        self, rule: DeterminedRule, known: tuple[frozenset[Pair], ...]
+    ) -> Iterator[tuple[tuple[Ground, ...], Subst]]:
         number = self.domains.description.determined_rules.index(rule)
         names = sorted({v for pair in rule.leaves.values() for v in _pair_variables(pair)}, key=repr)
-        for answer in solve((rule.goals,), EMPTY, _Leaves(self, rule)):
+        world = _Leaves(self.domains.knowledge(self.state), rule, known)
+        for answer in solve((rule.goals,), EMPTY, world):
             yield (number, *(resolve(name, answer) for name in names)), answer
 
     def known(self, key: Signature, value: Term) -> Iterator[Pair]:
@@ -144,11 +156,13 @@ def _pair_variables(pair: tuple[Term, Term]) -> Iterator[Var]:
 class _Leaves:
     """The world in which the conditions of a determined fluent are solved: `holdsFor` enumerates, nothing more."""
 
-    def __init__(self, snapshot: Snapshot, rule: DeterminedRule) -> None:
-        self._knowledge = snapshot.domains.knowledge(snapshot.state)
+    def __init__(
+        self, knowledge: Knowledge, rule: DeterminedRule, known: tuple[frozenset[Pair], ...]
+    ) -> None:
+        self._knowledge = knowledge
         self._ranges: dict[Var, set[Ground]] = {}
-        for fluent, value in rule.leaves.values():
-            for subst in _matching(fluent, value, snapshot.known(signature(fluent), value)):
+        for (fluent, value), pairs in zip(rule.leaves.values(), known, strict=True):
+            for subst in _matching(fluent, value, pairs):
                 for variable in _pair_variables((fluent, value)):
                     bound = resolve(variable, subst)
                     if is_ground(bound):
@@ -322,10 +336,7 @@ class Moment:
                     yield fluent, value
 
     def _by_rules(self, effect: str, key: Signature, value: Term) -> set[Pair]:
-        rules = [
-            r for r in self.description.effect_rules if r.effect == effect and signature(r.fluent) == key
-        ]
-        possible = [r for r in rules if may_equal(r.value, value)]
+        possible = [r for r in self.description.effects.get((effect, key), ()) if may_equal(r.value, value)]
         return {pair for rule in possible for pair in self._fires(rule)}
 
     def initiated(self, key: Signature, value: Term = ANY) -> set[Pair]:

@@ -118,6 +118,8 @@ class Domains:
         self.grounded_events = {signature(g.entity) for g in description.groundings if g.value is None}
         self._knowledge: dict[frozenset[Ground], Knowledge] = {}
         self._declared: dict[frozenset[Ground], frozenset[Pair]] = {}
+        self.found: dict[object, list[tuple[tuple[Ground, ...], Subst]]] = {}
+        """The instances of rules, remembered by `moment`."""
         self._initial: dict[tuple[frozenset[Ground], frozenset[Pair]], frozenset[Pair]] = {}
         self._initial_seen = {signature(rule.fluent) for rule in description.initially} - self.grounded
 
