@@ -29,6 +29,10 @@ def main() -> None:
         print(f"  {row['fluent']} {value} at {row['due']}, unless {row['cancelled_by']}")
     print(f"\n{len(timeline)} intervals of what holds when; these were some of them.")
     OUT.mkdir(exist_ok=True)
+    picture = result.picture(title="A committee votes")
+    print("The timelines of the motions:")
+    print(result.picture(only=["status", "ballot"], inputs=False).text())
+    print(f"All timelines as a picture: {picture.save(OUT / 'voting-timeline.html')}")
     print(f"The rules as a picture: {program.graph().save(OUT / 'voting.html')}")
 
 

@@ -6,9 +6,9 @@ Inside, everything is Arrow. The columns of every table are documented in docs/t
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +16,11 @@ import pyarrow.compute as pc
 from thalweg.io.instances import columns_of
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
+
+if TYPE_CHECKING:
+    from thalweg.protocol import Rows
+    from thalweg.runs import Options
+    from thalweg.show.timeline import Picture
 
 SHOWN = 20
 _TOLD = ("opened", "certain", "dropped", "withdrawn")
@@ -67,6 +72,15 @@ class Summary:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a result was computed from, so that it can be asked about: the events as they were given, and how they
+    were run."""
+
+    events: Any
+    options: Options
+
+
 def kind_of(events: Any) -> str:
     """Which library the caller's tables are of; ``arrow`` for paths and everything else."""
     if isinstance(events, Mapping):
@@ -80,9 +94,15 @@ class Result:
     other kinds of program `answers` and `labels`."""
 
     def __init__(
-        self, program: Program, tables: Mapping[str, pa.Table], summary: Summary, kind: str = "arrow"
+        self,
+        program: Program,
+        tables: Mapping[str, pa.Table],
+        summary: Summary,
+        kind: str = "arrow",
+        origin: Origin | None = None,
     ) -> None:
         self.program = program
+        self.origin = origin
         self.arrow = dict(tables)
         self.kind = kind
         sizes = {name: table.num_rows for name, table in tables.items()}
@@ -125,7 +145,28 @@ class Result:
             case _:
                 return table
 
+    def input_rows(self) -> list[Rows]:
+        """The input, read again; nothing where it cannot be (standard input)."""
+        from thalweg.runs import rows
+
+        if self.origin is None or _is_spent(self.origin.events):
+            return []
+        return rows(self.program, self.origin.events, tick=self.origin.options.tick)[0]
+
     # ------------------------------------------------------------------ shown
+
+    def picture(
+        self, *, only: Sequence[str] | str = (), title: str = "", explained: int = 0, inputs: bool = True
+    ) -> Picture:
+        """The timelines as a picture, to be shown in a notebook or saved (.html, .svg, .txt). `only` keeps the lanes
+        that match a pattern; the first `explained` intervals carry their explanation."""
+        from thalweg.show.timeline import picture
+
+        return picture(self, only=only, title=title, explained=explained, inputs=inputs)
+
+    def timeline_html(self, *, only: Sequence[str] | str = (), title: str = "", explained: int = 0) -> str:
+        """The picture as one page that needs nothing else."""
+        return self.picture(only=only, title=title, explained=explained).html
 
     def main(self) -> tuple[str, pa.Table]:
         """The table that answers what was asked, as people read it: the timeline; of open answers, what opened,
@@ -144,10 +185,19 @@ class Result:
     def _repr_html_(self) -> str:
         lines = "<br>".join(html.escape(line) for line in str(self._summary).splitlines())
         parts = [f"<p>{lines}</p>"]
+        if self.arrow.get("timeline", pa.table({})).num_rows:
+            parts.append(self.picture(inputs=False)._repr_html_())
         for name, table in (self.main(), *((n, self.arrow.get(n)) for n in ("open", "rejected"))):
             if table is not None and table.num_rows:
                 parts.append(f"<h4>{html.escape(name)}</h4>{as_html(table, SHOWN)}")
         return "".join(parts)
+
+
+def _is_spent(events: Any) -> bool:
+    """True for standard input, which can be read only once."""
+    if isinstance(events, str):
+        return events == "-"
+    return isinstance(events, list | tuple) and any(map(_is_spent, events))
 
 
 def cell(value: Any) -> str:

@@ -32,7 +32,7 @@ from thalweg.language.parser import load, parse
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind, Query
 from thalweg.protocol import Reasoner, Rows
-from thalweg.result import Result, Summary, kind_of
+from thalweg.result import Origin, Result, Summary, kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -457,4 +457,4 @@ def run(
     plan = prepare(as_program(program, background), events, options)
     memory = Memory(plan.program.kind)
     summary = drive(plan, memory)
-    return Result(plan.program, memory.tables(), summary, kind_of(events))
+    return Result(plan.program, memory.tables(), summary, kind_of(events), Origin(events, options))

@@ -3,18 +3,48 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from thalweg.io.write import Folder
-    from thalweg.result import Result
-    from thalweg.runs import Plan
+    from thalweg.result import Origin, Result
+    from thalweg.runs import Plan, Sink
 
 SHOWN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """The pictures that are wanted."""
+
+    paths: tuple[Path, ...]
+    explained: int
+    on_terminal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """A sink that gives everything to two others."""
+
+    one: Sink
+    other: Sink
+
+    def add(self, name: str, table: pa.Table) -> None:
+        self.one.add(name, table)
+        self.other.add(name, table)
+
+    def settle(self, before: int) -> None:
+        self.one.settle(before)
+        self.other.settle(before)
 
 
 def run(
@@ -48,6 +78,14 @@ def run(
     horizon: Annotated[str | None, typer.Option(help="Open answers: how long premises stay open.")] = None,
     query: Annotated[str | None, typer.Option(help="Open answers: the query, such as 'malf(X,T)'.")] = None,
     models: Annotated[str | None, typer.Option(help="LARS: how many answer streams, or all.")] = None,
+    html: Annotated[
+        list[Path] | None,
+        typer.Option("--html", "--picture", help="Draw the timelines; the ending says how: .html .svg .txt"),
+    ] = None,
+    explained: Annotated[
+        int, typer.Option(help="How many intervals of the picture carry their explanation.")
+    ] = 0,
+    chart: Annotated[bool, typer.Option("--chart", help="Draw the timelines on the terminal.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -58,6 +96,7 @@ def run(
     """
     from thalweg.cli._errors import reported
     from thalweg.io.write import Folder
+    from thalweg.result import Origin
     from thalweg.runs import Options, as_program, prepare
 
     options = Options(
@@ -65,34 +104,83 @@ def run(
     )
     with reported():
         plan = prepare(as_program(rules, background or ()), input, options)
+        origin = Origin(input, options)
+        drawing = Drawing(tuple(html or ()), explained, chart) if html or chart else None
+        _check_pictures(plan, html or ())
         if out is not None:
-            _to_files(plan, Folder(out, format), per_fluent=per_fluent, quiet=quiet, as_json=as_json)
+            folder = Folder(out, format)
+            _to_files(
+                plan, folder, origin, drawing, per_fluent=per_fluent, quiet=quiet, as_json=as_json
+            )
         else:
-            _to_terminal(plan, quiet=quiet, as_json=as_json)
+            _to_terminal(plan, origin, drawing, quiet=quiet, as_json=as_json)
 
 
-def _to_files(plan: Plan, folder: Folder, *, per_fluent: bool, quiet: bool, as_json: bool) -> None:
+def _check_pictures(plan: Plan, paths: Sequence[Path]) -> None:
+    """Refuse before the run what could not be drawn after it."""
+    from thalweg.io.errors import InputError
+    from thalweg.language.rules import Kind
+    from thalweg.show.timeline import ENDINGS, SUFFIXES
+
+    for path in paths:
+        if path.suffix.lower() not in ENDINGS:
+            raise InputError("html", f"cannot draw timelines as {path.name}", SUFFIXES)
+        if not path.absolute().parent.is_dir():
+            raise InputError("html", f"there is no directory {path.parent}")
+    if paths and plan.program.kind is not Kind.EVENTS:
+        raise InputError("html", f"there are no timelines to draw for a program of kind {plan.program.kind}")
+
+
+def _draw(result: Result, drawing: Drawing, *, quiet: bool) -> None:
+    from thalweg.language.rules import Kind
+
+    pages = any(path.suffix.lower() in (".html", ".htm") for path in drawing.paths)
+    picture = result.picture(explained=drawing.explained if pages else 0)
+    for path in drawing.paths:
+        picture.save(path)
+        if not quiet:
+            typer.echo(f"picture: {path}", err=True)
+    if drawing.on_terminal and result.program.kind is Kind.EVENTS:
+        typer.echo(picture.text(width=shutil.get_terminal_size((100, 40)).columns))
+
+
+def _to_files(
+    plan: Plan,
+    folder: Folder,
+    origin: Origin,
+    drawing: Drawing | None,
+    *,
+    per_fluent: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     from dataclasses import replace
 
     from thalweg.cli._progress import progress
     from thalweg.io.instances import Instances
-    from thalweg.io.sinks import Files
+    from thalweg.io.sinks import Files, Memory
+    from thalweg.result import Result
     from thalweg.runs import drive
 
     instances = Instances(plan.program) if per_fluent else None
     with folder, progress(shown=not quiet and not as_json) as report:
         files = Files(folder, plan.program.kind, instances)
-        summary = drive(plan, files, report)
+        memory = Memory(plan.program.kind) if drawing else None
+        summary = drive(plan, Both(files, memory) if memory else files, report)
         files.finish()
         summary = replace(summary, tables=files.sizes)
         folder.note("summary.json", summary.as_dict())
+    if drawing and memory:
+        _draw(Result(plan.program, memory.tables(), summary, origin=origin), drawing, quiet=quiet or as_json)
     if as_json:
         typer.echo(json.dumps(summary.as_dict()))
     elif not quiet:
         typer.echo(f"{summary}\nwritten to {folder.target}", err=True)
 
 
-def _to_terminal(plan: Plan, *, quiet: bool, as_json: bool) -> None:
+def _to_terminal(
+    plan: Plan, origin: Origin, drawing: Drawing | None, *, quiet: bool, as_json: bool
+) -> None:
     from thalweg.cli._progress import progress
     from thalweg.io.sinks import Memory
     from thalweg.result import Result
@@ -101,10 +189,14 @@ def _to_terminal(plan: Plan, *, quiet: bool, as_json: bool) -> None:
     memory = Memory(plan.program.kind)
     with progress(shown=not quiet and not as_json) as report:
         summary = drive(plan, memory, report)
-    result = Result(plan.program, memory.tables(), summary)
+    result = Result(plan.program, memory.tables(), summary, origin=origin)
+    if drawing:
+        _draw(result, drawing, quiet=quiet or as_json)
     if as_json:
         tables = {name: table.to_pylist() for name, table in result.arrow.items() if name != "changes"}
         typer.echo(json.dumps({"summary": result.summary().as_dict(), **tables}, default=str))
+    elif drawing and drawing.on_terminal:
+        typer.echo(_said(result), err=True)
     elif sys.stdout.isatty():
         _show(result, quiet=quiet)
     else:

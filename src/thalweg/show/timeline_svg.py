@@ -1,0 +1,195 @@
+"""A chart as an SVG drawing, for documents and notebooks. Everything that comes from data is escaped."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from html import escape
+
+import numpy as np
+
+from thalweg.protocol import OPEN_END
+from thalweg.show.lanes import REVISED, WITHDRAWN, Chart
+from thalweg.show.palette import colour
+
+LANE = 24.0
+HEADING = 22.0
+AXIS = 26.0
+LEGEND = 24.0
+CHARACTER = 6.7
+LONGEST = 34
+
+STYLE = """
+.ID{--bg:#ffffff;--ink:#1c2430;--soft:#667085;--line:#e3e6ec}
+@media (prefers-color-scheme: dark){.ID{--bg:#14181f;--ink:#e6eaf1;--soft:#98a2b3;--line:#2a323d}}
+.ID text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
+.ID .soft{fill:var(--soft);font-size:11px}.ID .head{font-weight:650}.ID .in{fill:#fff;font-size:11px}
+.ID .bg{fill:var(--bg)}.ID line{stroke:var(--line)}
+"""
+
+
+def svg(chart: Chart, *, title: str = "", width: float = 1000.0, lanes: int = 200) -> str:
+    """The drawing. No more than `lanes` lanes are drawn, and bars that share a pixel are drawn as one."""
+    return _Drawing(chart, title, width, lanes).text()
+
+
+class _Drawing:
+    """Coordinates and marks of one drawing."""
+
+    def __init__(self, chart: Chart, title: str, width: float, lanes: int) -> None:
+        self.chart = chart
+        self.title = title
+        self.width = width
+        self.shown = min(lanes, len(chart.lanes))
+        labels = [len(_short(lane.label)) for lane in chart.lanes[: self.shown]]
+        self.left = 22.0 + CHARACTER * max(labels, default=8)
+        self.first, self.last = chart.span
+        self.now = self.last if chart.last is None else chart.last
+        self.scale = (width - self.left - 40.0) / max(1, self.last - self.first)
+        self.name = "t" + hashlib.sha256(repr((title, chart.lanes, chart.keys)).encode()).hexdigest()[:8]
+        self.ys: dict[int, float] = {}
+
+    def x(self, time: int) -> float:
+        return self.left + (time - self.first) * self.scale
+
+    def text(self) -> str:
+        rows = list(self._rows())
+        more = len(self.chart.lanes) - self.shown
+        legend = list(self._legend(AXIS + self._height + 8))
+        height = AXIS + self._height + 8 + LEGEND * self._legend_rows + (20 if more else 0)
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.name}" width="{self.width:g}" '
+            f'height="{height:g}" viewBox="0 0 {self.width:g} {height:g}" role="img">',
+            f"<title>{escape(self.title)}</title><style>{STYLE.replace('ID', self.name)}</style>",
+            self._hatch(),
+            f'<rect class="bg" width="{self.width:g}" height="{height:g}"/>',
+            *self._axis(),
+            *rows,
+            *self._bars(),
+            *self._marks(),
+            *self._pending(),
+            *legend,
+        ]
+        if more:
+            parts.append(f'<text class="soft" x="8" y="{height - 6:g}">and {more:,} more lanes</text>')
+        return "".join([*parts, "</svg>"])
+
+    def _hatch(self) -> str:
+        return (
+            f'<defs><pattern id="{self.name}h" width="6" height="6" patternUnits="userSpaceOnUse" '
+            'patternTransform="rotate(45)"><rect width="2.5" height="6" fill="#fff" fill-opacity=".6"/></pattern>'
+            f'<linearGradient id="{self.name}f"><stop offset=".5" stop-color="#fff"/>'
+            '<stop offset="1" stop-color="#fff" stop-opacity="0"/></linearGradient>'
+            f'<mask id="{self.name}m" maskContentUnits="objectBoundingBox"><rect width="1" height="1" '
+            f'fill="url(#{self.name}f)"/></mask></defs>'
+        )
+
+    def _rows(self) -> Iterator[str]:
+        y, entity = AXIS, ""
+        for i, lane in enumerate(self.chart.lanes[: self.shown]):
+            if lane.entity and lane.entity != entity:
+                yield f'<text class="head" x="8" y="{y + 15:g}">{escape(_short(lane.entity))}</text>'
+                y += HEADING
+            entity = lane.entity
+            self.ys[i] = y
+            soft = ' class="soft"' if lane.given else ""
+            yield (
+                f'<text{soft} x="{16 if entity else 8}" y="{y + 16:g}">{escape(_short(lane.label))}'
+                f"<title>{escape(lane.label)}</title></text>"
+                f'<line x1="0" x2="{self.width:g}" y1="{y + LANE:g}" y2="{y + LANE:g}"/>'
+            )
+            y += LANE
+        self._height = y - AXIS
+
+    def _axis(self) -> Iterator[str]:
+        step = _step((self.last - self.first) / 8)
+        for time in range(self.first + -self.first % step, self.last + 1, step):
+            x = self.x(time)
+            yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{AXIS - 6:g}" y2="{AXIS + self._height:g}"/>'
+            yield f'<text class="soft" x="{x + 3:.1f}" y="14">{time}</text>'
+
+    def _bars(self) -> Iterator[str]:
+        bars = self.chart.bars
+        reached = dict.fromkeys(range(self.shown), -1.0)
+        for i in range(int(np.searchsorted(bars.lane, self.shown))):
+            lane, is_open = int(bars.lane[i]), bars.end[i] == OPEN_END
+            x0 = self.x(int(bars.start[i]))
+            x1 = self.x(self.now) + 30.0 if is_open else self.x(int(bars.end[i]))
+            if x1 <= reached[lane] + 0.5 and not bars.flags[i]:
+                continue
+            reached[lane] = max(x1, reached[lane])
+            yield self._bar(i, x0, max(1.0, x1 - x0), self.ys[lane] + 3, is_open)
+
+    def _bar(self, i: int, x: float, width: float, y: float, is_open: bool) -> str:
+        bars, chart = self.chart.bars, self.chart
+        key, flags = int(bars.key[i]), int(bars.flags[i])
+        end = "still holds" if is_open else f"to {int(bars.end[i])}"
+        about = f"{chart.lanes[int(bars.lane[i])].label} = {chart.values[key]} from {int(bars.start[i])} {end}"
+        box = f'x="{x:.1f}" y="{y:g}" width="{width:.1f}" height="{LANE - 6:g}"'
+        if flags & WITHDRAWN:
+            return (
+                f'<rect {box} fill="none" stroke="{colour(key)}" stroke-dasharray="3 3">'
+                f"<title>{escape(about)}, withdrawn</title></rect>"
+            )
+        fade = f' mask="url(#{self.name}m)"' if is_open else ""
+        parts = [f'<rect {box} rx="2" fill="{colour(key)}"{fade}><title>{escape(about)}</title></rect>']
+        if flags & REVISED:
+            parts.append(f'<rect {box} fill="url(#{self.name}h)" pointer-events="none"/>')
+        room = int((width - 10 - (25 if is_open else 0)) / 6.2)
+        if room >= min(4, len(chart.keys[key])):
+            label = _short(chart.keys[key], room)
+            parts.append(f'<text class="in" x="{x + 5:.1f}" y="{y + 13:g}">{escape(label)}</text>')
+        return "".join(parts)
+
+    def _marks(self) -> Iterator[str]:
+        marks = self.chart.marks
+        last = (-1, -1)
+        for i in range(int(np.searchsorted(marks.lane, self.shown))):
+            lane, x = int(marks.lane[i]), self.x(int(marks.time[i]))
+            if (lane, int(x)) == last:
+                continue
+            last = (lane, int(x))
+            yield (
+                f'<rect x="{x - 1:.1f}" y="{self.ys[lane] + 4:g}" width="2.5" height="{LANE - 8:g}" '
+                f'fill="{colour(int(marks.key[i]))}"><title>{escape(marks.text[i])} at {int(marks.time[i])}'
+                "</title></rect>"
+            )
+
+    def _pending(self) -> Iterator[str]:
+        for p in self.chart.pending:
+            if p.lane >= self.shown:
+                continue
+            y, shade = self.ys[p.lane] + LANE - 5, "currentColor" if p.key < 0 else colour(p.key)
+            yield (
+                f'<g stroke="{shade}" fill="none" style="color:var(--ink)"><title>{escape(p.about)}</title>'
+                f'<path d="M{self.x(p.since):.1f} {y:g}H{self.x(p.due):.1f}" stroke-width="2" '
+                f'stroke-dasharray="2 4"/><circle cx="{self.x(p.due):.1f}" cy="{y:g}" r="4"/></g>'
+            )
+
+    def _legend(self, y: float) -> Iterator[str]:
+        x, rows = 8.0, 1
+        used = {*self.chart.bars.key.tolist(), *self.chart.marks.key.tolist()}
+        for key in sorted(used)[:40]:
+            name = _short(self.chart.keys[key])
+            room = 26 + CHARACTER * len(name)
+            if x + room > self.width:
+                x, rows = 8.0, rows + 1
+            top = y + (rows - 1) * LEGEND
+            yield f'<rect x="{x:.1f}" y="{top + 4:g}" width="11" height="11" rx="2" fill="{colour(key)}"/>'
+            yield f'<text class="soft" x="{x + 16:.1f}" y="{top + 14:g}">{escape(name)}</text>'
+            x += room
+        self._legend_rows = rows
+
+
+def _short(text: str, longest: int = LONGEST) -> str:
+    return text if len(text) <= longest else text[: max(0, longest - 1)] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _step(least: float) -> int:
+    """The first of 1, 2, 5, 10, 20, ... that is at least this."""
+    power = 1
+    while True:
+        for factor in (1, 2, 5):
+            if factor * power >= least:
+                return factor * power
+        power *= 10

@@ -1,0 +1,140 @@
+"""Timelines as charts, SVG and text, and the command that draws them."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from timelines import EVIL, RULES, many_lanes, small_run
+from typer.testing import CliRunner
+
+from thalweg.cli.main import app
+from thalweg.show.lanes import REVISED, WITHDRAWN, chart, name_and_arguments, natural
+from thalweg.show.timeline import Picture
+from thalweg.show.timeline_page import embedded
+
+
+def test_lanes_stand_together_by_entity_events_first() -> None:
+    lanes = small_run().picture(only=["lamp", "fan"]).chart.lanes
+    assert [(lane.entity, lane.label) for lane in lanes] == [
+        ("fan", "events"),
+        ("fan", "on(fan)"),
+        ("fan", "status(fan)"),
+        ("lamp", "events"),
+        ("lamp", "on(lamp)"),
+        ("lamp", "status(lamp)"),
+    ]
+
+
+def test_what_a_late_row_changed_is_marked() -> None:
+    drawn = small_run().picture().chart
+    flags = {
+        (drawn.lanes[lane].label, start): flag
+        for lane, start, flag in zip(
+            drawn.bars.lane.tolist(), drawn.bars.start.tolist(), drawn.bars.flags.tolist(), strict=True
+        )
+    }
+    assert flags["on(lamp)", 4] == REVISED
+    assert flags["on(fan)", 9] == WITHDRAWN
+    assert flags["status(lamp)", 4] == 0
+
+
+def test_pending_countdowns_are_in_the_picture() -> None:
+    drawn = small_run().picture(only="lamp").chart
+    assert [(drawn.lanes[p.lane].label, p.since, p.due, drawn.keys[p.key]) for p in drawn.pending] == [
+        ("status(lamp)", 16, 24, "cold")
+    ]
+
+
+def test_the_svg_is_well_formed_whatever_the_names_are() -> None:
+    root = ElementTree.fromstring(small_run().picture().svg)
+    assert root.tag.endswith("svg")
+    assert not [e for e in root.iter() if e.tag.endswith(("script", "img"))]
+    assert any(EVIL in (e.text or "").replace("\\'", "'") for e in root.iter())
+
+
+def test_the_data_of_a_page_cannot_end_its_block() -> None:
+    page = small_run().picture().html
+    assert page.count("</script>") == 2
+    block = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    assert block is not None
+    assert EVIL in json.loads(block[1])["lanes"][0]["entity"].replace("\\'", "'")
+
+
+@pytest.mark.parametrize("text", ["</script>", "<!--", "]]>", "&lt;", "\u2028", "\U0001f600"])
+def test_embedded_text_comes_back_unchanged(text: str) -> None:
+    assert json.loads(embedded(text)) == text
+    assert not set(embedded(text)) & set("<>&\u2028")
+
+
+def test_the_terminal_shows_a_letter_per_value() -> None:
+    lines = small_run().picture(only="status(lamp)", inputs=False).text(width=60).splitlines()
+    assert lines[0].split() == ["4", "24"]
+    assert re.fullmatch(r"status\(lamp\) w+c+w+>", lines[2])
+    assert lines[-1] == "c cold  w warm"
+
+
+def test_many_lanes_are_cut_in_the_drawing_and_it_says_so() -> None:
+    picture = Picture(chart(many_lanes(lanes=300, intervals=2)), "many")
+    assert "and 100 more lanes" in picture.svg
+    assert "... 260 more lanes" in picture.text()
+
+
+def test_more_intervals_than_the_limit_are_noted() -> None:
+    drawn = chart(many_lanes(lanes=3, intervals=10), limit=25)
+    assert len(drawn.bars) == 25
+    assert drawn.notes == ("the first 25 of 30 intervals are drawn",)
+
+
+def test_an_empty_result_has_a_picture() -> None:
+    picture = Picture(chart({"timeline": pa.table({})}), "nothing")
+    assert ElementTree.fromstring(picture.svg) is not None
+    assert picture.text()
+
+
+def test_a_result_shows_its_picture_in_a_notebook() -> None:
+    shown = small_run()._repr_html_()
+    assert "<svg" in shown
+    assert "<img" not in shown
+
+
+def test_instances_are_taken_apart_and_sorted_by_number() -> None:
+    assert name_and_arguments("f('a\\',b',[1,2],g(x))") == ("f", ["'a\\',b'", "[1,2]", "g(x)"])
+    assert name_and_arguments("'North(Sea)'") == ("'North(Sea)'", [])
+    assert sorted(["m10", "m2", "m1"], key=natural) == ["m1", "m2", "m10"]
+
+
+@pytest.mark.parametrize("ending", ["html", "svg", "txt"])
+def test_run_draws_what_the_ending_says(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "rules.ec").write_text(RULES)
+    (tmp_path / "events.csv").write_text("press|3|3|lamp\nrelease|9|9|lamp\n")
+    target = tmp_path / f"out.{ending}"
+    done = CliRunner().invoke(app, _command(tmp_path, "--html", str(target)))
+    assert done.exit_code == 0, done.output
+    assert "on(lamp)" in target.read_text()
+
+
+def test_run_refuses_an_ending_it_cannot_draw_before_it_runs(tmp_path: Path) -> None:
+    (tmp_path / "rules.ec").write_text(RULES)
+    (tmp_path / "events.csv").write_text("press|3|3|lamp\n")
+    done = CliRunner().invoke(app, _command(tmp_path, "--html", str(tmp_path / "out.gif")))
+    assert done.exit_code == 2
+    assert ".svg" in done.output
+
+
+def test_run_draws_on_the_terminal_and_writes_tables_at_once(tmp_path: Path) -> None:
+    (tmp_path / "rules.ec").write_text(RULES)
+    (tmp_path / "events.csv").write_text("press|3|3|lamp\nrelease|9|9|lamp\n")
+    done = CliRunner().invoke(app, _command(tmp_path, "--chart", "--out", str(tmp_path / "tables")))
+    assert done.exit_code == 0, done.output
+    assert "status(lamp) " in done.output
+    assert (tmp_path / "tables" / "timeline.parquet").exists()
+
+
+def _command(folder: Path, *more: str) -> list[str]:
+    given = ["run", str(folder / "rules.ec"), "--input", str(folder / "events.csv")]
+    return [*given, "--window", "20", "--step", "5", "--explained", "0", *more]
