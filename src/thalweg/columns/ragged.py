@@ -468,6 +468,17 @@ class Ragged:
         _copy_lists(offsets, lengths, self.pool, ids, out)
         return out, sizes
 
+    def everything(self, version: Version) -> tuple[Ints, Ints]:
+        """All rows of all lists, and the list of each."""
+        rows, sizes = self.gather(np.arange(self.count), version)
+        return rows, np.repeat(np.arange(self.count), sizes)
+
+    def clear(self) -> None:
+        """Empty all lists, now and last; the base stays."""
+        self.lengths[1:, : self.count] = 0
+        self.rooms[: self.count] = 0
+        self.touch(np.arange(self.count))
+
     def settle(self) -> None:
         """What is now becomes what was last (between rounds of a loop)."""
         for ids in self._touched:

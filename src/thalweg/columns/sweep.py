@@ -145,7 +145,8 @@ def sweep(
     row_starts: Ints,
     carry: Ints,
     carry_time: Ints,
-    delay_starts: Ints,
+    first_delay: Ints,
+    last_delay: Ints,
     delays: Ints,
     carry_since: Ints,
     state: Ints,
@@ -160,7 +161,7 @@ def sweep(
 
     Group g has cells[starts[g]:starts[g+1]] and candidates rows[row_starts[g]:row_starts[g+1]], sorted by time.
     `carry` (held, value, since) and `carry_since` (per delay) are the state after carry_time, and are moved up to the
-    window start. Delays of cell i are delays[delay_starts[i]:delay_starts[i+1]]: value, target, length, postponable.
+    window start. Delays of cell i are delays[first_delay[i]:last_delay[i]]: value, target, length, postponable, cell.
     Returns intervals (cell, start, end, value), and with `log` the effects (cell, time, kind, value). `due` gets the next
     countdown of each cell, `since` their starts.
     """
@@ -179,7 +180,7 @@ def sweep(
             i = cells[m]
             for c in range(3):
                 state[i, c] = carry[i, c]
-            for d in range(delay_starts[i], delay_starts[i + 1]):
+            for d in range(first_delay[i], last_delay[i]):
                 since[d] = carry_since[d]
                 if since[d] != NONE:
                     heap = _widen(heap, n_heap + 1)
@@ -201,7 +202,7 @@ def sweep(
                     if carry_time[i] < window_start:
                         for c in range(3):
                             carry[i, c] = state[i, c]
-                        for d in range(delay_starts[i], delay_starts[i + 1]):
+                        for d in range(first_delay[i], last_delay[i]):
                             carry_since[d] = since[d]
             if t > query:
                 break
@@ -317,7 +318,7 @@ def sweep(
                     out[n_out, 0], out[n_out, 1], out[n_out, 2], out[n_out, 3] = i, state[i, 2], t + tick, state[i, 1]
                     n_out += 1
                     state[i, 0] = 0
-                for d in range(delay_starts[i], delay_starts[i + 1]):
+                for d in range(first_delay[i], last_delay[i]):
                     v = delays[d, 0]
                     initiated = broken = False
                     e = last[i]
@@ -349,7 +350,7 @@ def sweep(
                 out[n_out, 0], out[n_out, 1], out[n_out, 2], out[n_out, 3] = i, state[i, 2], OPEN, state[i, 1]
                 n_out += 1
             due[i] = OPEN
-            for d in range(delay_starts[i], delay_starts[i + 1]):
+            for d in range(first_delay[i], last_delay[i]):
                 if since[d] != NONE and since[d] + delays[d, 2] < due[i]:
                     due[i] = since[d] + delays[d, 2]
     return out, n_out, logged, n_log

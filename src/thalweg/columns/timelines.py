@@ -164,6 +164,29 @@ def rebuild(
 
 
 @njit(cache=True)
+def truncate(offsets: Ints, lengths: Ints, rooms: Ints, pool: Ints, used: int, count: int, final: int) -> int:
+    """Timelines as they would be if nothing happened after `final`: what holds then holds on. The last two versions
+    are written; linear in all lists."""
+    for i in range(count):
+        out = used
+        n = 0
+        for r in range(offsets[2, i], offsets[2, i] + lengths[2, i]):
+            if pool[r, 0] > final:
+                break
+            for c in range(3):
+                pool[out + n, c] = pool[r, c]
+            if pool[r, 1] > final:
+                pool[out + n, 1] = OPEN
+            n += 1
+        for v in range(1, 3):
+            offsets[v, i] = out
+            lengths[v, i] = n
+        rooms[i] = n
+        used += n
+    return used
+
+
+@njit(cache=True)
 def covering(offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, times: Ints, out: Ints) -> None:
     """Pool position of the interval of list ids[k] that covers times[k], or -1. Adaptive: amortised constant when
     consecutive rows ask the same list in time order."""

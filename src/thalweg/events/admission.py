@@ -224,7 +224,8 @@ class Admission:
         return rows[stands][first]
 
     def _deliver(self, relation: str, fluent: bool, rows: Ints, query: int, previous: int) -> bool:
-        late = rows[:, FACT] <= previous
+        caused = (rows[:, COUNTS] < rows[:, FACT]) & (rows[:, ROW] >= 0)
+        late = (rows[:, FACT] <= previous) | caused
         retracts = rows[:, OP] < 0
         causes: Ints | None = None
         if late.any() or retracts.any():

@@ -336,6 +336,9 @@ class SpanUnit(FluentUnit):
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for plan in self.plans:
             bindings, causes = plan.touched(self.store, clock.query)
+            if clock.recompute and after.first_round:
+                bindings = np.arange(plan.bindings.count)
+                causes = np.full(len(bindings), TIME)
             if len(bindings):
                 self._found.append((plan.heads[bindings], causes))
         return bool(self._found)
@@ -393,7 +396,10 @@ class ViewUnit(FluentUnit):
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         stretches = self.source.stretches
-        if stretches and after.sees(self.source):
+        if clock.recompute and after.first_round:
+            ids = np.arange(self.source.instances.count)
+            self._found = ids, np.full(len(ids), TIME)
+        elif stretches and after.sees(self.source):
             ids = distinct(stretches.ids)
             self._found = ids, cause_by_id(ids, stretches.ids, stretches.causes)
         return self._found is not None
@@ -476,6 +482,11 @@ class InputUnit(FluentUnit):
         self.store.lists.touch(touched)
         self.note(0, touched, why)
         return self.announce(clock, Version.LAST, [(touched, why)])
+
+    def forget(self, clock: Clock) -> None:
+        super().forget(clock)
+        self.given.ensure(self.store.instances.count)
+        self._found.append((np.arange(self.store.instances.count), None))
 
     def commit_memories(self, final: int) -> None:
         self.given.expiry = final

@@ -72,40 +72,36 @@ class Output:
         self._texts = {id(store): Texts(store.name, "fluent", store.arity) for _, _, store in plan.outputs}
         self._changes: list[pa.Table] = []
         self._events: list[pa.Table] = []
-        self._values: dict[str, dict[int, str]] = {}
+        self._symbols = pa.array([], pa.string())
 
     # ----------------------------------------------------------------- texts
 
-    def _arguments(self, kind: str, name: str, keys: Ints) -> list[list[str]]:
-        """The texts of argument columns."""
+    def _argument(self, kind: str, name: str, position: int, codes: Ints) -> pa.Array:
+        """The texts of one argument."""
         coder = self.plan.catalogue.coder
-        columns = []
-        for i in range(keys.shape[1]):
-            if coder.sorts.numeric((kind, name, i)):
-                columns.append([number_text(v) for v in as_floats(keys[:, i]).tolist()])
-            else:
-                texts = coder.symbols.texts
-                columns.append([texts[c] for c in keys[:, i].tolist()])
-        return columns
+        if coder.sorts.numeric((kind, name, position)):
+            return pa.array([number_text(v) for v in as_floats(codes).tolist()], pa.string())
+        texts = coder.symbols.texts
+        if len(self._symbols) < len(texts):
+            self._symbols = pa.concat_arrays([self._symbols, pa.array(texts[len(self._symbols) :], pa.string())])
+        return self._symbols.take(pa.array(codes))
 
-    def _instances(self, kind: str, name: str, keys: Ints) -> list[str]:
+    def _instances(self, kind: str, name: str, keys: Ints) -> pa.Array:
         """The texts of ground instances: the relation's name with its holes filled."""
         parts = _split(name)
         if len(parts) == 1:
-            return [name] * len(keys)
-        columns = self._arguments(kind, name, keys)
-        return [
-            "".join(p + a for p, a in zip(parts, row, strict=False)) + parts[-1]
-            for row in zip(*columns, strict=True)
-        ]
+            return pa.repeat(name, len(keys))
+        pieces: list[pa.Array | str] = []
+        for i, part in enumerate(parts[:-1]):
+            pieces += [part, self._argument(kind, name, i, np.ascontiguousarray(keys[:, i]))]
+        return pc.binary_join_element_wise(*pieces, parts[-1], "")
 
     def fluent_texts(self, store: FluentStore, ids: Ints) -> pa.Array:
         """The texts of fluent instances."""
         texts = self._texts[id(store)]
         if len(texts.array) < store.instances.count:
             keys = store.instances.keys[len(texts.array) :, : store.arity]
-            new = pa.array(self._instances("fluent", store.name, keys), pa.string())
-            texts.array = pa.concat_arrays([texts.array, new])
+            texts.array = pa.concat_arrays([texts.array, self._instances("fluent", store.name, keys)])
         return texts.array.take(pa.array(ids))
 
     def value_texts(self, store: FluentStore, values: Ints) -> pa.Array:
@@ -120,13 +116,14 @@ class Output:
     def collect(self, clock: Clock) -> None:
         """Take the differences of the query that has just run."""
         for unit, at, store in self.plan.outputs:
-            difference = unit.differences[at]
+            difference = unit.reported(at, clock)
             if difference is not None:
                 self._change(clock, store, "delete", difference.removed_ids, difference.removed, difference.removed_cause)
                 self._change(clock, store, "insert", difference.added_ids, difference.added, difference.added_cause)
         for derived in self.plan.derived:
-            if derived.moves:
-                self._happened(clock, derived.store, derived.moves)
+            moves = derived.reported(clock)
+            if moves:
+                self._happened(clock, derived.store, moves)
 
     def _change(self, clock: Clock, store: FluentStore, op: str, ids: Ints, intervals: Ints, causes: Ints) -> None:
         n = len(ids)
@@ -161,7 +158,7 @@ class Output:
                         [
                             pa.array(np.full(len(rows), clock.query)),
                             pa.repeat(op, len(rows)),
-                            pa.array(names, pa.string()),
+                            names,
                             pa.array(np.ascontiguousarray(rows[:, 0])),
                             cause_texts(causes),
                         ],
@@ -213,6 +210,7 @@ class Output:
         """Drop texts and collected rows, after a snapshot was put in."""
         for texts in self._texts.values():
             texts.array = pa.array([], pa.string())
+        self._symbols = pa.array([], pa.string())
         self._changes, self._events = [], []
 
     @staticmethod

@@ -24,7 +24,8 @@ class Reasoner:
 
     `window` and `step` are in units of time; query times are ``start + step``, ``start + 2*step``, ... At a query time `q`
     everything that has arrived by `q` counts; what lies at or before ``q - window`` is final. `tick` is the distance of
-    two time-points. `allow_gaps` permits a window smaller than the step.
+    two time-points. `allow_gaps` permits a window smaller than the step. `recompute` evaluates every window from
+    scratch instead of only what changed: for comparison, and as an escape.
 
     >>> import thalweg
     >>> program = thalweg.parse("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).")
@@ -42,6 +43,7 @@ class Reasoner:
         start: int = 0,
         tick: int = 1,
         allow_gaps: bool = False,
+        recompute: bool = False,
     ) -> None:
         if step < 1 or window < 1:
             raise ValueError("window and step are positive numbers of time units")
@@ -54,6 +56,7 @@ class Reasoner:
             )
         self.program = program
         self.window, self.step, self.start, self.tick = window, step, start, tick
+        self.recompute = recompute
         self.query_time = start
         self._plan: Plan = plan(program, tick=tick, start=start)
         self._admission = Admission(self._plan, window=window, step=step, start=start, tick=tick)
@@ -97,6 +100,8 @@ class Reasoner:
         clock = Clock(final, self.query_time, query, self.tick, self.start)
         clock.tumbling = self.window <= self.step
         clock.causes = self._admission.admit(query, self.query_time)
+        if self.recompute:
+            self._forget(clock)
         readers = Reader(before=True), Reader(before=False)
         for stage in self._plan.stages:
             if stage.loop:
@@ -109,6 +114,14 @@ class Reasoner:
         self._output.collect(clock)
         self._commit(clock)
         self.query_time = query
+
+    def _forget(self, clock: Clock) -> None:
+        """Start again from the state at the window's start, with every event in the window new."""
+        clock.recompute, clock.causes = True, False
+        for unit in self._plan.units():
+            unit.forget(clock)
+        for store in self._plan.input_events.values():
+            store.all_new(clock.final)
 
     def _loop(self, stage: Stage, clock: Clock) -> None:
         """Rounds until nothing changes: every way round a cycle moves on in time, so there is an end."""

@@ -60,6 +60,8 @@ def _arrays(reasoner: Reasoner) -> dict[str, Any]:
                 ragged(f"unit {at}", unit.candidates)
                 for part in SWEEP_ARRAYS:
                     found[f"unit {at}.{part}"] = getattr(unit, part)
+                for part in DELAY_ARRAYS:
+                    found[f"unit {at}.{part}"] = getattr(unit, part)[: unit.n_delays]
                 found[f"unit {at}.upto"] = np.array(unit._delayed_upto)
                 found[f"unit {at}.pairs"] = unit.pairs.state()
             case SpanUnit():
@@ -90,11 +92,10 @@ SWEEP_ARRAYS = (
     "parents",
     "rings",
     "due",
-    "delay_starts",
-    "delays",
-    "carry_since",
-    "since",
+    "first_delay",
+    "last_delay",
 )
+DELAY_ARRAYS = ("delays", "carry_since", "since")
 
 
 def pack(reasoner: Reasoner) -> bytes:
@@ -162,8 +163,9 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
         match unit:
             case SweepUnit():
                 unit.candidates = ragged(f"unit {at}")
-                for part in SWEEP_ARRAYS:
+                for part in (*SWEEP_ARRAYS, *DELAY_ARRAYS):
                     setattr(unit, part, arrays[f"unit {at}.{part}"])
+                unit.n_delays = len(unit.delays)
                 unit._delayed_upto = arrays[f"unit {at}.upto"].tolist()
                 unit.pairs = KeyTable.of(arrays[f"unit {at}.pairs"])
                 unit.resize()

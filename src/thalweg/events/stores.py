@@ -13,7 +13,7 @@ import numpy as np
 
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged, Version
-from thalweg.columns.timelines import covering, differences, edge_at, edges_in
+from thalweg.columns.timelines import covering, differences, edge_at, edges_in, truncate
 from thalweg.language.rules import Edge
 from thalweg.protocol import Ints
 
@@ -146,6 +146,34 @@ class EventStore:
         self.moves = Moves(
             self.arity + 1, gone, came, _cause_of(rows, causes, gone), _cause_of(rows, causes, came)
         )
+
+    def all_new(self, final: int) -> None:
+        """Announce every event in the window as if it had just come (for evaluation from scratch)."""
+        rows, _ = self.primary().lists.everything(Version.NOW)
+        rows = np.ascontiguousarray(rows[rows[:, 0] >= final, :-1])
+        order = np.lexsort([rows[:, 0]])
+        nothing = np.empty(0, np.int64)
+        self.moves = Moves(self.arity + 1, rows[:0], rows[order], nothing, np.full(len(rows), TIME))
+
+    def forget(self) -> None:
+        """Drop all events, as if none had been derived in the window."""
+        for index in self.indexes.values():
+            index.lists.clear()
+
+    def since_base(self, final: int) -> Moves:
+        """What went and came since the base version, at or after `final`."""
+        lists = self.primary().lists
+        old, new = (lists.everything(v)[0] for v in (Version.BASE, Version.NOW))
+        old, new = (np.ascontiguousarray(x[x[:, 0] >= final, :-1]) for x in (old, new))
+        width = self.arity + 1
+        table = KeyTable(width)
+        before = table.intern([np.ascontiguousarray(old[:, c]) for c in range(width)], len(old))
+        known = table.count
+        after = table.intern([np.ascontiguousarray(new[:, c]) for c in range(width)], len(new))
+        there = np.zeros(table.count, np.bool_)
+        there[after] = True
+        gone, came = old[~there[before]], new[after >= known]
+        return Moves(width, gone, came, np.full(len(gone), TIME), np.full(len(came), TIME))
 
     def present(self, rows: Ints) -> np.ndarray:  # type: ignore[type-arg]
         """Which rows (time, arguments) are there now."""
@@ -296,6 +324,16 @@ class FluentStore:
             causes[added[:, 0]],
             Stretches(ids[dirty[:, 0]], dirty[:, 1], dirty[:, 2], causes[dirty[:, 0]]),
         )
+
+    def forget(self, final: int) -> None:
+        """Timelines as they would be if nothing happened after `final`; no points."""
+        lists = self.lists
+        lists.reserve(int(lists.lengths[2, : lists.count].sum()))
+        lists.used = truncate(
+            lists.offsets, lists.lengths, lists.rooms, lists.pool, lists.used, lists.count, final
+        )
+        lists.touch(np.arange(lists.count))
+        self.points.clear()
 
     def edge_moves(self, difference: Difference, edge: Edge, tick: int, low: int) -> Moves:
         """The difference as edges at or after `low` that went and came."""

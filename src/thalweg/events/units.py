@@ -39,6 +39,8 @@ class Clock:
     tick: int = 1
     start: int = 0
     causes: bool = False
+    recompute: bool = False
+    """The window is evaluated from scratch: everything in it is new."""
     tumbling: bool = False
     """Windows do not overlap: no point of an earlier query is needed again."""
 
@@ -67,7 +69,9 @@ class Head:
     filters: tuple[Step, ...] = ()
 
     def frame(self, reader: Reader, clock: Clock) -> Frame:
-        high = clock.previous if reader.first_round else clock.query
+        high = clock.query
+        if reader.first_round:
+            high = clock.final - 1 if clock.recompute else clock.previous
         frame = self.body.run(reader, clock.final - 1, high, clock.causes)
         return run_steps(self.filters, frame, reader)
 
@@ -89,6 +93,9 @@ class Unit(Protocol):
 
     def commit_memories(self, final: int) -> None:
         """At the end of the query: what the unit remembers apart from its stores."""
+
+    def forget(self, clock: Clock) -> None:
+        """Go back to the state at the clock's final point, to evaluate the window from scratch."""
 
 
 def _rows(frame: Frame, head: Head, sign: int, width: int) -> tuple[Ints, Ints]:
@@ -167,6 +174,13 @@ class EventUnit:
 
     def commit_memories(self, final: int) -> None:
         """Nothing apart from the store."""
+
+    def forget(self, clock: Clock) -> None:
+        self.store.forget()
+
+    def reported(self, clock: Clock) -> Moves:
+        """The changes of the whole query."""
+        return self.store.since_base(clock.final) if clock.recompute else self.moves
 
 
 def _net(moves: list[Moves], width: int) -> Moves:
@@ -252,6 +266,18 @@ class FluentUnit:
 
     def commit_memories(self, final: int) -> None:
         """Nothing apart from the stores."""
+
+    def forget(self, clock: Clock) -> None:
+        for store in self.stores:
+            store.forget(clock.final)
+
+    def reported(self, at: int, clock: Clock) -> Difference | None:
+        """The changes of the whole query in one of the stores."""
+        if not clock.recompute:
+            return self.differences[at]
+        store = self.stores[at]
+        ids = np.arange(store.instances.count)
+        return store.compare(ids, np.full(len(ids), TIME), Version.BASE, clock.final)
 
 
 class SimpleUnit(FluentUnit):
@@ -408,10 +434,13 @@ class SweepUnit(FluentUnit):
         self._stamp = 0
         self._state = np.zeros((8, 3), np.int64)
         self._rank = np.zeros(8, np.int64)
-        self.delay_starts = np.zeros(9, np.int64)
-        self.delays = np.empty((0, 5), np.int64)
-        self.carry_since = np.empty(0, np.int64)
-        self.since = np.empty(0, np.int64)
+        self._all = False
+        self.first_delay = np.zeros(8, np.int64)
+        self.last_delay = np.zeros(8, np.int64)
+        self.n_delays = 0
+        self.delays = np.empty((8, 5), np.int64)
+        self.carry_since = np.full(8, NONE)
+        self.since = np.full(8, NONE)
         self._delayed_upto = [0 for _ in stores]
         self.pairs = KeyTable(2)  # cell and value, of fluents with a delay for every value
         self._open_plans = [p for p in self.plans if p.value is None]
@@ -436,15 +465,15 @@ class SweepUnit(FluentUnit):
                 self._marks = np.concatenate([self._marks, np.zeros(size - room, np.int64)])
                 self._state = np.zeros((size, 3), np.int64)
                 self._rank = np.zeros(size, np.int64)
+                self.first_delay = np.concatenate([self.first_delay, np.zeros(size - room, np.int64)])
+                self.last_delay = np.concatenate([self.last_delay, np.zeros(size - room, np.int64)])
             self.cells = cells
             self.candidates.ensure(cells)
         if self.plans:
-            self._grow_delays(cells)
-        elif len(self.delay_starts) < len(self.carry_time) + 1:
-            self.delay_starts = np.zeros(len(self.carry_time) + 1, np.int64)
+            self._grow_delays()
 
-    def _grow_delays(self, cells: int) -> None:
-        """Evaluate the delayed effects of instances that are new. The table is ordered by cell."""
+    def _grow_delays(self) -> None:
+        """Evaluate the delayed effects of instances that are new; those of one cell stand together."""
         new: list[Ints] = []
         for plan in self.plans:
             store = self.stores[plan.fluent]
@@ -455,17 +484,38 @@ class SweepUnit(FluentUnit):
             new += self._new_pairs()
         for at, store in enumerate(self.stores):
             self._delayed_upto[at] = store.instances.count
-        if not new and len(self.delay_starts) == len(self.carry_time) + 1:
-            return
         added = np.concatenate([np.empty((0, 5), np.int64), *new])
-        blank = np.full(len(added), NONE)
-        table = np.concatenate([self.delays, added])
-        since = np.concatenate([self.carry_since, blank])
-        now = np.concatenate([self.since, blank])
-        order = np.argsort(table[:, 4], kind="stable")
-        self.delays, self.carry_since, self.since = table[order], since[order], now[order]
-        counts = np.bincount(self.delays[:, 4], minlength=len(self.carry_time))
-        self.delay_starts = np.concatenate([[0], np.cumsum(counts)])
+        if not len(added):
+            return
+        since = carried = np.full(len(added), NONE)
+        again = distinct(np.sort(added[:, 4]))
+        again = again[self.last_delay[again] > self.first_delay[again]]
+        if len(again):
+            old = np.concatenate([np.arange(self.first_delay[c], self.last_delay[c]) for c in again.tolist()])
+            added = np.concatenate([self.delays[old], added])
+            since = np.concatenate([self.since[old], since])
+            carried = np.concatenate([self.carry_since[old], carried])
+            self.since[old] = self.carry_since[old] = NONE
+        order = np.argsort(added[:, 4], kind="stable")
+        self._append_delays(added[order], since[order], carried[order])
+
+    def _append_delays(self, rows: Ints, since: Ints, carried: Ints) -> None:
+        """Put delay rows, ordered by cell, at the end of the table."""
+        start, end = self.n_delays, self.n_delays + len(rows)
+        if end > len(self.delays):
+            room = max(end, 2 * len(self.delays))
+            table = np.empty((room, 5), np.int64)
+            table[:start] = self.delays[:start]
+            self.delays = table
+            for name in ("since", "carry_since"):
+                column = np.full(room, NONE)
+                column[:start] = getattr(self, name)[:start]
+                setattr(self, name, column)
+        self.delays[start:end], self.since[start:end], self.carry_since[start:end] = rows, since, carried
+        starts = group_starts(np.ascontiguousarray(rows[:, 4]))
+        cells = rows[starts[:-1], 4]
+        self.first_delay[cells], self.last_delay[cells] = start + starts[:-1], start + starts[1:]
+        self.n_delays = end
 
     def _new_pairs(self) -> list[Ints]:
         """Delays for every value: of pairs that are about to be initiated for the first time."""
@@ -505,7 +555,9 @@ class SweepUnit(FluentUnit):
         rows[:, 3] = postponable[frame.origin]
         rows[:, 4] = self._cells(plan.fluent, ids[frame.origin])
         rows = rows[rows[:, 0] != rows[:, 1]]
-        return np.unique(rows, axis=0)
+        once = KeyTable(5)
+        once.intern([np.ascontiguousarray(rows[:, c]) for c in range(5)], len(rows))
+        return once.keys
 
     # ----------------------------------------------------------------- evaluation
 
@@ -559,6 +611,8 @@ class SweepUnit(FluentUnit):
                 touched = distinct(np.concatenate([gone[0], came[0]]))
         late = np.flatnonzero(self.due[: self.cells] <= clock.query) if self.plans else np.empty(0, np.int64)
         wanted = np.union1d(touched, late) if len(late) else touched
+        if self._all:
+            wanted, self._all = np.arange(self.cells), False
         if not len(wanted):
             for store in self.stores:
                 store.effects = Moves.none(store.arity + 3)
@@ -573,7 +627,37 @@ class SweepUnit(FluentUnit):
         return changed
 
     def _sweep(self, clock: Clock, wanted: Ints, changed: Ints, fresh: Ints, causes: Ints | None) -> bool:
-        """Sweep the groups of the wanted cells over their stored candidates and the fresh ones (of `changed`)."""
+        """Sweep the groups of the wanted cells, and keep what is found."""
+        settled = (clock.query if clock.tumbling else clock.final) - 1
+        cells, out, logged = self._run(wanted, changed, fresh, settled, clock.query, clock.tick)
+        log = any(s.reads_points for s in self.stores)
+        trim(
+            self.candidates.offsets,
+            self.candidates.lengths,
+            self.candidates.rooms,
+            self.candidates.pool,
+            cells,
+            self.carry_time,
+        )
+        self.candidates.touch(cells)
+        cells = np.sort(cells)
+        why = np.full(len(cells), TIME)
+        if causes is not None and len(changed):
+            best = np.full(self.cells, TIME)
+            np.maximum.at(best, changed, causes)
+            if self.linked:
+                self._spread(best, changed)
+            why = best[cells]
+        touched = self._write(out, cells, why, clock)
+        if log:
+            self._log(logged, cells, clock)
+        return self.announce(clock, Version.LAST, touched)
+
+    def _run(
+        self, wanted: Ints, changed: Ints, fresh: Ints, settled: int, until: int, tick: int
+    ) -> tuple[Ints, Ints, Ints]:
+        """Sweep the groups of the wanted cells over their stored candidates and the fresh ones (of the cells `changed`), up
+        to `until`; move the carry up to `settled`. Returns the cells, their intervals and effects."""
         if self.linked:
             self._stamp += 1
             cells, starts = members(self.parents, self.rings, wanted, self._marks, self._stamp)
@@ -600,38 +684,19 @@ class SweepUnit(FluentUnit):
             row_starts,
             self.carry,
             self.carry_time,
-            self.delay_starts,
+            self.first_delay,
+            self.last_delay,
             self.delays,
             self.carry_since,
             self._state,
             self.since,
             self.due,
-            (clock.query if clock.tumbling else clock.final) - 1,
-            clock.query,
-            clock.tick,
+            settled,
+            until,
+            tick,
             log,
         )
-        trim(
-            self.candidates.offsets,
-            self.candidates.lengths,
-            self.candidates.rooms,
-            self.candidates.pool,
-            cells,
-            self.carry_time,
-        )
-        self.candidates.touch(cells)
-        cells = np.sort(cells)
-        why = np.full(len(cells), TIME)
-        if causes is not None and len(changed):
-            best = np.full(self.cells, TIME)
-            np.maximum.at(best, changed, causes)
-            if self.linked:
-                self._spread(best, changed)
-            why = best[cells]
-        touched = self._write(out[:n], cells, why, clock)
-        if log:
-            self._log(logged[:n_log], cells, clock)
-        return self.announce(clock, Version.LAST, touched)
+        return cells, out[:n], logged[:n_log]
 
     def _spread(self, best: Ints, changed: Ints) -> None:
         """Give every member of a group the group's largest cause."""
@@ -695,6 +760,17 @@ class SweepUnit(FluentUnit):
             touched = distinct(np.concatenate([gone[0], came[0]]))
             self.keep_effects(store, _effect_moves(store, gone, came, touched, np.full(len(touched), TIME)))
 
+    def forget(self, clock: Clock) -> None:
+        """Move the carry up to the final point, and drop the candidates."""
+        self._grow()
+        every = np.arange(self.cells)
+        if self.cells:
+            early = clock.final - 1
+            self._run(every, np.empty(0, np.int64), np.empty((0, self.width), np.int64), early, early, clock.tick)
+        self.candidates.clear()
+        self._all = True
+        super().forget(clock)
+
     def commit_memories(self, final: int) -> None:
         self.candidates.commit()
 
@@ -710,7 +786,7 @@ class SweepUnit(FluentUnit):
 
     def pending(self) -> Pending:
         """Countdowns that run."""
-        running = np.flatnonzero(self.since != NONE)
+        running = np.flatnonzero(self.since[: self.n_delays] != NONE)
         rows = self.delays[running]
         k = len(self.stores)
         return Pending(
