@@ -28,8 +28,9 @@ class Rows:
     `op` is +1 (insert) or -1 (retract); `time` is the occurrence, for interval fluents the start, and then
     `end` is exclusive (`OPEN_END`: still running). `args` and `value` are Arrow arrays: strings (plain or
     dictionary-encoded) hold the text of a constant, integers and floats are numbers. `row` numbers the
-    input rows, for causes and rejections. `derived` marks intervals that another reasoner has computed: one
-    that starts a time-point after a query time is an effect of that query time and counts there.
+    input rows, for causes and rejections. `derived` marks what another reasoner has computed: an interval
+    that starts a time-point after a query time is an effect of that query time and counts there, and `row` is its cause
+    (-1: time).
     """
 
     name: str

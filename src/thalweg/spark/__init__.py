@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from thalweg.spark.batch import recognise
-    from thalweg.spark.session import session
+    from thalweg.spark.sessions import session
+    from thalweg.spark.streaming import Stream, stream
     from thalweg.spark.tables import Tables, read
 
 _WHERE = {
+    "Stream": "thalweg.spark.streaming",
     "Tables": "thalweg.spark.tables",
     "read": "thalweg.spark.tables",
     "recognise": "thalweg.spark.batch",
-    "session": "thalweg.spark.session",
+    "session": "thalweg.spark.sessions",
+    "stream": "thalweg.spark.streaming",
 }
 
-__all__ = ["Tables", "read", "recognise", "session"]
+__all__ = ["Stream", "Tables", "read", "recognise", "session", "stream"]
 
 
 def __getattr__(name: str) -> object:

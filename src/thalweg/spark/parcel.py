@@ -205,7 +205,7 @@ def _derived(name: str, args: tuple[pa.Array, ...], table: pa.Table) -> Rows:
     arrival = table.column("query_time").to_numpy()
     row = causes_of(table.column("cause"))
     if "time" in table.column_names:
-        return Rows(name, op, arrival, table.column("time").to_numpy(), row, args)
+        return Rows(name, op, arrival, table.column("time").to_numpy(), row, args, derived=True)
     end = table.column("end").fill_null(OPEN_END).to_numpy()
     values = coded(table.column("value"))
     plain = pa.array([unquoted(word) for word in values.words.to_pylist()], pa.string())

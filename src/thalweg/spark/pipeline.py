@@ -73,8 +73,11 @@ class Pipeline:
 
     # ------------------------------------------------------------------ a batch of a stream
 
-    def batch(self, df: DataFrame, batch: int) -> BatchReport | None:
-        """Take a batch; None where it has been taken before, or where it is empty."""
+    def batch(
+        self, df: DataFrame, batch: int, *, now: int | None = None, idle: int | None = None
+    ) -> BatchReport | None:
+        """Take a batch; None where it has been taken before, or where it changes nothing. `now` is the time on the
+        wall, which moves the clock when nothing has come for as long as `idle` (both in microseconds)."""
         if self.last is not None and batch <= self.last.batch:
             return None
         began = time.perf_counter()
@@ -84,6 +87,12 @@ class Pipeline:
         moment = self._moment(seen)
         if moment is None:
             return None
+        if seen.rows:
+            moment = replace(moment, quiet=now if now is not None else moment.quiet)
+        else:
+            moment = self._pushed(moment, now, idle)
+            if self.last is not None and moment.query_time == self.last.moment.query_time:
+                return None
         report = self._run(rows, batch, moment, seen)
         report.seconds["survey"] = looked
         return report
@@ -92,7 +101,7 @@ class Pipeline:
         """The clock with what the batch brings; None where nothing has begun."""
         if self.last is not None:
             before = self.last.moment
-        elif seen.first is None and self.settings.options["start"] is None:
+        elif seen.first is None:
             return None
         else:
             before = self._start(seen)
@@ -102,6 +111,20 @@ class Pipeline:
             return before
         to = self.settings.plan.schedule.at_or_before(latest - self.settings.disorder - 1)
         return replace(before, latest=latest, query_time=max(before.query_time, to))
+
+    def _pushed(self, moment: Moment, now: int | None, idle: int | None) -> Moment:
+        """The clock after a silence: as far on as the time on the wall."""
+        if (
+            now is None
+            or idle is None
+            or moment.quiet is None
+            or moment.latest is None
+            or now - moment.quiet < idle
+        ):
+            return moment
+        plan = self.settings.plan
+        to = plan.schedule.at_or_before(moment.latest + (now - moment.quiet) // plan.clock.micros)
+        return replace(moment, query_time=max(moment.query_time, to))
 
     def _start(self, seen: Survey) -> Moment:
         """Where the stream starts: where it was told to, or before the first batch."""

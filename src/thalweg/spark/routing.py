@@ -50,6 +50,8 @@ def numbered(df: DataFrame, settings: Settings, row: str | None, batch: int) -> 
 def shuffled(df: DataFrame, settings: Settings, stage: int, messages: DataFrame | None) -> DataFrame:
     """The rows that a stage reads and the messages for it, each in the partition of its shard."""
     plan = settings.stages[stage]
+    if messages is not None and not plan.inputs:
+        return _arriving(messages, plan.shards).repartitionById(plan.shards, SHARD).drop(SHARD)
     if len(settings.stages) > 1:
         df = _read_by(df, settings, stage)
     if messages is None and not _to_many(settings, stage):
@@ -153,8 +155,8 @@ def _place(df: DataFrame, settings: Settings, stage: int) -> Column:
 def _by_name(settings: Settings, cases: list[tuple[list[str], Column]], otherwise: Column) -> Column:
     from pyspark.sql import functions as F
 
-    if len(cases) == 1:
-        return cases[0][1]
+    if len(cases) < 2:
+        return cases[0][1] if cases else otherwise
     if settings.header.name is None:
         return next((place for names, place in cases if settings.event in names), otherwise)
     name = F.col(f"`{settings.header.name}`")

@@ -21,8 +21,8 @@ FOLDED = {"timeline": "changes", "events": "event_changes"}
 
 class Tables:
     """The tables in a directory of a pipeline: `tables.timeline`, `tables.changes`, `tables.open`, `tables.rejected`;
-    of derived events `tables.events` and `tables.event_changes`, of other kinds of program `tables.answers`. Each is read
-    anew when asked for. docs/tables.md says what the columns mean."""
+    of derived events `tables.events` and `tables.event_changes`, of other kinds of program `tables.answers`. Each is
+    read anew when asked for. docs/tables.md says what the columns mean."""
 
     def __init__(self, spark: SparkSession, directory: Directory, kind: str, text: str) -> None:
         self.spark = spark

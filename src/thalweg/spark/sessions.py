@@ -31,7 +31,7 @@ DEFAULTS = {
 def session(
     master: str | None = None, *, shards: int | None = None, name: str = "thalweg", **settings: str
 ) -> SparkSession:
-    """The running session, or a new one. `settings` are Spark's, with ``__`` for the dots: ``spark__driver__memory="4g"``."""
+    """The running session, or a new one. `settings` are those of Spark, with ``__`` for dots."""
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:

@@ -1,0 +1,255 @@
+"""Recognition over a streaming DataFrame: batch after batch, each exactly once.
+
+Spark decides what is in a batch and remembers it; the checkpoint holds Spark's part and ours side by side. The clock
+follows the arrival times in the data: a query time is answered when a later arrival has been seen, so it does not
+matter how rows are split into batches, as long as they come in the order of arrival, give or take `disorder`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from thalweg.io.errors import InputError
+from thalweg.language.program import Program
+from thalweg.runs import Options, as_program
+from thalweg.spark.checkpoint import Checkpoint
+from thalweg.spark.files import Directory
+from thalweg.spark.metrics import Endpoint, Metrics, listener, metrics_of
+from thalweg.spark.outputs import Outputs, Sink
+from thalweg.spark.pipeline import BatchReport, Pipeline
+from thalweg.spark.settings import Settings, settings_of
+from thalweg.spark.tables import Tables, tables_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+BEAT = "_thalweg_beat"
+"""A column of rows that come from the clock on the wall; it is null in rows of the stream."""
+AVAILABLE = "available"
+KEPT_REPORTS = 1000
+
+
+class Stream:
+    """A running pipeline. `query` is Spark's StreamingQuery; `reports` are those of the last batches."""
+
+    def __init__(self, pipeline: Pipeline, tables: Tables, idle: int | None) -> None:
+        self.pipeline = pipeline
+        self.tables = tables
+        self.reports: deque[BatchReport] = deque(maxlen=KEPT_REPORTS)
+        self.query: StreamingQuery
+        self.endpoint: Endpoint | None = None
+        self._idle = idle
+        self._rate = 0.0
+        self._failure: BaseException | None = None
+        self._closing: threading.Thread | None = None
+        self._listener: Any = None
+
+    # ------------------------------------------------------------------ what it says
+
+    @property
+    def metrics(self) -> Metrics | None:
+        """The numbers; None before the first batch."""
+        last = self.pipeline.last
+        if last is None:
+            return None
+        report = self.reports[-1] if self.reports and self.reports[-1].batch == last.batch else None
+        return metrics_of(last, report, self._rate)
+
+    @property
+    def active(self) -> bool:
+        return self.query.isActive or (self._closing is not None and self._closing.is_alive())
+
+    def __repr__(self) -> str:
+        state = "running" if self.active else "stopped"
+        return f"<thalweg stream, {state}: {self.metrics or 'no batch yet'}>"
+
+    # ------------------------------------------------------------------ what it does
+
+    def wait(self, timeout: int | None = None) -> bool:
+        """Wait for the end; False where the time is up before. What stopped the stream is raised here."""
+        ended = self.query.awaitTermination(timeout) if timeout is not None else self._wait_for_good()
+        if ended and self._closing is not None:
+            self._closing.join(timeout)
+            ended = not self._closing.is_alive()
+        if self._failure is not None:
+            raise self._failure
+        return bool(ended)
+
+    def _wait_for_good(self) -> bool:
+        try:
+            self.query.awaitTermination()
+        except Exception as error:
+            raise (self._failure or error) from error
+        return True
+
+    def stop(self) -> None:
+        """Stop after the batch that is under way."""
+        self.query.stop()
+        if self._closing is not None:
+            self._closing.join()
+        self._release()
+
+    def _release(self) -> None:
+        if self.endpoint is not None:
+            self.endpoint.close()
+            self.endpoint = None
+        if self._listener is not None:
+            self.tables.spark.streams.removeListener(self._listener)
+            self._listener = None
+
+    # ------------------------------------------------------------------ batches
+
+    def _batch(self, df: DataFrame, batch: int) -> None:
+        """The function of `foreachBatch`."""
+        try:
+            now = None
+            if self._idle is not None:
+                now, df = _beat(df)
+            report = self.pipeline.batch(df, batch, now=now, idle=self._idle)
+            if report is not None:
+                self.reports.append(report)
+        except BaseException as error:
+            self._failure = error
+            raise
+
+    def _start(self, query: StreamingQuery, *, empty: DataFrame | None, port: int | None) -> None:
+        self.query = query
+        self._listener = listener(str(query.id), self._hear)
+        self.tables.spark.streams.addListener(self._listener)
+        if port is not None:
+            self.endpoint = Endpoint(lambda: self.metrics, port)
+        if empty is not None:
+            self._closing = threading.Thread(target=self._close, args=(empty,), name="thalweg-closing")
+            self._closing.start()
+
+    def _hear(self, rate: float) -> None:
+        self._rate = rate
+
+    def _close(self, empty: DataFrame) -> None:
+        """When all that was available has been taken, run the query times that are still to come."""
+        try:
+            self.query.awaitTermination()
+            report = self.pipeline.close(empty)
+            if report is not None:
+                self.reports.append(report)
+        except BaseException as error:
+            self._failure = self._failure or error
+
+
+def _beat(df: DataFrame) -> tuple[int | None, DataFrame]:
+    """The time on the wall of a batch, in microseconds, and its rows of the stream."""
+    from pyspark.sql import functions as F
+
+    now = df.where(F.col(BEAT).isNotNull()).agg(F.max(F.unix_micros(BEAT))).collect()[0][0]
+    return now, df.where(F.col(BEAT).isNull()).drop(BEAT)
+
+
+def _with_beats(sdf: DataFrame) -> DataFrame:
+    """The stream with a row every second: Spark remembers when they came, so that a replay sees the same time."""
+    from pyspark.sql import functions as F
+
+    beats = sdf.sparkSession.readStream.format("rate").option("rowsPerSecond", 1).load()
+    marked = sdf.withColumn(BEAT, F.lit(None).cast("timestamp"))
+    return marked.unionByName(beats.select(F.col("timestamp").alias(BEAT)), allowMissingColumns=True)
+
+
+def stream(
+    sdf: DataFrame,
+    program: Program | str | Path,
+    *,
+    checkpoint: str | Path,
+    out: str | Path | None = None,
+    trigger: str | None = None,
+    window: int | str | None = None,
+    step: int | str | None = None,
+    start: int | str | None = None,
+    end: int | str | None = None,
+    tick: int | str | None = None,
+    background: Sequence[str | Path] = (),
+    lateness: int | str | None = None,
+    horizon: int | str | None = None,
+    models: int | str | None = None,
+    query: str | None = None,
+    recompute: bool = False,
+    allow_gaps: bool = False,
+    on_error: str = "reject",
+    event: str | None = None,
+    row: str | None = None,
+    disorder: int | str = 0,
+    max_ahead: int | str | None = None,
+    idle_timeout: float | None = None,
+    shards: int | None = None,
+    sinks: Mapping[str, Sink] | None = None,
+    metrics_port: int | None = None,
+    name: str | None = None,
+) -> Stream:
+    """Run a program over a streaming DataFrame; the options that `recognise` has mean the same here.
+
+    - `checkpoint`: a directory that all workers see. Starting again with it goes on exactly where the last commit is.
+    - `out`: where the tables are written; ``checkpoint/tables`` without it. `sinks` maps table names to functions that
+      get (DataFrame, batch number) after a batch is committed, and once more after a crash.
+    - `trigger`: ``"available"`` takes what there is and stops, having run the query times up to the last arrival as at
+      the end of the input; ``"10 seconds"`` takes a batch so often; without it, a batch follows the other.
+    - `start`: without it the stream starts before the first batch, and earlier rows in later batches are rejected.
+    - `disorder`: by how much rows may come out of the order of their arrival times.
+    - `max_ahead`: a row that arrives by more than this after everything known is rejected, so that one wrong clock does
+      not close the windows of everybody.
+    - `idle_timeout`: seconds after which a silent stream's clock follows the time on the wall.
+    - `metrics_port`: where Prometheus finds the numbers (0: any free port, see `endpoint.port`).
+    """
+    spark = sdf.sparkSession
+    if not sdf.isStreaming:
+        raise InputError("input", "this DataFrame is not a streaming one", "use recognise")
+    if idle_timeout is not None and trigger == AVAILABLE:
+        raise InputError("idle_timeout", "a stream that takes what is available and stops is never idle")
+    options = Options(
+        window, step, start, end, tick, lateness, horizon, models, query, recompute, allow_gaps, on_error
+    )
+    directory = Directory(str(checkpoint))
+    checked = Checkpoint(directory)
+    settings = settings_of(
+        as_program(program, background),
+        options,
+        [column for column in sdf.columns if column != row],
+        shards=shards
+        or (checked.settings().shards if checked.begun else spark.sparkContext.defaultParallelism),
+        event=event,
+        disorder=disorder,
+        max_ahead=max_ahead,
+    )
+    place = Directory(str(out)) if out is not None else Directory(f"{str(checkpoint).rstrip('/')}/tables")
+    outputs = Outputs(place, settings.kind, dict(sinks or {}), spark)
+    running = started(settings, checked, outputs, row=row, idle_timeout=idle_timeout)
+    empty = spark.createDataFrame([], sdf.schema) if trigger == AVAILABLE else None
+    given = _with_beats(sdf) if idle_timeout is not None else sdf
+    writer = given.writeStream.foreachBatch(running._batch).option(
+        "checkpointLocation", directory.url("spark")
+    )
+    if name is not None:
+        writer = writer.queryName(name)
+    if trigger == AVAILABLE:
+        writer = writer.trigger(availableNow=True)
+    elif trigger is not None:
+        writer = writer.trigger(processingTime=trigger)
+    running._start(writer.start(), empty=empty, port=metrics_port)
+    return running
+
+
+def started(
+    settings: Settings,
+    checkpoint: Checkpoint,
+    outputs: Outputs,
+    *,
+    row: str | None,
+    idle_timeout: float | None,
+) -> Stream:
+    """A pipeline that is ready for its first batch, or for the next one."""
+    assert outputs.spark is not None
+    pipeline = Pipeline(settings, outputs, checkpoint, row=row)
+    tables = tables_of(outputs.spark, outputs.directory, pipeline.settings)
+    return Stream(pipeline, tables, None if idle_timeout is None else int(idle_timeout * 1_000_000))

@@ -1,0 +1,32 @@
+"""One small Spark session for all tests of this folder, and the story they run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from stories import Story, traffic
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    from thalweg.spark import session
+
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    found = session("local[2]", shards=2, spark__default__parallelism="2")
+    yield found
+    found.stop()
+
+
+@pytest.fixture(scope="session")
+def story() -> Story:
+    return traffic()
+
+
+@pytest.fixture(scope="session")
+def embedded(story: Story) -> dict[str, pa.Table]:
+    """What an embedded run finds."""
+    return story.embedded()

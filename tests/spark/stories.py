@@ -1,0 +1,128 @@
+"""Streams with a program, and ways to compare what the engines make of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from thalweg.runs import run
+
+TRAFFIC = """
+event speed(vehicle: symbol, kmh: float).
+event halt(vehicle: symbol).
+event tow(lorry: symbol, load: symbol).
+
+initiatedAt(moving(V)=true, T) :- happensAt(speed(V, K), T), K > 5.
+terminatedAt(moving(V)=true, T) :- happensAt(halt(V), T).
+ft(moving(V)=true, 40).
+
+% a cycle: a warning follows a warning
+initiatedAt(level(V)=warned, T) :- happensAt(speed(V, K), T), K > 90, \\+ holdsAt(level(V)=warned, T).
+initiatedAt(level(V)=fined, T) :- happensAt(speed(V, K), T), K > 90, holdsAt(level(V)=warned, T).
+fi(level(V)=fined, level(V)=clear, 60).
+
+holdsFor(racing(V)=true, I) :-
+    holdsFor(moving(V)=true, I1), holdsFor(level(V)=fined, I2), intersect_all([I1, I2], I).
+
+% relations
+initiatedAt(towing(L, V)=true, T) :- happensAt(tow(L, V), T), \\+ holdsAt(moving(V)=true, T).
+terminatedAt(towing(L, V)=true, T) :- happensAt(tow(L, V), T), holdsAt(moving(V)=true, T).
+terminatedAt(towing(L, V)=true, T) :- happensAt(tow(L, V), T), happensAt(halt(L), T).
+
+holdsFor(convoy(L, V)=true, I) :-
+    holdsFor(towing(L, V)=true, I1), holdsFor(moving(L)=true, I2), intersect_all([I1, I2], I).
+
+% what has no key
+initiatedAt(busy=true, T) :- happensAt(start(towing(_, _)=true), T).
+terminatedAt(busy=true, T) :- happensAt(end(towing(_, _)=true), T).
+"""
+"""Late rows, retractions, a cycle, delayed effects, relations, and something that has no key."""
+
+COLUMNS = pa.schema(
+    [
+        ("name", pa.string()),
+        ("time", pa.int64()),
+        ("arrival", pa.int64()),
+        ("op", pa.string()),
+        ("arg1", pa.string()),
+        ("arg2", pa.string()),
+        ("nr", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Story:
+    """A program, rows in the order of arrival, and how to run them."""
+
+    program: str
+    rows: pa.Table
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def embedded(self) -> dict[str, pa.Table]:
+        return run(self.program, self.rows.drop_columns(["nr"]), **self.options).arrow
+
+    def write(self, directory: Path, files: int) -> Path:
+        """The rows as Parquet files, in the order of arrival."""
+        directory.mkdir(parents=True)
+        size = -(-self.rows.num_rows // files)
+        for i in range(files):
+            pq.write_table(self.rows.slice(i * size, size), directory / f"part-{i:03d}.parquet")
+        return directory
+
+
+def traffic(seed: int = 7, size: int = 1500) -> Story:
+    """Cars and lorries for an hour or so; some rows are late, taken back, repeated, or bad."""
+    rng = Random(seed)
+    cars = [f"v{i}" for i in range(25)] + ["0012", "12", "12.0", "North Sea"]
+    rows: list[dict[str, Any]] = []
+    for _ in range(size):
+        time = rng.randint(1, 1500)
+        arrival = time + (rng.randint(1, 130) if rng.random() < 0.15 else 0)
+        kind = rng.random()
+        if kind < 0.6:
+            row = {"name": "speed", "arg1": rng.choice(cars), "arg2": str(rng.randint(0, 120))}
+        elif kind < 0.75:
+            row = {"name": "halt", "arg1": rng.choice(cars), "arg2": None}
+        else:
+            row = {"name": "tow", "arg1": rng.choice(cars), "arg2": rng.choice(cars)}
+        row |= {"time": time, "arrival": arrival, "op": "insert"}
+        rows.append(row)
+        if rng.random() < 0.05:
+            rows.append(row | {"op": "retract", "arrival": arrival + rng.randint(0, 150)})
+    rows += [
+        {"name": "nosuch", "arg1": "v1", "arg2": None, "time": 10, "arrival": 10, "op": "insert"},
+        {"name": "speed", "arg1": "v1", "arg2": "fast", "time": 11, "arrival": 11, "op": "insert"},
+        {"name": "speed", "arg1": None, "arg2": "10", "time": 12, "arrival": 12, "op": "insert"},
+        {"name": "halt", "arg1": "v1", "arg2": "v2", "time": 13, "arrival": 13, "op": "insert"},
+        {"name": "halt", "arg1": "v1", "arg2": None, "time": 14, "arrival": 14, "op": "upsert"},
+    ]
+    rows.sort(key=lambda row: row["arrival"])
+    numbered = [row | {"nr": number} for number, row in enumerate(rows, start=1)]
+    return Story(TRAFFIC, pa.Table.from_pylist(numbered, COLUMNS), {"window": 120, "step": 30, "start": 0})
+
+
+def rows_of(table: pa.Table, columns: list[str]) -> Counter[tuple[str, ...]]:
+    """The rows as text, each with how often it occurs."""
+    return Counter(tuple(str(value) for value in row.values()) for row in table.select(columns).to_pylist())
+
+
+def assert_same_tables(
+    expected: dict[str, pa.Table],
+    found: Any,
+    names: tuple[str, ...] = ("timeline", "changes", "events", "event_changes", "open", "rejected"),
+) -> None:
+    """Fails with the rows that only one side has."""
+    for name in names:
+        columns = expected[name].column_names
+        mine, yours = rows_of(expected[name], columns), rows_of(found[name].toArrow(), columns)
+        lines = [f"  only embedded: {row}" for row in sorted(mine - yours)[:5]]
+        lines += [f"  only on Spark: {row}" for row in sorted(yours - mine)[:5]]
+        assert not lines, f"the table {name} differs:\n" + "\n".join(lines)
+        assert mine or name in ("events", "event_changes", "open"), f"the table {name} is empty"

@@ -1,0 +1,49 @@
+"""One stream, run embedded and on Spark, whatever the shards and the batches: the same tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from stories import Story, assert_same_tables
+
+from thalweg import spark as ts
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("shards", [1, 2, 5])
+def test_batch_gives_the_tables_of_an_embedded_run(
+    spark: Any, story: Story, embedded: dict[str, pa.Table], shards: int
+) -> None:
+    df = spark.createDataFrame(story.rows).repartition(3)
+    found = ts.recognise(df, story.program, row="nr", shards=shards, **story.options)
+    assert_same_tables(embedded, found)
+
+
+@pytest.mark.parametrize(("files", "per_trigger", "shards"), [(50, 50, 2), (50, 7, 5), (12, 1, 2)])
+def test_micro_batches_give_the_tables_of_an_embedded_run(
+    spark: Any,
+    story: Story,
+    embedded: dict[str, pa.Table],
+    tmp_path: Path,
+    files: int,
+    per_trigger: int,
+    shards: int,
+) -> None:
+    folder = story.write(tmp_path / "in", files)
+    schema = spark.createDataFrame(story.rows.slice(0, 1)).schema
+    sdf = spark.readStream.schema(schema).option("maxFilesPerTrigger", per_trigger).parquet(str(folder))
+    running = ts.stream(
+        sdf,
+        story.program,
+        checkpoint=tmp_path / "checkpoint",
+        trigger="available",
+        row="nr",
+        shards=shards,
+        **story.options,
+    )
+    assert running.wait()
+    assert_same_tables(embedded, running.tables)
