@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from thalweg.answers.blocks import DEAD, Block, start_block
+from thalweg.answers.blocks import DEAD, Block
 from thalweg.answers.codec import STAR
 from thalweg.answers.datalog import TimedAtom
 from thalweg.answers.reasoner import Reasoner
 from thalweg.answers.shapes import Shape
-from thalweg.language.terms import Atom, Number, Variable
+from thalweg.language.terms import Atom, Number, Variable, variables
 from thalweg.protocol import Rows
-from thalweg.reference.answers import Assumption, Constant, Fact
+from thalweg.reference.answers import Assumption, Constant, Fact, _holds
 
 
 def facts(*given: tuple[object, ...], arrival: int | None = None, op: int = 1) -> list[Rows]:
@@ -121,7 +121,7 @@ def ground_rows(reasoner: Reasoner, query: int, constants: list[str], upto: int)
                 {m: b for (n, m), b in cell.blocks.items() if n == shape.number} if cell is not None else {}
             )
             if engine.decisions._unbegun(shape, time):
-                blocks = {0: start_block(shape), **blocks}
+                blocks = {0: engine.decisions.start(shape, time), **blocks}
             for mask, block in blocks.items():
                 yield from _instances(reasoner, query, shape, time, mask, block, constants)
 
@@ -155,6 +155,8 @@ def _instances(
                 )
                 if (fixed, own) in taken and int(block.columns[min(shape.open)][i]) == STAR:
                     continue
+            if not _background_agrees(reasoner, shape, time, block, picked):
+                continue
             bits = int(block.bits[i]) & shape.ground_negatives(mask)
             _, missing = split(shape, mask, bits)
             goal = reasoner.plan.queries[query].goal
@@ -182,6 +184,34 @@ def _instances(
                 for atom in missing
             )
             yield GroundRow(Fact(goal.predicate[0], args, time), needed)
+
+
+def _background_agrees(
+    reasoner: Reasoner, shape: Shape, time: int, block: Block, picked: tuple[int, ...]
+) -> bool:
+    """Tests and background atoms, where the row has not been through them yet."""
+    binding: dict[str, Constant] = {
+        n: _constant(reasoner, c) for n, c in zip(shape.names, picked, strict=True)
+    }
+    if shape.template.time is not None and shape.template.time.variable is not None:
+        binding[shape.template.time.variable] = time
+    spent = {
+        shape.names[c] for c in range(len(shape.names)) if all(c in shape.spent(m) for m in [shape.full])
+    }
+    for test in shape.template.tests:
+        names = {v.name for side in (test.left, test.right) for v in variables(side)}
+        if not names & spent and not _holds(test, binding):
+            return False
+    for atom in shape.template.rigid:
+        looked_at = [
+            (i, binding[a.name] if isinstance(a, Variable) else _term(a))
+            for i, a in enumerate(atom.args)
+            if not (isinstance(a, Variable) and a.name in spent)
+        ]
+        known = [tuple(map(_term, r)) for r in reasoner.plan.background.get(atom.predicate, ())]
+        if any(all(row[i] == value for i, value in looked_at) for row in known) == atom.negated:
+            return False
+    return True
 
 
 def _product(choices: list[list[int]]) -> Iterable[tuple[int, ...]]:
@@ -227,7 +257,7 @@ def ground_schematic(
                 {m: b for (n, m), b in cell.blocks.items() if n == shape.number} if cell is not None else {}
             )
             if engine.decisions._unbegun(shape, time):
-                blocks = {0: start_block(shape), **blocks}
+                blocks = {0: engine.decisions.start(shape, time), **blocks}
             for mask, block in blocks.items():
                 found |= _ground_texts(reasoner, query, shape, time, mask, block, constants)
     return found

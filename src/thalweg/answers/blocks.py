@@ -203,10 +203,24 @@ def advance(shape: Shape, before: int, after: int, block: Block, time: int, code
             block = block if keep.all() else block.take(keep)
         elif isinstance(operation, Computation):
             block = _compute(block, operation, here)
+    if shape.operations and block.length:
+        block = _without_spent(shape, after, block)
     newly = shape.ground_negatives(after) & ~(shape.ground_negatives(before) if before >= 0 else 0)
     if newly and shape.negatives:
         block = Block(block.length, block.columns, block.bits & ~np.int64(newly))
     return block
+
+
+def _without_spent(shape: Shape, mask: int, block: Block) -> Block:
+    """Rows that differ only in what nothing looks at any more are one row."""
+    spent = [c for c in shape.spent(mask) if block.columns[c] is not None]
+    if not spent:
+        return block
+    columns: Columns = [None if i in spent else c for i, c in enumerate(block.columns)]
+    block = Block(block.length, columns, block.bits)
+    known = [c for c in columns if c is not None]
+    keep = distinct(matrix([*known, block.bits], block.length))
+    return block if keep.all() else block.take(keep)
 
 
 def _compute(block: Block, operation: Computation, here: Evaluation) -> Block:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg.answers.blocks import CERTAIN, DEAD, IMPOSSIBLE, OPEN, Block, concatenated, start_block
+from thalweg.answers.blocks import CERTAIN, DEAD, IMPOSSIBLE, OPEN, Block, advance, concatenated, start_block
 from thalweg.answers.codec import STAR, Bools
 from thalweg.answers.kernels import Index, Statuses, best, distinct, first, index, pairs
 from thalweg.answers.shapes import Negative, Shape, Slot
@@ -50,8 +50,15 @@ class Decisions:
                     if number == shape.number:
                         np.maximum(out, self._in_block(shape, time, mask, block, keys, length), out=out)
             if self._unbegun(shape, time):
-                np.maximum(out, self._in_block(shape, time, 0, self.starts[shape], keys, length), out=out)
+                block = self.start(shape, time)
+                np.maximum(out, self._in_block(shape, time, 0, block, keys, length), out=out)
         return out
+
+    def start(self, shape: Shape, time: int) -> Block:
+        """The row that has met nothing, or none where the background or a test on the time rules it out."""
+        if not shape.closure(0)[0]:
+            return self.starts[shape]
+        return advance(shape, -1, 0, start_block(shape), time, self.engine.codec)
 
     def _unbegun(self, shape: Shape, time: int) -> bool:
         """True when the row that has met nothing is possible but not stored."""
@@ -82,11 +89,14 @@ class Decisions:
                 fits &= keys[k] == slot.code
             elif block.columns[slot.column] is not None:
                 joined.append(k)
+                earlier = [i for i in joined[:-1] if shape.head[i].column == slot.column]
+                if earlier and slot.column in shape.open:
+                    fits &= keys[k] == keys[earlier[0]]
             elif slot.column in loose:
                 fits &= keys[k] == keys[loose[slot.column]]
             else:
                 loose[slot.column] = k
-        if not fits.any():
+        if not fits.any() or not block.length:
             return np.zeros(length, np.int8)
         statuses = block.statuses(shape, mask)
         if shape.open:
@@ -226,13 +236,18 @@ class Decisions:
         return block
 
     def _deciding(self, negative: Negative, at: int) -> list[tuple[Shape, int, Block]]:
+        """Everything that says something about the query's atoms at a time, rows that have not begun included."""
         cell = self.engine.cells[negative.query].get(at)
         shapes = self.engine.shapes[negative.query]
-        return (
+        found = (
             [(shapes[number], mask, b) for (number, mask), b in cell.blocks.items()]
             if cell is not None
             else []
         )
+        for shape in shapes:
+            if self.engine.exists(shape, at) and self._unbegun(shape, at):
+                found.append((shape, 0, self.start(shape, at)))
+        return found
 
     def is_waiting(self, shape: Shape, mask: int, block: Block) -> bool:
         """True when a row still has a negated premise to be judged."""
@@ -282,13 +297,9 @@ class Decisions:
         self, shape: Shape, block: Block, stars: Ints, negative: Negative, at: int
     ) -> tuple[Ints, Ints] | None:
         """Pairs of a star row and constants for its open columns that the deciding query mentions, not split yet."""
-        cell = self.engine.cells[negative.query].get(at)
-        if cell is None:
-            return None
         origins: list[Ints] = []
         tuples: list[Ints] = []
-        for (number, _), other in cell.blocks.items():
-            other_shape = self.engine.shapes[negative.query][number]
+        for other_shape, _, other in self._deciding(negative, at):
             found = _mentions(shape, block, stars, negative, other_shape, other)
             if found is not None:
                 origins.append(found[0])
@@ -309,12 +320,9 @@ class Decisions:
 
     def _half_known(self, shape: Shape, negative: Negative, at: int) -> bool:
         """True when the deciding query has rows that fix some of the open variables but not all."""
-        cell = self.engine.cells[negative.query].get(at)
-        if cell is None:
-            return False
         places = [k for k, slot in enumerate(negative.key) if slot.column in shape.open]
-        for (number, _), other in cell.blocks.items():
-            head = self.engine.shapes[negative.query][number].head
+        for other_shape, _, other in self._deciding(negative, at):
+            head = other_shape.head
             fixed = [head[k].column < 0 or other.columns[head[k].column] is not None for k in places]
             if any(fixed) and not all(fixed):
                 return True

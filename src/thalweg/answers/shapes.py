@@ -171,6 +171,18 @@ class Shape:
             return bool(operation.variables & bound) or mask == self.full
         return operation.reads <= bound
 
+    def spent(self, mask: int) -> frozenset[int]:
+        """Bound columns that nothing looks at any more: background has been joined on them, and that is all."""
+        done, bound = self.closure(mask)
+        shown = {slot.column for slot in self.head}
+        shown |= {c for p in self.positives for c in p.variables} | {
+            c for n in self.negatives for c in n.variables
+        }
+        for i, operation in enumerate(self.operations):
+            if i not in done:
+                shown |= operation.variables if isinstance(operation, Rigid) else operation.reads
+        return bound - shown
+
     def due(self, mask: int) -> int | None:
         """Offset of the earliest positive premise that is still missing."""
         missing = [p.offset for i, p in enumerate(self.positives) if not mask >> i & 1]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -195,9 +195,15 @@ def _least(
 
 
 class Evolutions:
-    """All streams over the given constants and times, and what the program says in each of them."""
+    """All streams over the given constants and times (or the `streams` given), and what the program says in each."""
 
-    def __init__(self, program: Program, constants: Iterable[Constant], end: int) -> None:
+    def __init__(
+        self,
+        program: Program,
+        constants: Iterable[Constant],
+        end: int,
+        streams: Sequence[Collection[Fact]] | None = None,
+    ) -> None:
         datalog, problems = read(program)
         if problems:
             raise ValueError("; ".join(d.message for d in problems))
@@ -205,11 +211,15 @@ class Evolutions:
         self.end = end
         self.constants = list(constants)
         self.atoms = sorted(self._input_atoms())
-        if len(self.atoms) > 18:
-            raise ValueError(f"{len(self.atoms)} input atoms are too many to try every stream")
-        self.width = 1 << len(self.atoms)
-        numbers = np.arange(self.width)
-        inputs = {atom: (numbers >> i & 1).astype(np.bool_) for i, atom in enumerate(self.atoms)}
+        if streams is None:
+            if len(self.atoms) > 18:
+                raise ValueError(f"{len(self.atoms)} input atoms are too many to try every stream")
+            self.width = 1 << len(self.atoms)
+            numbers = np.arange(self.width)
+            inputs = {atom: (numbers >> i & 1).astype(np.bool_) for i, atom in enumerate(self.atoms)}
+        else:
+            self.width = len(streams)
+            inputs = {atom: np.array([atom in stream for stream in streams]) for atom in self.atoms}
         self.truth = _alternate(list(ground(datalog, self.constants, end)), inputs, self.width)
         self._nothing = np.zeros(self.width, np.bool_)
 
