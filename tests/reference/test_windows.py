@@ -244,3 +244,16 @@ def test_nothing_at_or_before_the_window_is_ever_revised(scenario: Scenario) -> 
         before = {p: c for p, i in earlier.timeline.items() if (c := clip(i, 0, final))}
         after = {p: c for p, i in later.timeline.items() if (c := clip(i, 0, final))}
         assert_same_timeline(before, after, names=("earlier", "later"), context=f"before {final}")
+
+
+def test_an_instance_is_known_one_point_after_the_first_effect_on_it() -> None:
+    rules = """
+        initiatedAt(f(X)=low, T) :- happensAt(start(near(X)=true), T).
+        initiatedAt(f(X)=high, T) :- happensAt(start(near(X)=true), T).
+        holdsFor(idle(X)=true, I) :- holdsFor(f(X)=low, I1), complement_all([I1], I).
+        happensAt(rests(X), T) :- happensAt(start(idle(X)=true), T).
+    """
+    for end in (10, 20):
+        found = answers(rules, "near(a)=true 9..", window=10, step=5, end=end)[-1]
+        assert_same_timeline(found.timeline, timeline("idle(a)=true [9,..)"))
+        assert found.events == {("rests(a)", 8)}

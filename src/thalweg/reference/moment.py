@@ -43,7 +43,8 @@ class SameTimeCycle(ValueError):
 
 
 class Snapshot:
-    """What holds at a time-point. `values` gives the simple fluents of a signature."""
+    """What holds at a time-point. `values` gives the simple fluents of a signature, `affected` what rules have had
+    an effect on just before, `held` everything that holds where that is settled."""
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class Snapshot:
         state: State,
         *,
         values: Callable[[Signature], set[Pair]] | None = None,
+        affected: Callable[[Signature], set[Pair]] | None = None,
         held: frozenset[Pair] | None = None,
     ) -> None:
         self.domains = domains
@@ -62,6 +64,7 @@ class Snapshot:
         self.time = time
         self.state = state
         self._values = values or (lambda key: {p for p in state.values.items() if signature(p[0]) == key})
+        self._affected = affected or (lambda key: set())
         self._held = held
         self._memo = Memo()
 
@@ -138,6 +141,7 @@ class Snapshot:
         yield from self.domains.known(key, self.state)
         if key in self.domains.grounded:
             return
+        yield from self._affected(key)
         if key not in self.domains.description.determined:
             yield from self.holding(key)
         for rule in self._rules(key, value):
@@ -235,7 +239,15 @@ class Moment:
         self.state = state
         self._memo = Memo()
         self.now = Snapshot(domains, input_, whole, time, state, held=held)
-        self.next = Snapshot(domains, input_, whole, time + input_.tick, state, values=self._next_values)
+        self.next = Snapshot(
+            domains,
+            input_,
+            whole,
+            time + input_.tick,
+            state,
+            values=self._next_values,
+            affected=self._affected,
+        )
 
     # what the world answers
 
@@ -384,6 +396,9 @@ class Moment:
     def busy(self) -> bool:
         """True when anything happens at this point."""
         return bool(self.input.events.get(self.time)) or any(self.all_effects())
+
+    def _affected(self, key: Signature) -> set[Pair]:
+        return self.initiated(key) | self.terminated(key) if key in self.description.simple else set()
 
     def _next_values(self, key: Signature) -> set[Pair]:
         """The simple fluents of a signature one point later."""
