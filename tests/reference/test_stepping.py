@@ -301,6 +301,13 @@ def test_a_future_termination_leaves_no_value() -> None:
     gives(ON_OFF + "ft(f(X)=true, 4).", "e(a) 2 4 20", "f(a)=true [3,7) [21,25)")
 
 
+def test_of_two_delayed_effects_of_a_pair_the_sooner_cancels_the_later() -> None:
+    rules = ON_OFF + "fi(f(X)=true, f(X)=false, 5). ft(f(X)=true, 3)."
+    gives(rules, "e(a) 2", "f(a)=true [3,6)")
+    rules = ON_OFF + "fi(f(X)=true, f(X)=false, 3). ft(f(X)=true, 5)."
+    gives(rules, "e(a) 2", "f(a)=true [3,6)\nf(a)=false [6,..)")
+
+
 def test_an_initiation_that_is_broken_at_its_own_point_starts_a_countdown() -> None:
     gives(DELAYED, "e(a) 2\ng(a) 2", "f(a)=false [8,..)")
 
