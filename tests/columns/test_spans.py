@@ -1,0 +1,282 @@
+"""The kernels of the interval algebra against the definitions on plain lists: published tables, laws, any lists."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from column_lists import (
+    LATEST,
+    batch,
+    interval_lists,
+    ints,
+    lists_of,
+    packed,
+    table,
+    three_versions,
+    valued_lists,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thalweg.columns import spans
+from thalweg.columns.timelines import OPEN
+from thalweg.reference import intervals as plain
+from thalweg.reference.intervals import Intervals, clip, maximal
+
+several = st.lists(interval_lists(), min_size=1, max_size=4)
+pairs = st.lists(st.tuples(interval_lists(), interval_lists()), max_size=4)
+
+
+def one(op: int, a: Intervals, b: Intervals) -> Intervals:
+    (result,) = lists_of(*spans.combine(op, *batch([a]), *batch([b])))
+    return result
+
+
+def union(a: Intervals, *others: Intervals) -> Intervals:
+    for other in others:
+        a = one(spans.UNION, a, other)
+    return a
+
+
+def meet(a: Intervals, b: Intervals) -> Intervals:
+    return one(spans.INTERSECTION, a, b)
+
+
+def minus(a: Intervals, b: Intervals) -> Intervals:
+    return one(spans.DIFFERENCE, a, b)
+
+
+# --------------------------------------------------------------------------- published tables
+
+
+def test_the_three_constructs_give_the_published_examples() -> None:
+    assert union([(5, 20), (26, 30)], [(28, 35)]) == [(5, 20), (26, 35)]
+    assert meet([(26, 31)], [(21, 26), (30, 40)]) == [(30, 31)]
+    assert minus([(5, 20), (26, 30)], [(1, 4), (18, 22)]) == [(5, 18), (26, 30)]
+
+
+A: Intervals = [(10, 15), (23, 30), (40, 50), (60, 70)]
+B: Intervals = [(17, 21), (26, 35), (43, 47), (54, 65)]
+A_OUT: Intervals = [(10, 12), (27, 30), (43, 47)]
+B_OUT: Intervals = [(19, 21), (43, 47), (60, 65)]
+A_IN: Intervals = [(54, 58), (80, 90), (95, 100)]
+B_IN: Intervals = [(37, 41), (82, 87), (105, 120)]
+
+
+def test_the_running_example_has_its_published_combinations() -> None:
+    assert union(A, B) == [(10, 15), (17, 21), (23, 35), (40, 50), (54, 70)]
+    assert meet(A, B) == [(26, 30), (43, 47), (60, 65)]
+    assert minus(A, B) == [(10, 15), (23, 26), (40, 43), (47, 50), (65, 70)]
+    assert minus(B, A) == [(17, 21), (30, 35), (54, 60)]
+
+
+def test_incremental_union_goes_through_its_published_steps() -> None:
+    from_one = minus(union(A_OUT, B_OUT), meet(A, B))
+    assert from_one == [(10, 12), (19, 21)]
+    from_both = meet(A_OUT, B_OUT)
+    assert from_both == [(43, 47)]
+    left = minus(union(A, B), union(from_one, from_both))
+    assert left == [(12, 15), (17, 19), (23, 35), (40, 43), (47, 50), (54, 70)]
+    result = [(12, 15), (17, 19), (23, 35), (37, 43), (47, 50), (54, 70), (80, 90), (95, 100), (105, 120)]
+    assert union(left, A_IN, B_IN) == result
+
+
+def test_incremental_intersection_goes_through_its_published_steps() -> None:
+    left = minus(meet(A, B), union(A_OUT, B_OUT))
+    assert left == [(26, 27)]
+    new_b = meet(B_IN, union(minus(minus(A, B), A_OUT), A_IN))
+    assert new_b == [(40, 41), (82, 87)]
+    new_a = meet(A_IN, union(minus(minus(B, A), B_OUT), B_IN))
+    assert new_a == [(54, 58), (82, 87)]
+    assert union(left, new_b, new_a) == [(26, 27), (40, 41), (54, 58), (82, 87)]
+
+
+def test_incremental_complement_goes_through_its_published_steps() -> None:
+    left = minus(minus(A, B), union(A_OUT, B_IN))
+    assert left == [(12, 15), (23, 26), (41, 43), (47, 50), (65, 70)]
+    new_a = minus(A_IN, union(minus(minus(B, A), B_OUT), B_IN))
+    assert new_a == [(80, 82), (87, 90), (95, 100)]
+    freed = meet(B_OUT, union(minus(meet(A, B), A_OUT), A_IN))
+    assert freed == [(60, 65)]
+    result = [(12, 15), (23, 26), (41, 43), (47, 50), (60, 70), (80, 82), (87, 90), (95, 100)]
+    assert union(left, new_a, freed) == result
+
+
+LAWS = {
+    "1a": lambda a, b, c: (union(a, b), union(b, a)),
+    "1b": lambda a, b, c: (meet(a, b), meet(b, a)),
+    "2a": lambda a, b, c: (union(a, meet(b, c)), meet(union(a, b), union(a, c))),
+    "2b": lambda a, b, c: (meet(a, union(b, c)), union(meet(a, b), meet(a, c))),
+    "3a": lambda a, b, c: (union(a, meet(a, b)), a),
+    "3b": lambda a, b, c: (meet(a, union(a, b)), a),
+    "4": lambda a, b, c: (meet(a, b), minus(a, minus(a, b))),
+    "5, first": lambda a, b, c: (minus(a, union(b, c)), minus(union(a, c), union(b, c))),
+    "5, second": lambda a, b, c: (minus(a, union(b, c)), minus(minus(a, b), c)),
+    "5, third": lambda a, b, c: (minus(minus(a, b), c), minus(minus(a, c), b)),
+    "6a": lambda a, b, c: (minus(union(a, b), c), union(minus(a, c), minus(b, c))),
+    "6b": lambda a, b, c: (minus(meet(a, b), c), meet(minus(a, c), minus(b, c))),
+    "7": lambda a, b, c: (minus(a, minus(b, c)), union(meet(a, c), minus(a, b))),
+    "8": lambda a, b, c: (union(minus(a, b), c), minus(union(a, c), minus(b, c))),
+    "9, first": lambda a, b, c: (meet(minus(a, b), c), minus(meet(a, c), b)),
+    "9, second": lambda a, b, c: (meet(minus(a, b), c), minus(meet(a, c), meet(b, c))),
+    "10a": lambda a, b, c: (minus(a, meet(b, c)), union(minus(a, b), minus(a, c))),
+    "10b": lambda a, b, c: (minus(a, union(b, c)), meet(minus(a, b), minus(a, c))),
+    "11a": lambda a, b, c: (union(minus(a, b), a), a),
+    "11b": lambda a, b, c: (union(minus(a, b), b), union(a, b)),
+    "11c": lambda a, b, c: (meet(minus(a, b), a), minus(a, b)),
+    "11d": lambda a, b, c: (meet(minus(a, b), b), []),
+}
+
+
+@given(a=interval_lists(), b=interval_lists(), c=interval_lists())
+def test_the_published_laws_of_temporal_sets_hold(a: Intervals, b: Intervals, c: Intervals) -> None:
+    for name, law in LAWS.items():
+        left, right = law(a, b, c)
+        assert left == right, f"law {name}"
+
+
+# --------------------------------------------------------------------------- against plain lists
+
+
+@given(pairs)
+def test_combining_batches_is_combining_each_pair_of_lists(lists: list[tuple[Intervals, Intervals]]) -> None:
+    a, b = batch([x for x, _ in lists]), batch([y for _, y in lists])
+    assert lists_of(*spans.combine(spans.UNION, *a, *b)) == [plain.union_all([x, y]) for x, y in lists]
+    found = lists_of(*spans.combine(spans.INTERSECTION, *a, *b))
+    assert found == [plain.intersect_all([x, y]) for x, y in lists]
+    found = lists_of(*spans.combine(spans.DIFFERENCE, *a, *b))
+    assert found == [plain.relative_complement_all(x, [y]) for x, y in lists]
+
+
+@given(st.lists(valued_lists(), min_size=1, max_size=4), st.data())
+def test_the_intervals_of_a_value_are_those_that_have_it(
+    lists: list[list[tuple[int, int, int]]], data: st.DataObject
+) -> None:
+    asked = data.draw(st.lists(st.tuples(st.integers(-1, len(lists) - 1), st.integers(0, 3)), max_size=6))
+    ids, values = ints([i for i, _ in asked]), ints([v for _, v in asked])
+    found = spans.with_value(*packed(lists, 3), ids, values)
+    expected = [
+        [(s, None if e == OPEN else e) for s, e, v in (lists[i] if i >= 0 else []) if v == value]
+        for i, value in asked
+    ]
+    assert lists_of(*found) == expected
+
+
+@given(several, st.sampled_from([">", ">=", "<", "=<"]), st.integers(0, 12), st.integers(LATEST + 2, 50))
+def test_duration_filters_keep_the_intervals_of_that_length(
+    lists: list[Intervals], op: str, bound: int, until: int
+) -> None:
+    code = [">", ">=", "<", "=<"].index(op)
+    bounds = np.full(len(lists), bound)
+    *found, flips = spans.by_length(code, *batch(lists), bounds, until)
+    assert lists_of(*found) == [plain.of_duration(op, x, bound, until) for x in lists]
+    for x, flip in zip(lists, flips, strict=True):
+        later = [
+            q
+            for q in range(until, until + 80)
+            if plain.of_duration(op, x, bound, q) != plain.of_duration(op, x, bound, until)
+        ]
+        assert flip == (later[0] if later else OPEN)
+
+
+@given(pairs, st.sampled_from(range(7)), st.sampled_from([1, 2, 5]))
+def test_allen_relations_pick_the_intervals_of_either_side(
+    lists: list[tuple[Intervals, Intervals]], relation: int, tick: int
+) -> None:
+    scaled = [(_times(x, tick), _times(y, tick)) for x, y in lists]
+    a, b = batch([x for x, _ in scaled]), batch([y for _, y in scaled])
+    name = spans.RELATIONS[relation]
+    for pick, mode in enumerate(("source", "target")):
+        found = lists_of(*spans.allen(relation, pick, *a, *b, tick))
+        assert found == [plain.allen(name, x, y, mode, tick) for x, y in scaled]
+
+
+def _times(intervals: Intervals, tick: int) -> Intervals:
+    return [(tick * start, None if end is None else tick * end) for start, end in intervals]
+
+
+S: Intervals = [(3, 6), (12, 14), (20, 22), (26, 30), (36, 39), (41, 44), (46, 48)]
+T: Intervals = [(6, 10), (12, 17), (19, 24), (28, 32), (34, 39), (41, 44), (48, 50)]
+
+
+@pytest.mark.parametrize(
+    ("relation", "source", "target"),
+    [
+        ("before", S, T),
+        ("meets", [], []),
+        ("starts", [(12, 14)], [(12, 17)]),
+        ("finishes", [(36, 39)], [(34, 39)]),
+        ("during", [(20, 22)], [(19, 24)]),
+        ("overlaps", [(26, 30)], [(28, 32)]),
+        ("equal", [(41, 44)], [(41, 44)]),
+    ],
+)
+def test_allen_relations_give_the_expected_table(relation: str, source: Intervals, target: Intervals) -> None:
+    code = spans.RELATIONS.index(relation)
+    assert lists_of(*spans.allen(code, 0, *batch([S]), *batch([T]), 1)) == [source]
+    assert lists_of(*spans.allen(code, 1, *batch([S]), *batch([T]), 1)) == [target]
+
+
+# --------------------------------------------------------------------------- groups
+
+
+@given(st.lists(st.lists(interval_lists(), max_size=4), max_size=4))
+def test_uniting_groups_is_the_union_of_the_lists_of_each(groups: list[list[Intervals]]) -> None:
+    sizes = [len(group) for group in groups]
+    starts = ints([sum(sizes[:at]) for at in range(len(groups) + 1)])
+    found = spans.unite_groups(starts, *batch([x for group in groups for x in group]))
+    assert lists_of(*found) == [plain.union_all(group) for group in groups]
+
+
+any_intervals = st.tuples(st.integers(0, LATEST), st.one_of(st.none(), st.integers(1, 6))).map(
+    lambda pair: (pair[0], None if pair[1] is None else pair[0] + pair[1])
+)
+
+
+@given(st.lists(st.lists(any_intervals, max_size=6), max_size=4))
+def test_uniting_sorted_intervals_makes_them_maximal(groups: list[Intervals]) -> None:
+    groups = [sorted(group, key=lambda interval: interval[0]) for group in groups]
+    sizes = [len(group) for group in groups]
+    starts = ints([sum(sizes[:at]) for at in range(len(groups) + 1)])
+    rows = table([(s, int(OPEN) if e is None else e) for group in groups for s, e in group], 2)
+    assert lists_of(*spans.unite_sorted(starts, rows)) == [maximal(group) for group in groups]
+
+
+# --------------------------------------------------------------------------- grafting
+
+
+@given(st.lists(st.tuples(interval_lists(), interval_lists()), min_size=1, max_size=4), st.data())
+def test_grafting_keeps_what_is_final_and_replaces_the_rest(
+    lists: list[tuple[Intervals, Intervals]], data: st.DataObject
+) -> None:
+    final = data.draw(st.integers(-1, LATEST + 2))
+    expiry = data.draw(st.integers(-1, final))
+    order = data.draw(st.permutations(range(len(lists))))
+    old = packed([[(s, int(OPEN) if e is None else e, 0) for s, e in x] for x, _ in lists], 3)
+    ids = ints(order)
+    n_off, n_len, new = batch([lists[k][1] for k in order])
+    room = spans.graft_room(old[1], ids, n_len)
+    offsets, lengths, rooms, pool, used = three_versions(*old, room)
+    end = spans.graft(offsets, lengths, rooms, pool, used, ids, n_off, n_len, new, final, expiry)
+    assert used <= end <= used + room
+    assert lists_of(offsets[2], lengths[2], pool) == [_grafted(x, y, final, expiry) for x, y in lists]
+    assert lists_of(offsets[0], lengths[0], pool) == [x for x, _ in lists]
+
+
+def _grafted(old: Intervals, new: Intervals, final: int, expiry: int) -> Intervals:
+    """What was there up to `final`, what is new after it, without whole intervals that ended by the expiry."""
+    kept = [(s, e) for s, e in old if e is None or e > expiry]
+    return maximal([*clip(kept, -1, final + 1), *clip(new, final + 1, float("inf"))])
+
+
+def test_every_relation_of_two_intervals_is_told_apart() -> None:
+    spots = [(s, e) for s, e in itertools.product(range(6), range(7)) if s < e]
+    for one_, other in itertools.product(spots, repeat=2):
+        holding = [
+            code
+            for code in range(7)
+            if lists_of(*spans.allen(code, 0, *batch([[one_]]), *batch([[other]]), 1))[0]
+        ]
+        assert len(holding) <= 1
