@@ -10,7 +10,7 @@ from thalweg.analysis.checker import check_read
 from thalweg.language.diagnostics import CODES
 from thalweg.language.parser import read
 
-OWN = sorted(code for code in CODES if code.startswith(("TW1", "TW2")))
+OWN = sorted(code for code in CODES if code.startswith(("TW1", "TW20")))
 
 
 def codes_of(text: str) -> set[str]:
