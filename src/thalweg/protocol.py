@@ -16,6 +16,7 @@ import pyarrow as pa
 
 Ints = npt.NDArray[np.int64]
 Ops = npt.NDArray[np.int8]
+Mask = npt.NDArray[np.bool_]
 
 OPEN_END = np.iinfo(np.int64).max
 """The `end` of an interval that has none."""

@@ -19,7 +19,7 @@ def _slot(keys: Ints, table: Ints, row: Ints, width: int) -> int:
         h *= np.uint64(0xFF51AFD7ED558CCD)
         h ^= h >> np.uint64(32)
     mask = np.uint64(len(table) - 1)
-    slot = np.int64(h & mask)
+    slot = int(np.int64(h & mask))
     while table[slot] != 0:
         held = table[slot] - 1
         same = True
@@ -29,7 +29,7 @@ def _slot(keys: Ints, table: Ints, row: Ints, width: int) -> int:
                 break
         if same:
             break
-        slot = (slot + 1) & np.int64(mask)
+        slot = (slot + 1) & int(np.int64(mask))
     return slot
 
 
@@ -144,7 +144,8 @@ class KeyTable:
 
     def column(self, position: int, ids: Ints) -> Ints:
         """One component of the tuples with these ids."""
-        return self._keys[ids, position]
+        found: Ints = self._keys[ids, position]
+        return found
 
     def intern(self, columns: Sequence[Ints], length: int) -> Ints:
         """Ids of the tuples, adding unknown ones."""

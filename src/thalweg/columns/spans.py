@@ -1,8 +1,8 @@
 """Kernels of the interval algebra: union, intersection, difference, duration filters, Allen relations.
 
-A *batch* of lists is (offsets, lengths, pool): list k is pool[offsets[k] : offsets[k] + lengths[k]], rows (start, end, ...),
-sorted, disjoint, never touching. Every operation takes batches of equal size and is linear in their rows (Allen: in
-their product per list).
+A *batch* of lists is (offsets, lengths, pool): list k is pool[offsets[k] : offsets[k] + lengths[k]], rows (start,
+end, ...), sorted, disjoint, never touching. Every operation takes batches of equal size and is linear in their
+rows (Allen: in their product per list).
 """
 
 from __future__ import annotations

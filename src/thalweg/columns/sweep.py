@@ -162,8 +162,8 @@ def sweep(
     Group g has cells[starts[g]:starts[g+1]] and candidates rows[row_starts[g]:row_starts[g+1]], sorted by time.
     `carry` (held, value, since) and `carry_since` (per delay) are the state after carry_time, and are moved up to the
     window start. Delays of cell i are delays[first_delay[i]:last_delay[i]]: value, target, length, postponable, cell.
-    Returns intervals (cell, start, end, value), and with `log` the effects (cell, time, kind, value). `due` gets the next
-    countdown of each cell, `since` their starts.
+    Returns intervals (cell, start, end, value), and with `log` the effects (cell, time, kind, value). `due` gets
+    the next countdown of each cell, `since` their starts.
     """
     out = np.empty((len(rows) + len(cells) + 16, 4), np.int64)
     n_out = 0
@@ -190,11 +190,11 @@ def sweep(
         while True:
             while n_heap > 0 and since[heap[0, 1]] != heap[0, 2]:
                 n_heap = _pop(heap, n_heap)
-            t = OPEN
+            t = int(OPEN)
             if at < end:
-                t = rows[at, 0]
+                t = int(rows[at, 0])
             if n_heap > 0 and heap[0, 0] < t:
-                t = heap[0, 0]
+                t = int(heap[0, 0])
             if not saved and t > window_start:
                 saved = True
                 for m in range(starts[g], starts[g + 1]):

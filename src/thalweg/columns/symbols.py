@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -101,7 +102,7 @@ def _standard_order(text: str) -> tuple[int, float, str]:
     return (0, float(text), "") if _NUMBER.match(text) else (1, 0.0, text.strip("'"))
 
 
-def numbers(values: np.ndarray) -> Ints:  # type: ignore[type-arg]
+def numbers(values: npt.NDArray[np.float64]) -> Ints:
     """Codes of numbers; minus zero is zero."""
     return (np.ascontiguousarray(values, np.float64) + 0.0).view(np.int64)
 
@@ -111,6 +112,6 @@ def number(value: float) -> int:
     return int(numbers(np.array([value]))[0])
 
 
-def as_floats(codes: Ints) -> np.ndarray:  # type: ignore[type-arg]
+def as_floats(codes: Ints) -> npt.NDArray[np.float64]:
     """The numbers behind codes."""
     return np.ascontiguousarray(codes).view(np.float64)

@@ -95,7 +95,7 @@ def rebuild(
                     pool[out + n, c] = pool[old + a, c]
                 n += 1
             a += 1
-        held, value, since = False, np.int64(0), np.int64(0)
+        held, value, since = False, 0, 0
         if n > 0 and pool[out + n - 1, 1] > first[k]:
             n -= 1
             held = True
@@ -223,7 +223,7 @@ def covering(offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, times: Ints, o
 def edge_at(
     offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, times: Ints, column: int, tick: int, out: Ints
 ) -> None:
-    """Pool position of the interval of list ids[k] whose start (column 0) or end (column 1) is times[k] + tick, or -1."""
+    """Pool position of the interval of list ids[k] whose start (column 0) or end (1) is times[k] + tick, or -1."""
     for k in range(len(ids)):
         out[k] = -1
         i = ids[k]
@@ -255,7 +255,7 @@ def edges_in(
     out: Ints,
     which: Ints,
 ) -> int:
-    """Like `Ragged.ranges` for edges: positions of intervals of list ids[k] whose edge time is in [froms[k], tos[k])."""
+    """Like `Ragged.ranges`, for edges: positions of intervals of list ids[k] with an edge in [froms[k], tos[k])."""
     n = 0
     for k in range(len(ids)):
         i = ids[k]

@@ -1,8 +1,8 @@
 """Admission: input rows become codes, wait for their query time, and are taken in or rejected.
 
-A row takes part from the first query time at or after its arrival and its own time. In the order of arrival, an insertion
-makes its fact be there and a retraction takes it away; of rows that arrive together retractions come first, so that
-the order in which rows are accepted does not matter.
+A row takes part from the first query time at or after its arrival and its own time. In the order of arrival, an
+insertion makes its fact be there and a retraction takes it away; of rows that arrive together retractions come
+first, so that the order in which rows are accepted does not matter.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
@@ -18,7 +19,7 @@ from thalweg.columns.keys import KeyTable
 from thalweg.columns.symbols import EXACT, numbers
 from thalweg.events.plan import Plan
 from thalweg.events.stores import NEVER
-from thalweg.protocol import OPEN_END, Ints, Rows
+from thalweg.protocol import OPEN_END, Ints, Mask, Rows
 
 ARRIVAL, OP, ROW, COUNTS, FACT = range(5)
 """Columns of a waiting row: when it arrives, what it does, its number, from when on it counts, and then the fact."""
@@ -58,8 +59,8 @@ class Rejected:
         details = pa.array([d for _, d in self.reasons], pa.string()).take(code)
         if not len(self.rows):
             self.reasons = {}
-        columns = [pa.array(np.ascontiguousarray(out[:, 0])), pa.array(np.ascontiguousarray(out[:, 1])), reasons, details]
-        return pa.table(columns, names=["query_time", "row", "reason", "detail"])
+        times, rows = (pa.array(np.ascontiguousarray(out[:, c])) for c in range(2))
+        return pa.table([times, rows, reasons, details], names=["query_time", "row", "reason", "detail"])
 
 
 @dataclass(slots=True)
@@ -105,7 +106,7 @@ class Verdict:
         self.good = np.ones(len(rows), np.bool_)
         self._rows, self._said, self._rejected = rows, said, rejected
 
-    def reject(self, bad: np.ndarray, reason: str, detail: str) -> None:  # type: ignore[type-arg]
+    def reject(self, bad: Mask, reason: str, detail: str) -> None:
         bad = bad & self.good
         if bad.any():
             self._rejected.add(self._said[bad], self._rows[bad], reason, detail)
@@ -164,8 +165,9 @@ class Admission:
             verdict.reject(early, BEFORE_START, f"the stream starts after {self.start}")
         known = rows.time - self.tick if rows.derived else rows.time
         out = np.empty((len(rows), FACT + len(times) + len(columns)), np.int64)
-        for at, column in enumerate((rows.arrival, rows.op, rows.row, known, *times, *columns)):
-            out[:, at] = column
+        parts: list[Ints] = [rows.arrival, rows.op.astype(np.int64), rows.row, known, *times, *columns]
+        for at, part in enumerate(parts):
+            out[:, at] = part
         if not verdict.good.all():
             out = out[verdict.good]
         if len(out):
@@ -218,10 +220,11 @@ class Admission:
         if (rows[:, OP] > 0).all():
             return rows
         absent = np.zeros(len(rows), np.bool_)
-        table, ids, there, _ = self._settle(rows[:, FACT:], rows, absent, None, query)
+        _, ids, there, _ = self._settle(rows[:, FACT:], rows, absent, None, query)
         stands = (rows[:, OP] > 0) & (there[ids] == 1)
         _, first = np.unique(ids[stands], return_index=True)
-        return rows[stands][first]
+        held: Ints = rows[stands][first]
+        return held
 
     def _deliver(self, relation: str, fluent: bool, rows: Ints, query: int, previous: int) -> bool:
         caused = (rows[:, COUNTS] < rows[:, FACT]) & (rows[:, ROW] >= 0)
@@ -255,12 +258,12 @@ class Admission:
         self,
         facts: Ints,
         rows: Ints,
-        present: np.ndarray,  # type: ignore[type-arg]
+        present: Mask,
         causes: Ints | None,
         query: int,
     ) -> tuple[KeyTable, Ints, Ints, Ints]:
-        """Replay the rows: the facts, the fact of each row, whether each fact is there in the end, its cause. Retractions
-        of what is not there are rejected."""
+        """Replay the rows: the facts, the fact of each row, whether each fact is there in the end, its cause.
+        Retractions of what is not there are rejected."""
         table = KeyTable(facts.shape[1])
         ids = table.intern([np.ascontiguousarray(facts[:, c]) for c in range(facts.shape[1])], len(facts))
         order = np.lexsort([rows[:, ROW], rows[:, OP], rows[:, ARRIVAL], ids])
@@ -276,7 +279,7 @@ class Admission:
 
 
 @njit(cache=True)
-def _replay(order: Ints, ids: Ints, ops: Ints, there: Ints, unknown: np.ndarray) -> None:  # type: ignore[type-arg]
+def _replay(order: Ints, ids: Ints, ops: Ints, there: Ints, unknown: Mask) -> None:
     """Apply insertions and retractions in order to what is there."""
     for k in order:
         if ops[k] > 0:
@@ -307,7 +310,7 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _floats(column: pa.Array) -> np.ndarray:  # type: ignore[type-arg]
+def _floats(column: pa.Array) -> npt.NDArray[np.float64]:
     """The numbers of a column, NaN where a text is none."""
     if not _is_text(column.type):
         return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)

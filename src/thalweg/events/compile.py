@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Version
 from thalweg.events.frames import (
     AssignStep,
-    Block,
     CompareStep,
     CopyStep,
     EffectStep,
@@ -53,10 +53,10 @@ from thalweg.events.normal import (
     unify,
 )
 from thalweg.events.sorts import ARITHMETIC, NUMERIC, Coder, Node
-from thalweg.events.stores import EventStore, FactStore, FluentStore, Moves
+from thalweg.events.stores import Block, EventStore, FactStore, FluentStore, Moves
 from thalweg.language.rules import Edge, Effect
 from thalweg.language.terms import Atom, Compound, Number, Span, Term, Variable, variables
-from thalweg.protocol import Ints
+from thalweg.protocol import Ints, Mask
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ def solve(rule: PointRule) -> PointRule:
                 if any(name == rule.time for name in binding) or Variable(rule.time) in binding.values():
                     continue
                 del body[at]
-                rewritten = rebuild(replace(rule, body=tuple(body)), lambda t: apply(t, binding))
+                rewritten = rebuild(replace(rule, body=tuple(body)), partial(apply, binding=binding))
                 assert isinstance(rewritten, PointRule)
                 rule = rewritten
                 body = list(rule.body)
@@ -198,8 +198,9 @@ class BodyCompiler:
         c = self.catalogue
         match x:
             case EventAt(relation, args, negated):
-                step: Step = EventStep(c.events[relation], self.match("event", relation, args, bound), negated)
-                c.events[relation].index(step.match.positions, probed=True)
+                found = self.match("event", relation, args, bound)
+                c.events[relation].index(found.positions, probed=True)
+                step: Step = EventStep(c.events[relation], found, negated)
             case HoldsAt(_, _, _, negated, _) | EdgeAt(_, _, _, _, negated):
                 ways = [self._holds(x, store, bound) for store in self._stores(x)]
                 if negated:
@@ -305,7 +306,7 @@ class Driver:
 
     def frame(self, block: Block, causes: Ints | None) -> Frame:
         """The rows that fit the pattern, with its variables bound."""
-        keep: np.ndarray | None = None  # type: ignore[type-arg]
+        keep: Mask | None = None
         columns: dict[str, Ints] = {}
         for i, slot in enumerate(self.slots):
             if slot.name is not None and slot.name not in columns:
@@ -607,7 +608,9 @@ def _driver(compiler: BodyCompiler, x: Flat) -> Driver:
 def _triggers(compiler: BodyCompiler, x: Flat, driver: Driver) -> list[Trigger]:
     c = compiler.catalogue
 
-    def trigger(store: EventStore | FluentStore | FactStore, kind: str, sort: str, name: str, args: Sequence[Term]) -> Trigger:
+    def trigger(
+        store: EventStore | FluentStore | FactStore, kind: str, sort: str, name: str, args: Sequence[Term]
+    ) -> Trigger:
         constants, shared = [], []
         for i, t in enumerate(args):
             if not isinstance(t, Variable):

@@ -1,8 +1,8 @@
 """Statically determined fluents and input fluents: interval expressions over the timelines of other fluents.
 
-A rule is evaluated per *binding* of its variables. When an input's timeline changes, the bindings that read it are found
-by joining with the instances of the fluents that the rule cannot do without; the touched heads are computed anew from the
-whole lists in the window, and what lies before the window stays as it is.
+A rule is evaluated per *binding* of its variables. When an input's timeline changes, the bindings that read it are
+found by joining with the instances of the fluents that the rule cannot do without; the touched heads are computed
+anew from the whole lists in the window, and what lies before the window stays as it is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps, value_of
 from thalweg.events.stores import TIME, Access, FluentStore
 from thalweg.events.units import NOW, Clock, FluentUnit, cause_by_id
 from thalweg.language.terms import Term
-from thalweg.protocol import Ints
+from thalweg.protocol import Ints, Mask
 
 # --------------------------------------------------------------------------- expressions
 
@@ -254,9 +254,10 @@ class SpanPlan:
                 lists = self._lists(child, frame, bindings, clock)
                 limits = value_of(bound, frame)
                 limits = np.floor(limits) if op in (0, 3) else np.ceil(limits)
-                *result, flips = spans.by_length(op, *lists, limits.astype(np.int64), clock.query + self.tick)
+                found = spans.by_length(op, *lists, limits.astype(np.int64), clock.query + self.tick)
+                offsets, lengths, pool, flips = found
                 self.flips[bindings] = np.minimum(self.flips[bindings], flips)
-                return result[0], result[1], result[2]
+                return offsets, lengths, pool
             case Related(relation, left, right, mode):
                 a = self._lists(left, frame, bindings, clock)
                 b = self._lists(right, frame, bindings, clock)
@@ -444,7 +445,7 @@ class InputUnit(FluentUnit):
         self.given.merge(ids, np.column_stack([intervals, there]), assign=True)
         self._found.append((ids, causes))
 
-    def present(self, ids: Ints, intervals: Ints) -> np.ndarray:  # type: ignore[type-arg]
+    def present(self, ids: Ints, intervals: Ints) -> Mask:
         """Which intervals are there now."""
         self.given.ensure(self.store.instances.count)
         at, which = self.given.ranges(ids, intervals[:, 0], intervals[:, 0] + 1, Version.NOW)

@@ -1,7 +1,7 @@
 """Hidden fluents: which instances are known, which individuals a dynamic domain holds, and since when.
 
-An instance is known from the time-point at which the input events of one of its rules first happen together, or from the
-start where a grounding lists it. ``initially`` reaches an instance when it becomes known; a head variable that no
+An instance is known from the time-point at which the input events of one of its rules first happen together, or from
+the start where a grounding lists it. ``initially`` reaches an instance when it becomes known; a head variable that no
 condition binds ranges over the instances known at that time; a complement holds for what is known. All of that is
 expressed by ordinary rules over hidden fluents, so it is windowed, revised and snapshotted like everything else.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from thalweg.events.normal import (
     EdgeAt,
@@ -83,8 +84,8 @@ class Domains:
             self._initially(start)
         spans = [rule for s in normal.spans for rule in self._wanted_span(self._ranged(s))]
         normal.spans = [self._viewed(rule) for rule in spans]
-        for rules in (normal.delays, normal.postpones):
-            rules[:] = [replace(d, body=self._timed(d.body, shift=False)) for d in rules]  # type: ignore[type-var]
+        normal.delays = [replace(d, body=self._timed(d.body, shift=False)) for d in normal.delays]
+        normal.postpones = [replace(p, body=self._timed(p.body, shift=False)) for p in normal.postpones]
 
     # ----------------------------------------------------------------- dynamic domains
 
@@ -178,7 +179,7 @@ class Domains:
         bodies = []
         for w in wanted:
             binding = {name: Variable(f"{name}_w{next(self.fresh)}") for name in _variables_of(w)}
-            copy = rebuild(w, lambda t, b=binding: apply(t, b))
+            copy = rebuild(w, partial(apply, binding=binding))
             assert isinstance(copy, Wanted)
             same = [Test("=", a, b) for a, b in zip(args, copy.args, strict=True)]
             if value is not None and copy.value is not None and not _open(value, args):
@@ -226,7 +227,7 @@ class Domains:
                 solved[theirs.name] = mine
             else:
                 rest.append(Test("=", apply(theirs, solved), mine))
-        return (*rest, *(rebuild(x, lambda t: apply(t, solved)) for x in copy.body))  # type: ignore[misc]
+        return (*rest, *(rebuild(x, lambda t: apply(t, solved)) for x in copy.body))
 
     # ----------------------------------------------------------------- known instances
 
@@ -339,8 +340,9 @@ class Domains:
         """A rule per grounding of its head: its facts are tests, its dynamic domains are further inputs."""
         wanted = [w for w in self.normal.wanted.get(s.fluent, []) if w.value is not None]
         if not any(self._dynamic(x) for w in wanted for x in w.body):
-            dynamic_tests = self._as_inputs(s, s.tests)
-            return [replace(dynamic_tests, tests=dynamic_tests.tests + self._filter(s.fluent, s.args, s.value, shift=False))]
+            bounded = self._as_inputs(s, s.tests)
+            check = self._filter(s.fluent, s.args, s.value, shift=False)
+            return [replace(bounded, tests=bounded.tests + check)]
         return [
             self._as_inputs(s, (*s.tests, *self._instance(w, (*s.args, s.value)))) for w in wanted
         ]

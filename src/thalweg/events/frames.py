@@ -11,16 +11,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from thalweg.columns.ragged import Version
 from thalweg.columns.symbols import SymbolTable, as_floats, numbers
-from thalweg.events.stores import Block, EventStore, FactStore, FluentStore
+from thalweg.events.stores import EventStore, FactStore, FluentStore
 from thalweg.language.rules import Edge, Effect
 from thalweg.language.terms import Compound, Number, Term, Variable
-from thalweg.protocol import Ints
-
-Mask = np.ndarray  # of bool
-
+from thalweg.protocol import Ints, Mask
 
 TIME, ORIGIN, CAUSE = "@time", "@origin", "@cause"
 
@@ -80,11 +78,13 @@ class Frame:
     def take(self, rows: Ints | Mask) -> Frame:
         """The frame with only these rows (positions or mask), in this order."""
         if rows.dtype == np.bool_:
-            rows = np.flatnonzero(rows)
-            if len(rows) == self._length:
+            at: Ints = np.flatnonzero(rows)
+            if len(at) == self._length:
                 return self.extend({})
+        else:
+            at = rows.astype(np.int64, copy=False)
         out = Frame.__new__(Frame)
-        out._own, out._parent, out._rows, out._length = {}, self, rows, len(rows)
+        out._own, out._parent, out._rows, out._length = {}, self, at, len(at)
         return out
 
     def extend(self, columns: dict[str, Ints]) -> Frame:
@@ -336,7 +336,7 @@ class FactStep:
 
 # --------------------------------------------------------------------------- arithmetic and tests
 
-Floats = np.ndarray  # of float64
+Floats = npt.NDArray[np.float64]
 
 _FUNCTIONS: dict[str, Callable[..., Floats]] = {
     "+": np.add,
@@ -531,7 +531,7 @@ class TotalStep:
         else:
             values = value_of(self.template, inner)
             if self.function == "sum":
-                totals = np.bincount(inner.origin, weights=values, minlength=n)
+                totals = np.bincount(inner.origin, weights=values, minlength=n).astype(np.float64)
             else:
                 totals = np.full(n, np.inf if self.function == "min" else -np.inf)
                 ufunc = np.minimum if self.function == "min" else np.maximum

@@ -7,10 +7,13 @@ C and M), anonymous variables get names, and ``findall`` with ``length`` and its
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
 
 from thalweg.language import rules as r
 from thalweg.language.diagnostics import Code, Diagnostic, ProgramError, Severity, register
@@ -22,8 +25,8 @@ register(
     Code(
         "TW290",
         "beyond the event reasoner",
-        "The rule is understood but uses a construct in a way that the event reasoner cannot evaluate. The message says "
-        "which, and what to write instead.",
+        "The rule is understood but uses a construct in a way that the event reasoner cannot evaluate. The message "
+        "says which, and what to write instead.",
     )
 )
 
@@ -245,7 +248,7 @@ def holes(name: str) -> int:
 Substitution = dict[str, Term]
 
 
-def apply(term: Term, binding: Substitution) -> Term:
+def apply(term: Term, binding: Mapping[str, Term]) -> Term:
     """The term with variables replaced, all the way."""
     match term:
         case Variable(name):
@@ -423,8 +426,7 @@ class Normaliser:
                 case _:
                     return t
 
-        result: r.Statement = rebuild(s, term)
-        return result
+        return rebuild(s, term)
 
     # ----------------------------------------------------------------- bodies
 
@@ -477,7 +479,7 @@ class Normaliser:
                 for name, term in binding.items()
                 if any(v.name == name for v in variables(goal))
             )
-            inner = tuple(rebuild(x, lambda t: apply(t, binding)) for x in body)
+            inner = tuple(rebuild(x, partial(apply, binding=binding)) for x in body)
             found += [equations + choice for choice in self._unfold(inner, span)]
         self.depth.pop()
         return found
@@ -559,7 +561,7 @@ class Normaliser:
 
     def _one(self, bodies: list[tuple[Flat, ...]], where: Span) -> list[tuple[Flat, ...]]:
         if len(bodies) != 1:
-            raise refuse("findall over a disjunction", where, "give the alternatives a predicate or fluent of their own")
+            raise refuse("findall over a disjunction", where, "give the alternatives a fluent of their own")
         return bodies
 
     def _list_test(
@@ -590,7 +592,7 @@ class Normaliser:
                         inputs.append((name, HoldsAt(*self._pair(pair, rule.span))))
                     case r.Combine() | r.Allen() | r.Duration():
                         steps.append(x)
-                    case r.Compare(op, left, right) if ListTerm(()) in (left, right):
+                    case r.Compare(_, left, right) if ListTerm(()) in (left, right):
                         continue
                     case r.Compare() | r.Call() | r.Absent():
                         tests += self._literal(x, None, rule.span, {})
@@ -640,13 +642,15 @@ def _time(time: Term, span: Span) -> str:
     return time.name
 
 
-def rebuild(node: object, term: object) -> object:
+Node = TypeVar("Node")
+
+
+def rebuild(node: Node, term: Callable[[Term], Term]) -> Node:
     """A literal or statement with every term in it rewritten."""
-    import dataclasses
 
     def value(x: object) -> object:
         if isinstance(x, Atom | Number | Variable | Compound | ListTerm):
-            return term(x)  # type: ignore[operator]
+            return term(x)
         if isinstance(x, tuple):
             return tuple(value(y) for y in x)
         if dataclasses.is_dataclass(x) and not isinstance(x, Span | type):

@@ -118,8 +118,9 @@ class Output:
         for unit, at, store in self.plan.outputs:
             difference = unit.reported(at, clock)
             if difference is not None:
-                self._change(clock, store, "delete", difference.removed_ids, difference.removed, difference.removed_cause)
-                self._change(clock, store, "insert", difference.added_ids, difference.added, difference.added_cause)
+                d = difference
+                self._change(clock, store, "delete", d.removed_ids, d.removed, d.removed_cause)
+                self._change(clock, store, "insert", d.added_ids, d.added, d.added_cause)
         for derived in self.plan.derived:
             moves = derived.reported(clock)
             if moves:

@@ -1,9 +1,9 @@
 """The plan: stores and units of a program, in the order in which a query evaluates them.
 
 The dependency graph is over stores. A component without a cycle is one unit. A component of simple fluents whose mutual
-conditions can be grounded is one sweep. Any other cycle (through determined fluents, derived events, edges, counting) is
-a loop: its units run in rounds until nothing changes, which ends because every way round passes a simple fluent and so
-moves on in time.
+conditions can be grounded is one sweep. Any other cycle (through determined fluents, derived events, edges,
+counting) is a loop: its units run in rounds until nothing changes, which ends because every way round passes a
+simple fluent and so moves on in time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from thalweg.analysis.order import strong_components
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.spans import RELATIONS
-from thalweg.columns.symbols import SymbolTable
+from thalweg.columns.symbols import SymbolTable, number
 from thalweg.columns.timelines import INITIATE, TERMINATE, TERMINATE_ALL
 from thalweg.events.compile import Body, BodyCompiler, Catalogue, EdgeDriver, compile_body, solve
 from thalweg.events.determined import (
@@ -36,7 +36,7 @@ from thalweg.events.determined import (
     required,
 )
 from thalweg.events.domains import VIEW, Domains, binding, hidden
-from thalweg.events.frames import Frame, Reader, Slot, run_steps
+from thalweg.events.frames import CopyStep, Frame, MissingStep, Reader, SameStep, Slot, Step, run_steps
 from thalweg.events.normal import (
     DelayRule,
     EdgeAt,
@@ -120,7 +120,8 @@ class _Planner:
         self.normal = normal
         self.seed_rules = domains.seeds
         self.simple = {p.relation for p in normal.points if p.effect is not None}
-        self.simple |= {s.fluent for s in (*normal.starts, *normal.delays)} | {s.fluent for s in domains.seeds}
+        self.simple |= {s.fluent for s in normal.starts} | {d.fluent for d in normal.delays}
+        self.simple |= {s.fluent for s in domains.seeds}
         self.simple |= {f for f in normal.fluents if hidden(f) and not f.startswith(VIEW)}
         self.simple |= {n for n, d in normal.declared.items() if d.role is Role.STATE} - {
             s.fluent for s in normal.spans
@@ -151,8 +152,9 @@ class _Planner:
         for name, rows in normal.facts.items():
             arity = len(rows[0])
             table = KeyTable(arity)
+            span = normal.fact_spans[name]
             columns = [
-                np.array([c.coder.constant(row[i], ("fact", name, i), normal.fact_spans[name]) for row in rows], np.int64)
+                np.array([c.coder.constant(row[i], ("fact", name, i), span) for row in rows], np.int64)
                 for i in range(arity)
             ]
             table.intern(columns, len(rows))
@@ -264,8 +266,8 @@ class _Planner:
         kind, name = key
         c = self.catalogue
         if kind == "input":
-            unit: Unit = InputUnit(c.determined[name])
-            self.plan.inputs[name] = unit
+            given = self.plan.inputs[name] = InputUnit(c.determined[name])
+            unit: Unit = given
         elif kind == "view":
             unit = ViewUnit(c.determined[name], c.simple[name.removeprefix(VIEW)])
         elif kind == "event":
@@ -333,8 +335,9 @@ class _Planner:
             return None
         heads = [self._head(p, found or (), fluents) for p, found in zip(rules, conditions, strict=True)]
         width = 4 + 2 * max((len(h.conditions) for h in heads), default=0)
+        pairs = [(h.slots, c.slots) for h in heads for c in h.conditions]
         linked = len(fluents) > 1 or any(
-            [s.name or s.code for s in c.slots] != [s.name or s.code for s in h.slots] for h in heads for c in h.conditions
+            [s.name or s.code for s in mine] != [s.name or s.code for s in other] for mine, other in pairs
         )
         stores = [self.catalogue.simple[f] for f in fluents]
         unit = SweepUnit(stores, heads, self._delays(fluents), width, linked=linked)
@@ -379,7 +382,7 @@ class _Planner:
         outer = {v.name for t in (d.delay, *((d.target,) if d.target is not None else ())) for v in variables(t)}
         steps = compiler.steps(d.body, bound, outer)
         target = None if d.target is None else compiler.slot(d.target, ("value", d.fluent, 0), bound)
-        delay = Slot(code=_number(d.delay)) if isinstance(d.delay, Number) else None
+        delay = Slot(code=number(d.delay.value)) if isinstance(d.delay, Number) else None
         if delay is None:
             if not isinstance(d.delay, Variable) or d.delay.name not in bound:
                 raise refuse("the delay is not bound", d.span, "write a number, or bind it in the body")
@@ -390,11 +393,9 @@ class _Planner:
             raise refuse("the value of this delayed effect is also used elsewhere", d.span, "write one fi per value")
         return DelayPlan(fluent, code, target, delay, self._postpone(d, slots), steps, slots)
 
-    def _postpone(self, d: DelayRule, slots: tuple[Slot, ...]) -> list[object] | None:  # type: ignore[type-arg]
+    def _postpone(self, d: DelayRule, slots: tuple[Slot, ...]) -> list[Step] | None:
         """Steps that keep the instances whose countdown is postponable; None where there is no such rule."""
-        from thalweg.events.frames import MissingStep, SameStep
-
-        ways = []
+        ways: list[list[Step]] = []
         for p in self.normal.postpones:
             if p.fluent != d.fluent:
                 continue
@@ -404,7 +405,7 @@ class _Planner:
                 continue
             compiler = BodyCompiler(self.catalogue, id(p), p.span, None)
             pattern = compiler.match("fluent", p.fluent, p.args, set()).slots
-            steps: list[object] = []
+            steps: list[Step] = []
             bound: set[str] = set()
             for mine, other in zip(pattern, slots, strict=True):
                 if mine.name is None:
@@ -412,13 +413,11 @@ class _Planner:
                 elif mine.name in bound:
                     steps.append(SameStep("=", Slot(name=mine.name), replace(other, binds=False), False))
                 else:
-                    from thalweg.events.frames import CopyStep
-
                     steps.append(CopyStep(mine.name, replace(other, binds=False)))
                     bound.add(mine.name)
             steps += compiler.steps(p.body, bound, set())
             ways.append(steps)
-        return [MissingStep(ways, negated=False)] if ways else None  # type: ignore[arg-type]
+        return [MissingStep(ways, negated=False)] if ways else None
 
     # ----------------------------------------------------------------- determined fluents
 
@@ -559,12 +558,6 @@ def _share(bodies: Sequence[Body]) -> None:
         body.driver.used = used[prefix[0]]
 
 
-def _number(term: Number) -> int:
-    from thalweg.columns.symbols import number
-
-    return number(term.value)
-
-
 def _with_seeds(normal: Normal, seeds: list[StartRule]) -> Normal:
     """The rules that sorts are read from: hidden seeds included."""
     return replace(normal, starts=[*normal.starts, *seeds])
@@ -573,7 +566,7 @@ def _with_seeds(normal: Normal, seeds: list[StartRule]) -> Normal:
 def _input_fluents(normal: Normal) -> set[str]:
     """Fluents that are read and that no rule defines."""
     defined = {p.relation for p in normal.points if p.effect is not None} | {s.fluent for s in normal.spans}
-    defined |= {s.fluent for s in (*normal.starts, *normal.delays)}
+    defined |= {s.fluent for s in normal.starts} | {d.fluent for d in normal.delays}
     declared = {n for n, d in normal.declared.items() if d.role in (Role.FLUENT, Role.POINTS)}
     states = {n for n, d in normal.declared.items() if d.role is Role.STATE}
     for n in declared | states:
@@ -597,7 +590,8 @@ def _called(normal: Normal) -> Iterable[tuple[str, int]]:
                 case _:
                     pass
 
-    for p in (*normal.points, *normal.starts, *normal.delays, *normal.postpones):
-        yield from facts(p.body)
+    for rules in (normal.points, normal.starts, normal.delays, normal.postpones):
+        for rule in rules:
+            yield from facts(rule.body)
     for s in normal.spans:
         yield from facts(s.tests)

@@ -22,10 +22,10 @@ from thalweg.protocol import Batch, Revision
 class Reasoner:
     """Maximal intervals of every fluent over a sliding window.
 
-    `window` and `step` are in units of time; query times are ``start + step``, ``start + 2*step``, ... At a query time `q`
-    everything that has arrived by `q` counts; what lies at or before ``q - window`` is final. `tick` is the distance of
-    two time-points. `allow_gaps` permits a window smaller than the step. `recompute` evaluates every window from
-    scratch instead of only what changed: for comparison, and as an escape.
+    `window` and `step` are in units of time; query times are ``start + step``, ``start + 2*step``, ... At a query
+    time `q` everything that has arrived by `q` counts; what lies at or before ``q - window`` is final. `tick` is
+    the distance of two time-points. `allow_gaps` permits a window smaller than the step. `recompute` evaluates
+    every window from scratch instead of only what changed: for comparison, and as an escape.
 
     >>> import thalweg
     >>> program = thalweg.parse("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).")

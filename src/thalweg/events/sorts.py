@@ -18,6 +18,8 @@ from thalweg.events.normal import (
     HoldsAt,
     Missing,
     Normal,
+    PostponeRule,
+    StartRule,
     Test,
     Total,
     refuse,
@@ -142,7 +144,8 @@ def scopes(normal: Normal) -> Iterable[tuple[int, list[tuple[str, str, tuple[Ter
     for s in normal.spans:
         inputs = (*(x for _, x in s.inputs), *s.gates)
         yield id(s), [("fluent", s.fluent, s.args), ("value", s.fluent, (s.value,))], inputs + s.tests
-    for q in (*normal.starts, *normal.postpones):
+    conditionals: list[StartRule | PostponeRule] = [*normal.starts, *normal.postpones]
+    for q in conditionals:
         yield id(q), [("fluent", q.fluent, q.args), ("value", q.fluent, (q.value,))], q.body
     for d in normal.delays:
         heads = [("fluent", d.fluent, d.args), ("value", d.fluent, (d.value,))]

@@ -53,7 +53,8 @@ def _arrays(reasoner: Reasoner) -> dict[str, Any]:
             found[f"{kind} {name}.keys"] = store.instances.state()
             ragged(f"{kind} {name}.lists", store.lists)
             ragged(f"{kind} {name}.points", store.points)
-    for at, unit in enumerate(plan.units()):
+    for number, unit in enumerate(plan.units()):
+        at = str(number)
         match unit:
             case SweepUnit():
                 unit.candidates.ensure(max(store.instances.count for store in unit.stores) * len(unit.stores))
@@ -101,7 +102,7 @@ DELAY_ARRAYS = ("delays", "carry_since", "since")
 def pack(reasoner: Reasoner) -> bytes:
     """The state as bytes: a header, then arrays in npy format in a fixed order."""
     arrays = _arrays(reasoner)
-    header = {
+    header: dict[str, Any] = {
         "identity": identity(reasoner),
         "query_time": reasoner.query_time,
         "seeded": bool(reasoner.query_time != reasoner.start),
@@ -157,9 +158,10 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
             store.lists = ragged(f"{kind} {name}.lists", clock=1)
             store.points = ragged(f"{kind} {name}.points")
             store.accesses.clear()
-    for at, unit in enumerate(plan.units()):
+    for number, unit in enumerate(plan.units()):
+        at = str(number)
         if header["seeded"] and isinstance(getattr(unit, "_found", None), list):
-            unit._found = []  # type: ignore[union-attr]
+            unit._found = []
         match unit:
             case SweepUnit():
                 unit.candidates = ragged(f"unit {at}")

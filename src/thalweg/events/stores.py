@@ -15,7 +15,7 @@ from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.timelines import covering, differences, edge_at, edges_in, truncate
 from thalweg.language.rules import Edge
-from thalweg.protocol import Ints
+from thalweg.protocol import Ints, Mask
 
 TIME = -1
 """The cause of what changed only because the window moved."""
@@ -27,7 +27,7 @@ def empty(width: int) -> Ints:
 
 
 class Block:
-    """Rows of a relation, whose columns are laid out when first asked for and then shared by all rules that read them."""
+    """Rows of a relation, whose columns are laid out when first asked for and then shared by all rules."""
 
     __slots__ = ("_columns", "matrix")
 
@@ -130,8 +130,8 @@ class EventStore:
     def apply(
         self, rows: Ints, counts: Ints, causes: Ints | None, *, assign: bool = False, needed_from: int = NEVER
     ) -> None:
-        """Add counted rows (time, arguments), or with `assign` make them there (1) or not (0); sets `moves`. `causes` is
-        aligned with `rows`, None: time. Later queries will ask for rows from `needed_from` on."""
+        """Add counted rows (time, arguments), or with `assign` make them there (1) or not (0); sets `moves`. `causes`
+        is aligned with `rows`, None: time. Later queries will ask for rows from `needed_from` on."""
         first = self.primary()
         gone, came = first.merge(rows, counts, assign=assign)
         for index in self.indexes.values():
@@ -175,7 +175,7 @@ class EventStore:
         gone, came = old[~there[before]], new[after >= known]
         return Moves(width, gone, came, np.full(len(gone), TIME), np.full(len(came), TIME))
 
-    def present(self, rows: Ints) -> np.ndarray:  # type: ignore[type-arg]
+    def present(self, rows: Ints) -> Mask:
         """Which rows (time, arguments) are there now."""
         index = self.primary()
         ids = index.keys.find([rows[:, 1 + p] for p in index.positions], len(rows))
@@ -237,7 +237,7 @@ class Access:
 
 
 class FluentStore:
-    """Timelines of one fluent. A determined fluent's value is the last part of its key, and its intervals' value is 0."""
+    """Timelines of one fluent. A determined fluent's value is the last part of its key; its intervals' value is 0."""
 
     def __init__(self, name: str, arity: int, *, by_value: bool, hidden: bool = False) -> None:
         self.name = name

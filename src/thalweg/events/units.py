@@ -1,14 +1,14 @@
 """Units of evaluation: a derived event, a simple fluent, or a whole cyclic or delayed component.
 
 A unit is asked twice in each round of a query: `collect` evaluates its rules on the changes of what they read, before
-and after, without touching anything; `apply` takes the difference in, rebuilds the timelines that it touches, and leaves
-the unit's own changes for the units that read it.
+and after, without touching anything; `apply` takes the difference in, rebuilds the timelines that it touches, and
+leaves the unit's own changes for the units that read it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -16,13 +16,11 @@ import numpy as np
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged, Version, distinct, group_starts, order_by
 from thalweg.columns.sweep import ANY, NONE, members, sweep, trim, unite, write_lists
-from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, TERMINATE_ALL, rebuild, rebuild_need
+from thalweg.columns.timelines import INITIATE, OPEN, rebuild, rebuild_need
 from thalweg.events.compile import Body, EdgeDriver
 from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps
 from thalweg.events.stores import NEVER, TIME, Difference, EventStore, FluentStore, Moves, Stretches
-from thalweg.language.rules import Edge, Effect
 from thalweg.protocol import Ints
-
 
 NOW = np.int64(2**62)
 """A time at which a timeline shows its latest state; used where no rule time exists."""
@@ -157,7 +155,7 @@ class EventUnit:
         if self._found:
             rows = np.concatenate([f[0] for f in self._found])
             counts = np.concatenate([np.full(len(f[0]), f[1]) for f in self._found])
-            causes = np.concatenate([f[2] for f in self._found]) if clock.causes else None  # type: ignore[misc]
+            causes = np.concatenate([f[2] for f in self._found]) if clock.causes else None
             self._found = []
             needed_from = clock.query if clock.tumbling and not round else NEVER
             self.store.apply(rows, counts, causes, needed_from=needed_from)
@@ -312,7 +310,7 @@ class SimpleUnit(FluentUnit):
             return False
         ids = np.concatenate([f[0] for f in self._found])
         rows = np.concatenate([f[1] for f in self._found])
-        causes = np.concatenate([f[2] for f in self._found]) if clock.causes else None  # type: ignore[misc]
+        causes = np.concatenate([f[2] for f in self._found]) if clock.causes else None
         self._found = []
         if clock.tumbling and not round and not store.reads_points and _fresh(rows, clock.final):
             touched, first, last, points = self._once(ids, rows, clock)
@@ -341,7 +339,7 @@ class SimpleUnit(FluentUnit):
         self.note(0, touched, why)
         if gone is not None and came is not None and store.reads_points:
             self.keep_effects(store, _effect_moves(store, gone, came, touched, why))
-        return self.announce(clock, Version.LAST, [(touched, why)])
+        return self.announce(clock, Version.LAST, [(touched, why)]) or bool(store.effects)
 
     def _once(self, ids: Ints, rows: Ints, clock: Clock) -> tuple[Ints, Ints, Ints, tuple[Ints, Ints, Ints]]:
         """Points that no later query needs: sorted, used, and forgotten, but for those of the query time itself."""
@@ -415,7 +413,13 @@ class SweepUnit(FluentUnit):
     """Simple fluents that depend on each other in a cycle or have delayed effects, swept in time order."""
 
     def __init__(
-        self, stores: Sequence[FluentStore], heads: Sequence[Head], delays: Sequence[DelayPlan], width: int, *, linked: bool
+        self,
+        stores: Sequence[FluentStore],
+        heads: Sequence[Head],
+        delays: Sequence[DelayPlan],
+        width: int,
+        *,
+        linked: bool,
     ) -> None:
         super().__init__(stores)
         self.heads = list(heads)
@@ -599,7 +603,7 @@ class SweepUnit(FluentUnit):
         if self._found:
             cells = np.concatenate([f[0] for f in self._found])
             rows = np.concatenate([f[1] for f in self._found])
-            causes = np.concatenate([f[2] for f in self._found]) if clock.causes else None  # type: ignore[misc]
+            causes = np.concatenate([f[2] for f in self._found]) if clock.causes else None
             self._found = []
             if self.linked:
                 unite(self.parents, self.rings, cells, rows)
@@ -651,13 +655,13 @@ class SweepUnit(FluentUnit):
         touched = self._write(out, cells, why, clock)
         if log:
             self._log(logged, cells, clock)
-        return self.announce(clock, Version.LAST, touched)
+        return self.announce(clock, Version.LAST, touched) or any(bool(s.effects) for s in self.stores)
 
     def _run(
         self, wanted: Ints, changed: Ints, fresh: Ints, settled: int, until: int, tick: int
     ) -> tuple[Ints, Ints, Ints]:
-        """Sweep the groups of the wanted cells over their stored candidates and the fresh ones (of the cells `changed`), up
-        to `until`; move the carry up to `settled`. Returns the cells, their intervals and effects."""
+        """Sweep the groups of the wanted cells over their stored candidates and the fresh ones (of the cells
+        `changed`), up to `until`; move the carry up to `settled`. Returns the cells, their intervals and effects."""
         if self.linked:
             self._stamp += 1
             cells, starts = members(self.parents, self.rings, wanted, self._marks, self._stamp)
