@@ -178,8 +178,9 @@ def rule(choose: Choose, level: int, form: Draw) -> str:
     same = LEVELS[level]
     name, arity = choose.pick(same).split("/")
     body = [literal(choose, below, same, form) for _ in range(choose.number(1, 2))]
-    upper = 2 * same if form.loops else ()
-    body += [f"not {literal(choose, below, upper, form)}" for _ in range(choose.number(0, 1 + form.loops))]
+    body += [f"not {literal(choose, below, (), form)}" for _ in range(choose.number(0, 1))]
+    if form.loops and choose.number(0, 3):
+        body.append(f"not {atom(choose, same)}")
     if form.aggregates and choose.number(0, 5) == 0:
         function = choose.pick(["count", "sum", "min", "max"])
         counted = choose.pick(["q(N)", "r(X, N)", "r(N, X)"])

@@ -161,7 +161,7 @@ class RuleCompiler:
 
         reads = [replace(r, slots=tuple(map(place, r.slots))) for r in body.reads]
         tests = [make(place) for make in body.pending]
-        constants = sorted(body.constants, key=lambda c: -body.constants[c])
+        constants = {place(slot): code for code, slot in body.constants.items()}
         self.compiler.network.rules.append(
             Rule(head, map(place, slots), reads, tests, constants, offset + self._count, self.index)
         )
@@ -289,7 +289,7 @@ class RuleCompiler:
 
         reads = [replace(r, slots=tuple(map(place, r.slots))) for r in body.reads]
         tests = [make(place) for make in body.pending]
-        constants = sorted(body.constants, key=lambda c: -body.constants[c])
+        constants = {place(slot): code for code, slot in body.constants.items()}
         pattern = Rule(scratch, map(place, heads), reads, tests, constants, offset + self._count)
         self._count = outer
         compiler.network.operators.append(

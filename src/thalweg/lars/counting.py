@@ -37,31 +37,6 @@ def atom_texts(name: str, kinds: Sequence[str], rows: Ints, codes: Codes) -> pa.
     return pc.binary_join_element_wise(*parts[:-1], ")", "")
 
 
-@njit(cache=True)
-def _united(rows: Ints, out: Ints) -> int:
-    """Rows (id, from, to), sorted, with overlapping and touching ones made one."""
-    n = 0
-    for k in range(len(rows)):
-        if n > 0 and out[n - 1, 0] == rows[k, 0] and rows[k, 1] <= out[n - 1, 2] + 1:
-            out[n - 1, 2] = max(out[n - 1, 2], rows[k, 2])
-        else:
-            out[n] = rows[k]
-            n += 1
-    return n
-
-
-def give_all(store: Store, ids: Ints, starts: Ints, ends: Ints, moment: Moment) -> None:
-    """Make the given labels the whole content of a store from the horizon on, and set the change."""
-    held = store.live(moment.horizon)[:, 0]
-    every = np.unique(np.concatenate([held, ids]))
-    real = starts <= ends
-    place = np.searchsorted(every, ids[real])
-    order = np.lexsort((starts[real], place))
-    rows = np.stack([place, starts[real], ends[real]], axis=1)[order]
-    out = np.empty_like(rows)
-    store.plus, store.minus = store.replace(every, out[: _united(rows, out)], moment.horizon)
-
-
 class TupleWindow:
     """Occurrences of one predicate inside a window that counts atoms, with their point."""
 
@@ -173,7 +148,7 @@ class TupleWindow:
             ids = np.concatenate([ids, self.writes.ids(np.ascontiguousarray(rows))])
             starts = np.concatenate([starts, np.maximum(pieces[:, 1], first)])
             ends = np.concatenate([ends, np.minimum(pieces[:, 2], last)])
-        give_all(self.writes, ids, starts, ends, moment)
+        self.writes.assign(ids, starts, ends, moment.horizon)
 
     def _until(self, points: Ints, groups: Ints) -> Ints:
         """The last tick at which a derived atom at a point is inside."""
@@ -271,7 +246,7 @@ class TupleAlways:
         out = np.empty((len(rows), 3), np.int64)
         n = _covered(rows, self._window.low(rows[:, 1], moment.start), out)
         found = out[:n]
-        give_all(self.writes, found[:, 0], found[:, 1], found[:, 2], moment)
+        self.writes.assign(found[:, 0], found[:, 1], found[:, 2], moment.horizon)
 
     def state(self) -> dict[str, Ints]:
         return {}

@@ -7,12 +7,13 @@ component's change, which the components above start from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from thalweg.analysis.order import strong_components
+from thalweg.lars.choice import Choice, Naming
 from thalweg.lars.compile import Network
 from thalweg.lars.labels import FOREVER
 from thalweg.lars.operators import Moment, Operator
@@ -147,18 +148,25 @@ class Component:
             self._came.setdefault(id(rule.head), []).append(came)
 
 
-@dataclass(slots=True)
 class Engine:
-    """A network in working order."""
+    """A network in working order. `weighs`: names of stores whose atoms count as choices; `predict`: choices are made
+    for all ticks that are known, not only for the current one."""
 
-    network: Network
-    moment: Moment
-    parts: list[Component | Operator] = field(init=False)
-    stores: list[Store] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.stores = list(self.network.stores.values())
-        self.parts = list(_in_order(self.network))
+    def __init__(
+        self, network: Network, moment: Moment, weighs: set[str], naming: Naming, *, predict: bool
+    ) -> None:
+        self.network = network
+        self.moment = moment
+        self.parts: list[Component | Operator | Choice] = []
+        for zone in zones(network):
+            if isinstance(zone, Zone):
+                choice = Choice(zone.stores, zone.rules, weighs, naming, predict=predict)
+                self.parts += [Component([choice.instances, choice.possible], choice.rules), choice]
+            else:
+                self.parts.append(zone)
+        self.choices = [p for p in self.parts if isinstance(p, Choice)]
+        own = [s for c in self.choices for s in (c.possible, c.instances, c.blank)]
+        self.stores = [*network.stores.values(), *own]
 
     def start(self, facts: dict[Store, Ints]) -> None:
         """The first round: background facts and rules without positive literals."""
@@ -173,9 +181,10 @@ class Engine:
             else:
                 part.update(self.moment)
 
-    def run(self) -> None:
-        """A round: the inputs have their changes; afterwards every store has its own."""
-        for part in self.parts:
+    def run(self, after: Choice | None = None) -> None:
+        """A round: the inputs (or the choice) have their changes; afterwards every store has its own."""
+        first = 0 if after is None else self.parts.index(after) + 1
+        for part in self.parts[first:]:
             part.update(self.moment)
 
     def end_round(self) -> None:
@@ -183,29 +192,94 @@ class Engine:
         for store in self.stores:
             store.end_round()
 
+    def compact(self, horizon: int) -> dict[int, Ints]:
+        """Between rounds: drop what is over; the new ids of the stores that were packed, by the store's id."""
+        renamed = {id(s): r for s in self.stores if (r := s.compact(horizon)) is not None}
+        for choice in self.choices:
+            if id(choice.possible) in renamed or id(choice.instances) in renamed:
+                choice.renamed()
+        return renamed
+
+    # ------------------------------------------------------------------ state
+
+    def state(self) -> dict[str, Ints]:
+        """Everything that must be kept."""
+        found: dict[str, Ints] = {}
+        for name, store in self.network.stores.items():
+            found |= {f"store/{name}/{k}": v for k, v in store.state().items()}
+        for name, part in self._stateful().items():
+            found |= {f"part/{name}/{k}": v for k, v in part.state().items()}
+        return found
+
+    def restore(self, state: dict[str, Ints]) -> None:
+        """Take back what `state` gave."""
+        for name, store in self.network.stores.items():
+            store.restore(_under(state, f"store/{name}/"))
+        for name, part in self._stateful().items():
+            part.restore(_under(state, f"part/{name}/"))
+
+    def _stateful(self) -> dict[str, Operator | Choice]:
+        found: dict[str, Operator | Choice] = {o.writes.name: o for o in self.network.operators}
+        return found | {f"choice {c.stores[0].name}": c for c in self.choices}
+
     def take_over(self, old: Engine) -> None:
-        """Continue from the stores of another network of the same program; stores that it did not have are filled."""
+        """Continue from the stores of another network of the same program; what it did not have is derived."""
         known = old.network.stores
         for name, store in self.network.stores.items():
             if name in known:
                 store.adopt(known[name])
-        states = {o.writes.name: o.state() for o in old.network.operators}
+        before = {o.writes.name: o.state() for o in old.network.operators}
         for operator in self.network.operators:
-            if operator.writes.name in states:
-                operator.restore(states[operator.writes.name])
-        for part in self.parts:
-            if isinstance(part, Component):
-                for rule in part.rules:
-                    if rule.head.name not in known and rule.copies is not None:
-                        reads = rule.reads[0]
-                        pieces = reads.store.live(-FOREVER)
-                        rule.head.absorb(reads.store.keys, pieces, rule.copies, -FOREVER, reads.window)
+            if operator.writes.name in before:
+                operator.restore(before[operator.writes.name])
+        for place, part in enumerate(self.parts):
+            if isinstance(part, Choice):
+                _fill(part.looping, known)
+                self._found_anew(part, self.parts[place - 1], old)
+            elif isinstance(part, Component):
+                _fill(part.rules, known)
+
+    def _found_anew(self, choice: Choice, relaxed: Component | Operator | Choice, old: Engine) -> None:
+        """The ground program of a choice, from everything that is known below it."""
+        assert isinstance(relaxed, Component)
+        for store in choice.outer:
+            store.plus = store.live(-FOREVER)
+        relaxed.start(self.moment)
+        place = self.choices.index(choice)
+        if place < len(old.choices):
+            choice.blank.adopt(old.choices[place].blank)
+        choice.renamed()
+        choice.update(self.moment)
+        self.end_round()
 
 
-def _in_order(network: Network) -> Iterable[Component | Operator]:
-    """Components and operators, each after what it reads."""
-    by_name = network.stores
-    below: dict[str, set[str]] = {name: set() for name in by_name}
+def _fill(rules: list[Rule], known: dict[str, Store]) -> None:
+    """Fill views that are new from what they copy."""
+    for rule in rules:
+        if rule.head.name not in known and rule.copies is not None:
+            reads = rule.reads[0]
+            pieces = reads.store.live(-FOREVER)
+            rule.head.absorb(reads.store.keys, pieces, rule.copies, -FOREVER, reads.window)
+
+
+def _under(arrays: dict[str, Ints], prefix: str) -> dict[str, Ints]:
+    return {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
+
+
+# --------------------------------------------------------------------------- order
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """Stores and rules that loop through negation, or stand between two such loops."""
+
+    stores: list[Store]
+    rules: list[Rule]
+
+
+def zones(network: Network) -> Iterator[Component | Operator | Zone]:
+    """Components, operators and zones of choice, each after what it reads."""
+    below: dict[str, set[str]] = {name: set() for name in network.stores}
     rules: dict[str, list[Rule]] = {}
     for rule in network.rules:
         below[rule.head.name] |= {r.store.name for r in rule.reads}
@@ -213,10 +287,38 @@ def _in_order(network: Network) -> Iterable[Component | Operator]:
     operators = {o.writes.name: o for o in network.operators}
     for name, operator in operators.items():
         below[name] |= {s.name for s in operator.reads}
-    for names in strong_components(by_name, below):
+    for names, looping in _merged(strong_components(network.stores, below), below, rules):
         mine = [r for n in names for r in rules.get(n, ())]
-        if mine:
-            yield Component([by_name[n] for n in names], mine)
-        for n in names:
-            if n in operators:
-                yield operators[n]
+        stores = [network.stores[n] for n in names]
+        if looping:
+            yield Zone(stores, mine)
+        elif mine:
+            yield Component(stores, mine)
+        yield from (operators[n] for n in names if n in operators)
+
+
+def _merged(
+    groups: list[list[str]], below: dict[str, set[str]], rules: dict[str, list[Rule]]
+) -> Iterator[tuple[list[str], bool]]:
+    """Groups of names, lower ones first, those made one that stand between two loops through negation; and whether
+    they loop."""
+    place = {n: i for i, names in enumerate(groups) for n in names}
+    loops = {
+        i
+        for i, names in enumerate(groups)
+        for n in names
+        for r in rules.get(n, ())
+        if any(x.negated and place[x.store.name] == i for x in r.reads)
+    }
+    reads = [{place[b] for n in names for b in below[n]} - {i} for i, names in enumerate(groups)]
+    under: list[set[int]] = []
+    for direct in reads:
+        under.append(direct.union(*(under[i] for i in direct)))
+    tied: dict[int, set[int]] = {i: set(r) for i, r in enumerate(reads)}
+    for top in loops:
+        for bottom in under[top] & loops:
+            between = {i for i in under[top] if bottom in under[i]}
+            for i in (*between, bottom):
+                tied[i].add(top)
+    for members in strong_components(range(len(groups)), tied):
+        yield [n for i in sorted(members) for n in groups[i]], any(i in loops for i in members)

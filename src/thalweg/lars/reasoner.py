@@ -13,9 +13,10 @@ rejected  query_time, row, reason, detail.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import islice, product
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +28,7 @@ from thalweg.language.rules import Clause, Declare, Role
 from thalweg.language.terms import arguments, signature
 from thalweg.lars.admission import EMPTY_REJECTED, ROW, Admission
 from thalweg.lars.calendar import Calendar
+from thalweg.lars.choice import Choice
 from thalweg.lars.codes import Codes
 from thalweg.lars.compile import Compiler, Network
 from thalweg.lars.counting import atom_texts
@@ -50,6 +52,15 @@ CHANGES = pa.schema(
     ]
 )
 ANSWERS = pa.schema([("atom", pa.string()), ("at", pa.int64()), ("from", pa.int64()), ("to", pa.int64())])
+NO_ANSWER = pa.schema(
+    [
+        ("query_time", pa.int64()),
+        ("op", pa.dictionary(pa.int8(), pa.string())),
+        ("loop", pa.string()),
+        ("until", pa.int64()),
+    ]
+)
+MODELS = pa.schema([("query_time", pa.int64()), ("model", pa.int64()), ("atom", pa.string()), ("at", pa.int64())])
 VERSION = 1
 """Of snapshots; another version is refused."""
 _OPS = pa.array(["insert", "delete"])
@@ -75,13 +86,36 @@ class _Found:
     rows: Ints
 
 
+class _Naming:
+    """Texts of atoms, for the order of answers and for loops without one."""
+
+    def __init__(self, network: Network, codes: Codes) -> None:
+        self._codes = codes
+        self._of = {
+            id(store): (predicate, pointed, network.kinds[predicate])
+            for pointed, table in ((False, network.plain), (True, network.ahead))
+            for predicate, store in table.items()
+        }
+
+    def atom(self, store: Store, key: Ints) -> tuple[str, int | None]:
+        if id(store) not in self._of:
+            return store.name, None
+        (name, _), pointed, kinds = self._of[id(store)]
+        text = atom_texts(name, kinds, key.reshape(1, len(key)), self._codes)[0].as_py()
+        return text, int(as_floats(key[-1:])[0]) if pointed else None
+
+    def loop(self, text: str) -> int:
+        return self._codes.symbols.add(text)
+
+
 class Reasoner:
     """Keeps the answer stream of a LARS program.
 
     `lateness`: how many ticks late a row may come and still revise the answers. `models`: how many answer streams to
     report where there are several (0: all). `start`: the first point of the timeline. `blocks`: ticks are handled
-    together where nothing late divides them; then `until` is not known. `answers`: give the whole answer at the end
-    of every call.
+    together where nothing late divides them; then `until` is not known. `predict`: choices are made for all
+    ticks that are known, so that `until` is exact; without it `until` reaches to the next tick at which a choice must be
+    looked at again. `answers`: give the whole answer at the end of every call.
     """
 
     def __init__(
@@ -92,6 +126,7 @@ class Reasoner:
         models: int = 1,
         start: int = 0,
         blocks: bool = False,
+        predict: bool = True,
         answers: bool = False,
     ) -> None:
         if lateness < 0:
@@ -103,6 +138,8 @@ class Reasoner:
         self.lateness = lateness
         self.start = start
         self._blocks = blocks
+        self._predict = predict
+        self._models = models
         self._with_answers = answers
         self._codes = Codes()
         self._fed = _read_inputs(program)
@@ -117,10 +154,16 @@ class Reasoner:
         compiler = Compiler(
             self.program, self._codes, start=self.start, fed=self._fed, revisable=self.lateness > 0
         )
-        self._network: Network = compiler.run()
+        network = self._network = compiler.run()
         self._moment = Moment(self.start, self.start, self.start)
-        self._engine = Engine(self._network, self._moment)
-        self._lazy = any(isinstance(o, Diagonal) for o in self._network.operators)
+        weighs = {
+            table[p].name for table in (network.plain, network.ahead) for p in table if p in compiler.strata.chosen
+        }
+        naming = _Naming(network, self._codes)
+        self._engine = Engine(network, self._moment, weighs, naming, predict=self._predict)
+        diagonals = any(isinstance(o, Diagonal) for o in network.operators)
+        self._lazy = diagonals or (bool(self._engine.choices) and not self._predict)
+        self._blanks = [Calendar(c.blank) for c in self._engine.choices]
         self._outputs = [
             Output(p, pointed, store, Calendar(store))
             for pointed, table in ((False, self._network.plain), (True, self._network.ahead))
@@ -144,6 +187,7 @@ class Reasoner:
             }
         )
         self._flips(self._now, self._now)
+        self._blank_flips(self._now, self._now)
         self._engine.end_round()
 
     # ------------------------------------------------------------------ the protocol
@@ -159,11 +203,16 @@ class Reasoner:
     def advance(self, to: int) -> Revision:
         """Run every tick up to and including `to`."""
         found: list[_Found] = []
+        blank: list[Ints] = []
         if to > self._now:
             due, late = self._admission.ticks(to)
             for first, last in self._segments(due, late, to):
-                self._segment(first, last, found)
+                self._segment(first, last, found, blank)
         tables = {"changes": self._changes(found), "rejected": EMPTY_REJECTED}
+        if self._blanks:
+            tables["no_answer"] = self._no_answer(blank)
+        if self._models != 1:
+            tables["models"] = self.models(self._models)
         if self._admission.rejected.parts:
             tables["rejected"] = self._admission.rejected.table()
         if self._with_answers:
@@ -183,10 +232,10 @@ class Reasoner:
         for first, following in zip(cuts, cuts[1:], strict=False):
             yield first, following - 1
 
-    def _segment(self, first: int, last: int, found: list[_Found]) -> None:
+    def _segment(self, first: int, last: int, found: list[_Found], blank: list[Ints]) -> None:
         """Bring everything up to `last`; rows take part at `first` at the earliest."""
         if first - 1 > self._now:
-            self._quiet(first - 1, found)
+            self._quiet(first - 1, found, blank)
         if last < first:
             return
         moment = self._moment
@@ -195,15 +244,17 @@ class Reasoner:
         self._feed(last)
         self._engine.run()
         found += self._flips(self._now, last)
+        blank += self._blank_flips(self._now, last)
         self._engine.end_round()
         self._now = last
 
-    def _quiet(self, to: int, found: list[_Found]) -> None:
+    def _quiet(self, to: int, found: list[_Found], blank: list[Ints]) -> None:
         """Ticks without input: labels run out, and points move on."""
         if self._lazy:
             self._moment.horizon, self._moment.target = self._now + 1 - self.lateness, to
             self._engine.run()
         found += self._flips(self._now, to)
+        blank += self._blank_flips(self._now, to)
         if self._lazy:
             self._engine.end_round()
         self._now = to
@@ -247,20 +298,16 @@ class Reasoner:
         old = self._engine
         self._fed |= {predicate}
         self._build()
+        self._moment.horizon, self._moment.target = self._now + 1 - self.lateness, self._now
         self._engine.take_over(old)
         self._admission.kinds = self._network.kinds
-        for output in self._outputs:
-            output.calendar.rebuild()
+        self._rebuild_calendars()
 
     # ------------------------------------------------------------------ snapshots
 
     def snapshot(self) -> bytes:
         """The complete state: versioned, deterministic."""
-        arrays: dict[str, Ints] = {"now": np.array([self._now], np.int64)}
-        for name, store in self._network.stores.items():
-            arrays |= {f"store/{name}/{k}": v for k, v in store.state().items()}
-        for operator in self._network.operators:
-            arrays |= {f"operator/{operator.writes.name}/{k}": v for k, v in operator.state().items()}
+        arrays = {"now": np.array([self._now], np.int64), **self._engine.state()}
         for (name, arity), parts in self._admission.waiting.items():
             arrays[f"waiting/{name}/{arity}"] = np.concatenate(parts)
         header = {
@@ -283,31 +330,31 @@ class Reasoner:
         self._build()
         self._admission = Admission(self._codes, self._network.kinds, self.start, self.lateness)
         self._now = int(arrays["now"][0])
-        for name, store in self._network.stores.items():
-            store.restore(_under(arrays, f"store/{name}/"))
-        for operator in self._network.operators:
-            operator.restore(_under(arrays, f"operator/{operator.writes.name}/"))
+        self._engine.restore(arrays)
         for key, rows in _under(arrays, "waiting/").items():
             name, arity = key.rsplit("/", 1)
-            self._admission.put(((name, int(arity))), rows)
+            self._admission.put((name, int(arity)), rows)
         for tick, rows_of, reason, detail in header["rejected"]:
             self._admission.rejected.add(tick, np.array(rows_of, np.int64), reason, detail)
-        for output in self._outputs:
-            output.calendar.rebuild()
+        self._rebuild_calendars()
+
+    def _rebuild_calendars(self) -> None:
+        for calendar in (*(o.calendar for o in self._outputs), *self._blanks):
+            calendar.rebuild()
 
     def _fingerprint(self) -> str:
         """Tells programs and settings apart."""
-        text = repr((self.program.statements, self.lateness, self.start))
+        text = repr((self.program.statements, self.lateness, self.start, self._predict))
         return sha256(text.encode()).hexdigest()
 
     # ------------------------------------------------------------------ output
 
     def _compact(self) -> None:
         horizon = min(self._moment.horizon, self._now + 1)
-        renamed = {id(s): r for s in self._engine.stores if (r := s.compact(horizon)) is not None}
-        for output in self._outputs:
-            if id(output.store) in renamed:
-                output.calendar.rename(renamed[id(output.store)])
+        renamed = self._engine.compact(horizon)
+        for calendar in (*(o.calendar for o in self._outputs), *self._blanks):
+            if id(calendar.store) in renamed:
+                calendar.rename(renamed[id(calendar.store)])
 
     def _flips(self, last: int, target: int) -> list[_Found]:
         """Changes of truth in (last, target], and revisions of what was said about ticks up to `last`."""
@@ -325,6 +372,57 @@ class Reasoner:
             if len(ids):
                 out.append(_Found(output, store.keys[ids], table))
         return out
+
+    def _blank_flips(self, last: int, target: int) -> list[Ints]:
+        """Where answer streams begin or cease to be missing: rows (code of the loop, op, tick, until)."""
+        found = []
+        for calendar in self._blanks:
+            rows = calendar.turn(last, target).copy()
+            if len(rows):
+                rows[:, 0] = calendar.store.keys[rows[:, 0], 0]
+                found.append(rows)
+        return found
+
+    def _no_answer(self, blank: list[Ints]) -> pa.Table:
+        if not blank:
+            return NO_ANSWER.empty_table()
+        rows = np.concatenate(blank)
+        rows = rows[np.argsort(rows[:, 2], kind="stable")]
+        op = pa.DictionaryArray.from_arrays(pa.array((rows[:, 1] < 0).astype(np.int8)), _OPS)
+        loops = pa.array([self._codes.symbols.texts[i] for i in rows[:, 0].tolist()], pa.string())
+        until = pa.nulls(len(rows), pa.int64()) if self._blocks else _open(rows[:, 3])
+        return pa.table([pa.array(rows[:, 2]), op, loops, until], schema=NO_ANSWER)
+
+    def models(self, most: int = 0) -> pa.Table:
+        """Every answer stream at the current tick (at most that many where that is not 0)."""
+        found: list[pa.Table] = []
+        for number, table in enumerate(self._worlds(list(self._engine.choices), most), 1):
+            columns = [pa.array(np.full(table.num_rows, v)) for v in (self._now, number)]
+            found.append(pa.table([*columns, table.column("atom"), table.column("at")], schema=MODELS))
+        return pa.concat_tables(found) if found else MODELS.empty_table()
+
+    def _worlds(self, choices: list[Choice], most: int) -> Iterator[pa.Table]:
+        """The answers under each combination of what the choices allow; each is tried and taken back."""
+        if any(len(c.blank.live(self._now)) and (c.blank.live(self._now)[:, 1] <= self._now).any() for c in choices):
+            return
+        combinations = product(*(list(c.models(self._now, most)) for c in choices))
+        self._moment.horizon = self._moment.target = self._now
+        kept = [c.held(self._now) for c in choices]
+        for combination in islice(combinations, most or None):
+            for choice, atoms in zip(choices, combination, strict=True):
+                choice.pretend(atoms, self._now)
+            self._run_above(choices)
+            yield self.answers()
+        for choice, labels in zip(choices, kept, strict=True):
+            choice.give_back(labels, self._now)
+        self._run_above(choices)
+
+    def _run_above(self, choices: list[Choice]) -> None:
+        """Follow the changes of the choices, without choosing again."""
+        for part in self._engine.parts:
+            if part not in choices:
+                part.update(self._moment)
+        self._engine.end_round()
 
     def _changes(self, found: list[_Found]) -> pa.Table:
         if not found:

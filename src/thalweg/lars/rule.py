@@ -6,8 +6,9 @@ literals in an order in which something is bound; tests run as soon as their var
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from thalweg.protocol import Ints
 Frame = tuple[Ints, Ints]
 """Rows of variable slots, and pieces (row, from, to)."""
 Step = Callable[[Ints, Ints], Frame]
+NO_CONSTANTS: Mapping[int, int] = MappingProxyType({})
 EMPTY: Frame = (np.empty((0, 0), np.int64), NOTHING)
 
 
@@ -63,7 +65,7 @@ class Unplannable(Exception):
 
 
 class Rule:
-    """A rule with its plans."""
+    """A rule with its plans. `constants` are slots with a value from the start."""
 
     def __init__(
         self,
@@ -71,7 +73,7 @@ class Rule:
         head_slots: Iterable[int],
         reads: Iterable[Reads],
         tests: Iterable[Test] = (),
-        constants: Iterable[int] = (),
+        constants: Mapping[int, int] = NO_CONSTANTS,
         slots: int = 0,
         origin: int | None = None,
     ) -> None:
@@ -79,9 +81,9 @@ class Rule:
         self.head_slots = np.array(list(head_slots), np.int64)
         self.reads = tuple(reads)
         self.tests = tuple(tests)
+        self.constants = dict(constants)
         self.base = np.zeros(max(slots, 1), np.int64)
-        self.constants = tuple(constants)
-        self.base[: len(self.constants)] = self.constants
+        self.base[list(self.constants)] = list(self.constants.values())
         self.origin = origin
         self.copies = self._copied_columns()
         self._plans: dict[tuple[int | None, bool], Plan] = {}
@@ -92,7 +94,7 @@ class Rule:
             return None
         slots = self.reads[0].slots
         named = [s for s in slots if s >= 0]
-        if len(set(named)) < len(named) or any(s < len(self.constants) for s in named):
+        if len(set(named)) < len(named) or any(s in self.constants for s in named):
             return None
         if not all(int(s) in slots for s in self.head_slots):
             return None
@@ -112,7 +114,7 @@ class Rule:
 
     def from_nothing(self, since: int) -> Frame:
         """All instances of a rule without positive literals."""
-        plan = Plan(np.empty((0, 2), np.int64), NO_CLIP, self._order(set(range(len(self.constants))), None, False))
+        plan = Plan(np.empty((0, 2), np.int64), NO_CLIP, self._order(set(self.constants), None, False))
         keys = np.zeros((1, max(self.head.width, 1)), np.int64)
         return self._run(plan, keys, np.array([[0, since, FOREVER]], np.int64))
 
@@ -134,19 +136,19 @@ class Rule:
         if key not in self._plans:
             slots = self.head_slots.tolist() if i is None else self.reads[i].slots
             window = NO_CLIP if i is None else self.reads[i].window
-            private = self._private(i)
-            bound = set(range(len(self.constants)))
+            private = self.private(i)
+            bound = set(self.constants)
             spec = _spec([-1 if s in private else s for s in slots], bound)
             bound |= {s for s in slots if s >= 0 and s not in private}
             self._plans[key] = Plan(spec, window, self._order(bound, i, ghosts))
         return self._plans[key]
 
-    def _private(self, i: int | None) -> set[int]:
-        """Slots of a negated literal that occur nowhere else: they are existential there."""
+    def private(self, i: int | None) -> set[int]:
+        """Slots of a negated literal that occur only under negation: they are existential there."""
         if i is None or not self.reads[i].negated:
             return set()
-        mine = {s for s in self.reads[i].slots if s >= len(self.constants)}
-        others = {s for k, r in enumerate(self.reads) if k != i for s in r.slots} | set(self.head_slots.tolist())
+        mine = {s for s in self.reads[i].slots if s >= 0} - self.constants.keys()
+        others = {s for r in self.reads if not r.negated for s in r.slots} | set(self.head_slots.tolist())
         for test in self.tests:
             for option in test.options:
                 others |= option.needs | ({option.gives} if option.gives is not None else set())
@@ -181,7 +183,7 @@ class Rule:
         return tuple(found)
 
     def _needed(self, i: int) -> set[int]:
-        return {s for s in self.reads[i].slots if s >= 0} - self._private(i)
+        return {s for s in self.reads[i].slots if s >= 0} - self.private(i)
 
 
 def _doable(test: Test, bound: set[int]) -> Option | None:

@@ -285,6 +285,19 @@ def _settle(lab: Ints, nodes: Ints, came: Ints, gone: Ints, plus: Ints, minus: I
 
 
 @njit(cache=True)
+def _united(rows: Ints, out: Ints) -> int:
+    """Rows (id, from, to), sorted, with overlapping and touching ones made one."""
+    n = 0
+    for k in range(len(rows)):
+        if n > 0 and out[n - 1, 0] == rows[k, 0] and rows[k, 1] <= out[n - 1, 2] + 1:
+            out[n - 1, 2] = max(out[n - 1, 2], rows[k, 2])
+        else:
+            out[n] = rows[k]
+            n += 1
+    return n
+
+
+@njit(cache=True)
 def _compact(
     keys: Ints, lab: Ints, nodes: Ints, table: Ints, meta: Ints, chain: Ints, heads: Ints, wanted: Ints, horizon: int
 ) -> Ints:
@@ -488,6 +501,20 @@ class Store:
         a, b = _replace(self.lab, self.nodes, self.meta, ids, rows, horizon, came, gone)
         self.haunt(gone[:b])
         return came[:a].copy(), gone[:b].copy()
+
+    def assign(self, ids: Ints, starts: Ints, ends: Ints, first: int) -> None:
+        """Make the given labels (of ids, in any order, some perhaps empty) the whole content from a tick on, and set
+        the change."""
+        every = np.unique(np.concatenate([self.live(first)[:, 0], ids]))
+        if not len(every):
+            self.plus = self.minus = NOTHING
+            return
+        real = starts <= ends
+        place = np.searchsorted(every, ids[real])
+        order = np.lexsort((starts[real], place))
+        rows = np.stack([place, starts[real], ends[real]], axis=1)[order]
+        out = np.empty_like(rows)
+        self.plus, self.minus = self.replace(every, out[: _united(rows, out)], first)
 
     def haunt(self, gone: Ints) -> None:
         """Remember what went away, for rules that had used it."""

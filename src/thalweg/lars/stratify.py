@@ -102,8 +102,10 @@ register(
     ),
     Code(
         "TW410",
-        "an aggregate over a choice",
-        "The aggregated atom depends on a loop through negation. Aggregate over atoms that do not.",
+        "a choice that rests on another through a whole window",
+        "Two loops through negation, one above the other, are chosen together. Between them `sometime` may stand, and "
+        "`at` over atoms whose heads have a time; `always`, windows that count atoms, aggregates and `at` over other "
+        "derived atoms may not.",
     ),
 )
 
@@ -193,16 +195,6 @@ def _cycle(edge: Edge, inside: list[Edge]) -> tuple[Edge, ...]:
                 ways[other.atom] = (*ways[node], other)
                 queue.append(other.atom)
     return (edge, *ways.get(edge.head, ()))
-
-
-def above(strata: Strata, seeds: frozenset[Predicate]) -> frozenset[Predicate]:
-    """Predicates that depend on one of the seeds, the seeds included."""
-    reached = set(seeds)
-    for component in strata.components:
-        reads = {e.atom for e in strata.edges if e.head in component}
-        if reads & reached or component & reached:
-            reached |= component
-    return frozenset(reached)
 
 
 # --------------------------------------------------------------------------- the check
@@ -323,12 +315,60 @@ def _choices(program: Program, strata: Strata) -> Iterator[Diagnostic]:
         message = f"{names} form a loop through negation: a choice between answer streams"
         notes = () if find_spec("clingo") else ("clingo is not installed; large loops cannot be solved without it",)
         yield Diagnostic("TW403", Severity.HINT, message, loop.span, notes, "pip install thalweg[lars]" if notes else None)
-    reached = above(strata, strata.chosen)
+    yield from _between(program, strata)
+
+
+def _between(program: Program, strata: Strata) -> Iterator[Diagnostic]:
+    """Windows that look at one choice and feed another: only `sometime`, and `at` over heads with a time, can."""
+    plain = {signature(rule.head) for _, rule in rules(program) if rule.at is None}
+    joint = [z for z in joint_zones(strata) if len(z) > 1]
     for _, rule in rules(program):
         for literal in rule.body:
-            if isinstance(literal, Aggregate) and signature(literal.atom) in reached:
-                message = f"{sig(*signature(literal.atom))} depends on a loop through negation"
+            atom = atom_of(literal)
+            if atom is None or not any(signature(rule.head) in z and signature(atom) in z for z in joint):
+                continue
+            if isinstance(literal, Aggregate) or (
+                isinstance(literal, Windowed) and _needs_whole_window(literal, signature(atom) in plain)
+            ):
+                message = f"{sig(*signature(atom))} is chosen, and what this window finds feeds another choice"
                 yield Diagnostic("TW410", Severity.ERROR, message, literal.span)
+
+
+def _needs_whole_window(literal: Windowed, plain: bool) -> bool:
+    window = literal.window
+    if window is None:
+        return plain
+    if window.kind != "time":
+        return True
+    now = window.past == window.future == 0 and window.hop == 1
+    if literal.mode == "always":
+        return not now
+    return plain and (literal.mode == "at" or window.future < window.hop - 1)
+
+
+def joint_zones(strata: Strata) -> list[frozenset[Predicate]]:
+    """Predicates that are chosen together: loops, and everything between a loop and another above it."""
+    place = {p: i for i, c in enumerate(strata.components) for p in c}
+    reads: list[set[int]] = [set() for _ in strata.components]
+    for edge in strata.edges:
+        reads[place[edge.head]].add(place[edge.atom])
+    under: list[set[int]] = []
+    for i, direct in enumerate(reads):
+        below = direct - {i}
+        under.append(below.union(*(under[j] for j in below)))
+    loops = [i for i, c in enumerate(strata.components) if c & strata.chosen]
+    tied: dict[int, set[int]] = {i: set() for i in range(len(reads))}
+    for top in loops:
+        for bottom in under[top] & set(loops):
+            for i in {bottom, *(j for j in under[top] if bottom in under[j])}:
+                tied[i].add(top)
+                tied[top].add(i)
+    found = strong_components(range(len(reads)), tied)
+    return [
+        frozenset(p for i in members for p in strata.components[i])
+        for members in found
+        if any(i in loops for i in members)
+    ]
 
 
 def _unbounded(program: Program, strata: Strata) -> Iterator[Diagnostic]:

@@ -1,0 +1,426 @@
+"""Choices: predicates that depend on each other through negation, solved tick by tick on the ground part.
+
+Two stores make the ground program: `possible` holds every atom that could be true if all negated atoms of the loop
+were false, `instances` every rule instance over them, labelled with the ticks at which everything outside the loop
+agrees. Both are kept by change propagation like any other store, so the ground program is never built anew. At a tick
+the previous answer is tested first; groups of instances for which it is no longer stable are searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from typing import Protocol
+
+import numpy as np
+from numba import njit
+
+from thalweg.lars.labels import COUNT, FOREVER, HI, LO, NEXT
+from thalweg.lars.operators import Moment
+from thalweg.lars.rule import Reads, Rule
+from thalweg.lars.solving import PAD, Bools, Group, groups, least_model, split
+from thalweg.lars.store import Store
+from thalweg.protocol import Ints
+
+
+
+class Naming(Protocol):
+    """How atoms and loops are named."""
+
+    def atom(self, store: Store, key: Ints) -> tuple[str, int | None]:
+        """The text of an atom of a store, and its point."""
+
+    def loop(self, text: str) -> int:
+        """A code for the text of a loop."""
+
+
+@njit(cache=True)
+def _active(lab: Ints, nodes: Ints, meta: Ints, t: int, out: Ints) -> tuple[int, int]:
+    """The tuples that are in at t, and the next tick at which that changes."""
+    n = 0
+    following = FOREVER
+    for i in range(meta[COUNT]):
+        lo = lab[i, LO]
+        hi = lab[i, HI]
+        at = lab[i, NEXT]
+        while lo <= hi:
+            if lo > t:
+                following = min(following, lo)
+                break
+            if hi >= t:
+                out[n] = i
+                n += 1
+                following = min(following, hi + 1)
+                break
+            if at < 0:
+                break
+            lo = nodes[at, 0]
+            hi = nodes[at, 1]
+            at = nodes[at, 2]
+    return n, following
+
+
+@njit(cache=True)
+def _unstable(heads: Ints, bodies: Ints, which: Ints, previous: Bools, roots: Ints, out: Bools) -> Ints:
+    """Roots of the groups in which the previous answer, as far as it can still be derived, is not stable; `out` is the
+    least model under it."""
+    assumed = np.zeros(len(previous), np.bool_)
+    for k in range(len(which)):
+        assumed[heads[which[k]]] = previous[heads[which[k]]]
+    least_model(heads, bodies, which, assumed, out)
+    bad = np.zeros(len(roots), np.bool_)
+    for k in range(len(which)):
+        a = heads[which[k]]
+        if out[a] != previous[a]:
+            bad[roots[a]] = True
+    return np.flatnonzero(bad)
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """How the atoms of an instance are read off its row: (number of the store, slots) of head and body atoms."""
+
+    base: Ints
+    slots: tuple[int, ...]
+    head: tuple[int, tuple[int, ...]]
+    positive: tuple[tuple[int, tuple[int, ...]], ...]
+    negative: tuple[tuple[int, tuple[int, ...]], ...]
+    origin: int | None
+
+
+class Choice:
+    """A part of the network whose rules loop through negation. `weighs`: stores whose atoms count as choices."""
+
+    def __init__(
+        self, stores: list[Store], rules: list[Rule], weighs: set[str], naming: Naming, *, predict: bool
+    ) -> None:
+        self.stores = stores
+        self.looping = rules
+        self.outer = _outer(stores, rules)
+        self.predict = predict
+        self._naming = naming
+        self._number = {id(s): k for k, s in enumerate(stores)}
+        self._widths = [s.width for s in stores]
+        self._weighs = [s.name in weighs for s in stores]
+        names = stores[0].name
+        width = max([s.width for s in stores] + [_slots(r) for r in rules])
+        self.possible = Store(f"possible {names}", 1 + width)
+        self.instances = Store(f"instances {names}", 1 + width)
+        self.rules: list[Rule] = []
+        self._templates: list[_Template] = []
+        self._projections: dict[tuple[int, tuple[int, ...]], int] = {}
+        for rule in rules:
+            self._relax(rule)
+        self.blank = Store(f"no answer {names}", 1)
+        self._next = FOREVER
+        self.renamed()
+
+    # ------------------------------------------------------------------ the relaxed rules
+
+    def _relax(self, rule: Rule) -> None:
+        """Rules for the instances of a rule and for its head, with the loop's negated literals left out."""
+        inner = [(i, r) for i, r in enumerate(rule.reads) if id(r.store) in self._number]
+        negative = [self._negative(rule, i) for i, r in inner if r.negated]
+        extra = len(rule.base)
+        named: list[Reads] = []
+        for _, r in inner:
+            if not r.negated:
+                named.append(replace(r, slots=_all_named(r.slots, extra)))
+                extra += r.slots.count(-1)
+        positive = tuple((self._number[id(r.store)], r.slots) for r in named)
+        private = {s for i in range(len(rule.reads)) for s in rule.private(i)}
+        slots = [s for s in range(extra) if s not in rule.constants and s not in private]
+        head = (self._number[id(rule.head)], tuple(rule.head_slots.tolist()))
+        constants = dict(rule.constants)
+
+        def constant(value: int) -> int:
+            nonlocal extra
+            constants[extra] = value
+            extra += 1
+            return extra - 1
+
+        reads = [r for r in rule.reads if id(r.store) not in self._number]
+        reads += [self._as_possible(r, constant(self._number[id(r.store)])) for r in named]
+        self._instances_of(rule, reads, slots, constants, constant, head, positive, tuple(negative), lambda: extra)
+
+    def _instances_of(
+        self,
+        rule: Rule,
+        reads: list[Reads],
+        slots: list[int],
+        constants: dict[int, int],
+        constant: Callable[[int], int],
+        head: tuple[int, tuple[int, ...]],
+        positive: tuple[tuple[int, tuple[int, ...]], ...],
+        negative: tuple[tuple[int, tuple[int, ...]], ...],
+        size: Callable[[], int],
+    ) -> None:
+        number = constant(len(self._templates))
+        zero = constant(0)
+        row = [number, *slots] + [zero] * (self.instances.width - 1 - len(slots))
+        atom = [constant(head[0]), *head[1]] + [zero] * (self.possible.width - 1 - len(head[1]))
+        self.rules.append(Rule(self.instances, row, reads, rule.tests, constants, size()))
+        seen = (number, *slots) + (-1,) * (self.instances.width - 1 - len(slots))
+        self.rules.append(Rule(self.possible, atom, [Reads(self.instances, seen)], (), constants, size()))
+        base = np.zeros(size(), np.int64)
+        base[list(constants)] = list(constants.values())
+        self._templates.append(_Template(base, tuple(slots), head, positive, negative, rule.origin))
+
+    def _as_possible(self, reads: Reads, number: int) -> Reads:
+        slots = (number, *reads.slots) + (-1,) * (self.possible.width - 1 - len(reads.slots))
+        window = reads.window.copy()
+        window[1] += 1
+        return Reads(self.possible, slots, window)
+
+    def _negative(self, rule: Rule, i: int) -> tuple[int, tuple[int, ...]]:
+        """The atom of a negated literal; where columns do not matter, that of a projection."""
+        reads = rule.reads[i]
+        private = rule.private(i)
+        store = self._number[id(reads.store)]
+        kept = tuple(c for c, s in enumerate(reads.slots) if s >= 0 and s not in private)
+        if len(kept) < len(reads.slots):
+            store = self._projection(store, reads, private, kept)
+        return store, tuple(reads.slots[c] for c in kept)
+
+    def _projection(self, store: int, reads: Reads, private: set[int], kept: tuple[int, ...]) -> int:
+        """The number of a projection of a store to some columns; equal private slots must agree."""
+        shape = tuple(reads.slots.index(s) if s in private else -1 for s in reads.slots)
+        key = (store, (*kept, -2, *shape))
+        if key in self._projections:
+            return self._projections[key]
+        number = self._projections[key] = len(self._widths)
+        self._widths.append(len(kept))
+        self._weighs.append(False)
+        width = len(reads.slots)
+        columns = [shape[c] if shape[c] >= 0 else c for c in range(width)]
+        rule = Rule(self.possible, kept, [Reads(self.stores[store], tuple(columns))], slots=width)
+        constants: dict[int, int] = {}
+        extra = width
+
+        def constant(value: int) -> int:
+            nonlocal extra
+            constants[extra] = value
+            extra += 1
+            return extra - 1
+
+        source = self._as_possible(Reads(self.stores[store], tuple(columns)), constant(store))
+        head, slots = (number, kept), sorted(set(columns))
+        self._instances_of(
+            rule, [source], slots, constants, constant, head, ((store, tuple(columns)),), (), lambda: extra
+        )
+        return number
+
+    # ------------------------------------------------------------------ the ground program
+
+    def renamed(self) -> None:
+        """Ids have changed: read all atoms of the instances anew."""
+        self._heads = np.empty(0, np.int64)
+        width = max((len(t.positive) + len(t.negative) for t in self._templates), default=0)
+        self._bodies = np.empty((0, max(width, 1)), np.int64)
+        self._resolve()
+
+    def _resolve(self) -> None:
+        """Atoms of the instances that are new."""
+        known, count = len(self._heads), len(self.instances)
+        if known == count:
+            return
+        heads = np.empty(count, np.int64)
+        bodies = np.full((count, self._bodies.shape[1]), PAD, np.int64)
+        heads[:known], bodies[:known] = self._heads, self._bodies
+        rows = self.instances.keys[known:count]
+        for number in np.unique(rows[:, 0]).tolist():
+            template = self._templates[number]
+            mine = np.flatnonzero(rows[:, 0] == number)
+            full = np.tile(template.base, (len(mine), 1))
+            full[:, list(template.slots)] = rows[mine][:, 1 : 1 + len(template.slots)]
+            heads[known + mine] = self._atoms(full, template.head)
+            for c, atom in enumerate((*template.positive, *template.negative)):
+                ids = self._atoms(full, atom)
+                bodies[known + mine, c] = ids if c < len(template.positive) else -1 - ids
+        self._heads, self._bodies = heads, bodies
+
+    def _atoms(self, rows: Ints, atom: tuple[int, tuple[int, ...]]) -> Ints:
+        keys = np.zeros((len(rows), self.possible.width), np.int64)
+        keys[:, 0] = atom[0]
+        for c, slot in enumerate(atom[1]):
+            keys[:, 1 + c] = rows[:, slot]
+        return self.possible.ids(keys)
+
+    # ------------------------------------------------------------------ evaluation
+
+    def update(self, moment: Moment) -> None:
+        """Follow the ground program, which has its change, from the first tick at which it differs."""
+        changed = [p[:, 1].min() for p in (self.instances.plus, self.instances.minus) if len(p)]
+        first = max(moment.horizon, int(min(changed))) if changed else FOREVER
+        if not self.predict:
+            first = self._next = min(self._next, first)
+            if first > moment.target:
+                return
+        if first < FOREVER:
+            self._resolve()
+            self._evaluate(first, moment)
+
+    def _evaluate(self, first: int, moment: Moment) -> None:
+        limit = FOREVER - 1 if self.predict else moment.target
+        truth = self._truth_at(first - 1)
+        out = np.empty(len(self.instances), np.int64)
+        atoms: list[Ints] = []
+        blank: list[tuple[int, int, int]] = []
+        t = first
+        while True:
+            n, following = _active(self.instances.lab, self.instances.nodes, self.instances.meta, t, out)
+            truth, loop = self._solve(out[:n], truth)
+            end = following - (following < FOREVER)
+            if loop is not None:
+                blank.append((self._naming.loop(loop), t, end))
+            true = np.flatnonzero(truth)
+            atoms.append(np.stack([true, np.full(len(true), t), np.full(len(true), end)], axis=1))
+            if following > limit:
+                break
+            t = following
+        self._next = following
+        self._write(np.concatenate(atoms), np.array(blank, np.int64).reshape(len(blank), 3), first)
+
+    def _solve(self, which: Ints, previous: Bools) -> tuple[Bools, str | None]:
+        """The answer for the active instances, closest to the previous one; or none, with the loop to blame."""
+        truth = np.zeros(len(previous), np.bool_)
+        roots = groups(self._heads, self._bodies, which, len(previous))
+        wanted = _unstable(self._heads, self._bodies, which, previous, roots, truth)
+        for instances, members in split(self._heads, self._bodies, which, roots, wanted):
+            model = self._group(instances, members, previous).best()
+            if model is None:
+                return np.zeros(len(previous), np.bool_), self._shown(members)
+            truth[members] = model
+        return truth, None
+
+    def _group(self, instances: Ints, members: Ints, previous: Bools) -> Group:
+        weighs = np.array(self._weighs)[self.possible.keys[: len(self.possible), 0]]
+        return Group(
+            self._heads, self._bodies, instances, members, previous, weighs, _Order(self, instances)
+        )
+
+    def place(self, i: int) -> tuple[object, ...]:
+        """Where an instance stands in the order of rules and heads."""
+        origin = self._templates[int(self.instances.keys[i, 0])].origin
+        head = int(self._heads[i])
+        if origin is None or not self._weighs[int(self.possible.keys[head, 0])]:
+            return (1 << 60, "", 0)
+        text, point = self._text(head)
+        return (origin, text, -1 if point is None else point)
+
+    def _text(self, atom: int) -> tuple[str, int | None]:
+        key = self.possible.keys[atom]
+        store = self.stores[int(key[0])]
+        return self._naming.atom(store, key[1 : 1 + store.width])
+
+    def _shown(self, members: Ints) -> str:
+        weighing = [a for a in members.tolist() if self._weighs[int(self.possible.keys[a, 0])]]
+        texts = sorted({self._text(a)[0] for a in weighing})
+        return ", ".join(texts[:6]) + (f" and {len(texts) - 6} more" if len(texts) > 6 else "")
+
+    def _truth_at(self, t: int) -> Bools:
+        """Which atoms were in at a tick."""
+        truth = np.zeros(len(self.possible), np.bool_)
+        for number, store in enumerate(self.stores):
+            pieces = store.live(t)
+            ids = np.unique(pieces[pieces[:, 1] <= t, 0])
+            if len(ids):
+                truth[self._atoms_of(number, store.keys[ids])] = True
+        size = len(self.possible)
+        return truth if len(truth) == size else np.concatenate([truth, np.zeros(size - len(truth), np.bool_)])
+
+    def _atoms_of(self, number: int, keys: Ints) -> Ints:
+        full = np.zeros((len(keys), self.possible.width), np.int64)
+        full[:, 0] = number
+        full[:, 1 : 1 + keys.shape[1]] = keys
+        found = self.possible.find(full)
+        return found[found >= 0]
+
+    def _write(self, atoms: Ints, blank: Ints, first: int) -> None:
+        """Give the stores their labels from the first tick on."""
+        self._put(atoms, first)
+        ids = self.blank.ids(np.ascontiguousarray(blank[:, :1]))
+        self.blank.assign(ids, blank[:, 1], blank[:, 2], first)
+
+    def _put(self, atoms: Ints, first: int) -> None:
+        numbers = self.possible.keys[atoms[:, 0], 0]
+        for number, store in enumerate(self.stores):
+            mine = atoms[numbers == number]
+            keys = np.ascontiguousarray(self.possible.keys[mine[:, 0], 1 : 1 + store.width])
+            store.assign(store.ids(keys), mine[:, 1], mine[:, 2], first)
+
+    # ------------------------------------------------------------------ other answers
+
+    def models(self, t: int, most: int) -> Iterator[Ints]:
+        """The true atoms of every answer at a tick, at most that many where that is not 0."""
+        out = np.empty(len(self.instances), np.int64)
+        n, _ = _active(self.instances.lab, self.instances.nodes, self.instances.meta, t, out)
+        which, nothing = out[:n].copy(), np.zeros(len(self.possible), np.bool_)
+        roots = groups(self._heads, self._bodies, which, len(nothing))
+        every = np.unique(roots[self._heads[which]])
+        choices = [
+            [members[row] for row in self._group(instances, members, nothing).models(most)]
+            for instances, members in split(self._heads, self._bodies, which, roots, every)
+        ]
+        found = (np.concatenate([*parts, np.empty(0, np.int64)]) for parts in product(*choices))
+        return islice(found, most) if most else found
+
+    def pretend(self, atoms: Ints, t: int) -> None:
+        """Let exactly these atoms be in at a tick, and none after it."""
+        self._put(np.stack([atoms, np.full(len(atoms), t), np.full(len(atoms), t)], axis=1), t)
+
+    def held(self, t: int) -> list[Ints]:
+        """The labels of the stores from a tick on, for `give_back`."""
+        return [store.live(t) for store in self.stores]
+
+    def give_back(self, labels: list[Ints], t: int) -> None:
+        """End a pretence."""
+        for store, pieces in zip(self.stores, labels, strict=True):
+            store.assign(pieces[:, 0], pieces[:, 1], pieces[:, 2], t)
+
+    # ------------------------------------------------------------------ snapshots
+
+    def state(self) -> dict[str, Ints]:
+        found = {f"possible/{k}": v for k, v in self.possible.state().items()}
+        found |= {f"instances/{k}": v for k, v in self.instances.state().items()}
+        found |= {f"blank/{k}": v for k, v in self.blank.state().items()}
+        return {**found, "next": np.array([self._next], np.int64)}
+
+    def restore(self, state: dict[str, Ints]) -> None:
+        for name, store in (("possible", self.possible), ("instances", self.instances), ("blank", self.blank)):
+            store.restore({k[len(name) + 1 :]: v for k, v in state.items() if k.startswith(f"{name}/")})
+        self._next = int(state["next"][0])
+        self.renamed()
+
+
+class _Order:
+    """The places of instances, worked out only where answers tie."""
+
+    def __init__(self, choice: Choice, instances: Ints) -> None:
+        self._choice = choice
+        self._instances = instances
+
+    def __len__(self) -> int:
+        return len(self._instances)
+
+    def __getitem__(self, k: int) -> tuple[object, ...]:
+        if k >= len(self._instances):
+            raise IndexError(k)
+        return self._choice.place(int(self._instances[k]))
+
+
+def _slots(rule: Rule) -> int:
+    """How many slots a rule has when every column of its literals has one."""
+    return len(rule.base) + sum(r.slots.count(-1) for r in rule.reads)
+
+
+def _all_named(slots: tuple[int, ...], first: int) -> tuple[int, ...]:
+    """Slots with new ones, from a number on, for the columns that have none."""
+    fresh = iter(range(first, first + len(slots)))
+    return tuple(next(fresh) if s < 0 else s for s in slots)
+
+
+def _outer(stores: list[Store], rules: list[Rule]) -> list[Store]:
+    inside = {id(s) for s in stores}
+    return [r.store for rule in rules for r in rule.reads if id(r.store) not in inside]
