@@ -1,0 +1,228 @@
+"""The kernels over timelines against a reading of the law of inertia point by point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from column_lists import LATEST, ints, packed, table, three_versions, valued_lists
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thalweg.columns import timelines
+from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, TERMINATE_ALL
+from thalweg.protocol import Ints
+
+Point = tuple[int, int, int, int]
+"""Time, kind, value, count."""
+Span = tuple[int, int, int]
+
+kinds = st.sampled_from([INITIATE, INITIATE, TERMINATE, TERMINATE_ALL])
+points = st.lists(st.tuples(st.integers(0, LATEST), kinds, st.integers(0, 2), st.just(1)), max_size=14).map(
+    lambda found: sorted(set(found))
+)
+
+
+def after(effects: Sequence[tuple[int, int]], value: int | None) -> int | None:
+    """The value after a time-point with these (kind, value) effects, by the definition."""
+    initiated = {v for kind, v in effects if kind == INITIATE}
+
+    def broken(v: int) -> bool:
+        return any(kind == TERMINATE_ALL or (kind == TERMINATE and w == v) for kind, w in effects) or bool(
+            initiated - {v}
+        )
+
+    holding = [v for v in {*initiated, *([] if value is None else [value])} if not broken(v)]
+    assert len(holding) <= 1
+    return holding[0] if holding else None
+
+
+def inertia(found: Sequence[Point], tick: int = 1) -> list[Span]:
+    """The timeline of an instance from its points alone."""
+    spans: list[Span] = []
+    value: int | None = None
+    since = 0
+    for time in sorted({point[0] for point in found}):
+        then = after([(kind, v) for t, kind, v, _ in found if t == time], value)
+        if then != value:
+            if value is not None:
+                spans.append((since, time + tick, value))
+            value, since = then, time + tick
+    if value is not None:
+        spans.append((since, int(OPEN), value))
+    return spans
+
+
+@given(
+    st.lists(st.tuples(kinds, st.integers(0, 2)), min_size=1, max_size=5), st.sampled_from([None, 0, 1, 2])
+)
+def test_the_next_value_follows_the_law_of_inertia(effects: list[tuple[int, int]], value: int | None) -> None:
+    pool = table([(5, kind, v, 1) for kind, v in effects], 4)
+    held, found = timelines.next_value(pool, 0, len(pool), value is not None, -5 if value is None else value)
+    assert (int(found) if held else None) == after(effects, value)
+
+
+def rebuilt(
+    lists: Sequence[Sequence[Span]],
+    all_points: Sequence[Sequence[Point]],
+    ids: Ints,
+    first: Ints,
+    last: Ints,
+    expiry: int = -99,
+    tick: int = 1,
+) -> list[list[Span]]:
+    p_off, p_len, pool_points = packed(all_points, 4)
+    old = packed(lists, 3)
+    need = timelines.rebuild_need(p_len, old[1], ids)
+    offsets, lengths, rooms, pool, used = three_versions(*old, need)
+    end = timelines.rebuild(
+        p_off, p_len, pool_points, offsets, lengths, rooms, pool, used, ids, first, last, expiry, tick
+    )
+    assert used <= end <= used + need
+    for k, rows in enumerate(lists):
+        assert spans_of(offsets[0], lengths[0], pool, k) == list(rows), "an earlier version has changed"
+    return [spans_of(offsets[2], lengths[2], pool, k) for k in range(len(lists))]
+
+
+def spans_of(offsets: Ints, lengths: Ints, pool: Ints, k: int) -> list[Span]:
+    rows = pool[offsets[k] : offsets[k] + lengths[k]]
+    return [(int(s), int(e), int(v)) for s, e, v in rows]
+
+
+@given(st.lists(points, min_size=1, max_size=3), st.sampled_from([1, 2, 40]))
+def test_a_timeline_built_from_nothing_is_the_law_of_inertia(found: list[list[Point]], tick: int) -> None:
+    scaled = [[(tick * t, kind, v, n) for t, kind, v, n in some] for some in found]
+    ids = np.arange(len(found))
+    first = np.full(len(found), 0)
+    last = np.full(len(found), tick * LATEST)
+    result = rebuilt([[] for _ in found], scaled, ids, first, last, tick=tick)
+    assert result == [inertia(some, tick) for some in scaled]
+
+
+@given(st.lists(st.tuples(points, points), min_size=1, max_size=3), st.data())
+def test_a_timeline_rebuilt_where_points_changed_is_the_one_built_from_nothing(
+    changes: list[tuple[list[Point], list[Point]]], data: st.DataObject
+) -> None:
+    before = [old for old, _ in changes]
+    now, first, last = [], [], []
+    for old, new in changes:
+        low, high = sorted(data.draw(st.tuples(st.integers(0, LATEST), st.integers(0, LATEST))))
+        inside = [point for point in new if low <= point[0] <= high]
+        now.append(sorted([point for point in old if not low <= point[0] <= high] + inside))
+        first.append(low)
+        last.append(high)
+    order = data.draw(st.permutations(range(len(changes))))
+    ids = ints(order)
+    result = rebuilt([inertia(old) for old in before], now, ids, ints(first)[ids], ints(last)[ids])
+    assert result == [inertia(some) for some in now]
+
+
+@given(points, st.integers(0, LATEST), st.integers(0, LATEST))
+def test_a_rebuilt_timeline_keeps_what_has_not_expired(found: list[Point], first: int, expiry: int) -> None:
+    first, expiry = max(first, expiry), min(first, expiry)
+    old = inertia(found)
+    (result,) = rebuilt([old], [found], ints([0]), ints([first]), ints([LATEST]), expiry)
+    assert result == [span for span in old if span[1] > expiry]
+
+
+# --------------------------------------------------------------------------- questions
+
+asked = st.lists(st.tuples(st.integers(-1, 2), st.integers(-1, LATEST + 2)), max_size=20)
+three = st.lists(valued_lists(), min_size=3, max_size=3)
+
+
+@given(three, asked, st.booleans())
+def test_the_covering_interval_is_the_one_that_holds_the_point(
+    lists: list[list[Span]], questions: list[tuple[int, int]], sort: bool
+) -> None:
+    questions = sorted(questions) if sort else questions
+    offsets, lengths, pool = packed(lists, 3)
+    out = np.empty(len(questions), np.int64)
+    timelines.covering(
+        offsets, lengths, pool, ints([i for i, _ in questions]), ints([t for _, t in questions]), out
+    )
+    for (i, t), at in zip(questions, out, strict=True):
+        covers = [span for span in (lists[i] if i >= 0 else []) if span[0] <= t < span[1]]
+        assert [tuple(map(int, pool[at]))] == covers if at >= 0 else covers == []
+
+
+@given(st.integers(0, 60), st.integers(-5, 300))
+def test_a_point_is_found_in_a_long_list_too(length: int, time: int) -> None:
+    rows = [(4 * k, 4 * k + 3, k % 3) for k in range(length)]
+    offsets, lengths, pool = packed([rows], 3)
+    out = np.empty(1, np.int64)
+    timelines.covering(offsets, lengths, pool, ints([0]), ints([time]), out)
+    expected = [k for k, (start, end, _) in enumerate(rows) if start <= time < end]
+    assert [out[0]] == (expected or [-1])
+
+
+@given(three, asked, st.sampled_from([0, 1]), st.sampled_from([1, 2]))
+def test_an_edge_is_found_a_tick_before_the_start_and_at_the_last_point(
+    lists: list[list[Span]], questions: list[tuple[int, int]], column: int, tick: int
+) -> None:
+    offsets, lengths, pool = packed(lists, 3)
+    out = np.empty(len(questions), np.int64)
+    ids, times = ints([i for i, _ in questions]), ints([t for _, t in questions])
+    timelines.edge_at(offsets, lengths, pool, ids, times, column, tick, out)
+    for (i, t), at in zip(questions, out, strict=True):
+        edges = [span for span in (lists[i] if i >= 0 else []) if span[column] == t + tick]
+        assert [tuple(map(int, pool[at]))] == edges if at >= 0 else edges == []
+
+
+ranges = st.lists(st.tuples(st.integers(-1, 2), st.integers(-2, LATEST), st.integers(0, 8)), max_size=6)
+
+
+@given(three, ranges, st.sampled_from([0, 1]))
+def test_the_edges_in_a_range_are_all_found(
+    lists: list[list[Span]], questions: list[tuple[int, int, int]], column: int
+) -> None:
+    offsets, lengths, pool = packed(lists, 3)
+    ids = ints([i for i, _, _ in questions])
+    froms = ints([low for _, low, _ in questions])
+    tos = ints([low + size for _, low, size in questions])
+    none = np.empty(0, np.int64)
+    count = timelines.edges_in(offsets, lengths, pool, ids, froms, tos, column, 1, none, none)
+    out, which = np.empty(count, np.int64), np.empty(count, np.int64)
+    assert timelines.edges_in(offsets, lengths, pool, ids, froms, tos, column, 1, out, which) == count
+    expected = [
+        (k, offsets[i] + at)
+        for k, (i, low, size) in enumerate(questions)
+        for at, span in enumerate(lists[i] if i >= 0 else [])
+        if span[column] != OPEN and low <= span[column] - 1 < low + size
+    ]
+    assert list(zip(which, out, strict=True)) == expected
+
+
+# --------------------------------------------------------------------------- differences
+
+
+def value_at(spans: Sequence[Span], time: int) -> int | None:
+    return next((v for s, e, v in spans if s <= time < e), None)
+
+
+@given(st.lists(st.tuples(valued_lists(), valued_lists()), min_size=1, max_size=3), st.integers(-1, LATEST))
+def test_the_difference_of_two_versions_is_what_is_removed_added_and_dirty(
+    lists: list[tuple[list[Span], list[Span]]], expiry: int
+) -> None:
+    n = len(lists)
+    offsets, lengths, pool = packed([old for old, _ in lists] + [new for _, new in lists], 3)
+    ids = np.arange(n)
+    old, new = (offsets[:n], lengths[:n]), (offsets[n:], lengths[n:])
+    empty = np.empty((0, 3), np.int64)
+    counts = timelines.differences(*old, *new, pool, ids, expiry, empty, empty, empty)
+    removed, added, dirty = (np.empty((count, 3), np.int64) for count in counts)
+    if sum(counts):
+        assert timelines.differences(*old, *new, pool, ids, expiry, removed, added, dirty) == counts
+    for k, (before, now) in enumerate(lists):
+        before, now = ([span for span in side if span[1] > expiry] for side in (before, now))
+        assert _named(removed, k, pool) == [span for span in before if span not in now]
+        assert _named(added, k, pool) == [span for span in now if span not in before]
+        stretches = [(int(low), int(high)) for i, low, high in dirty if i == k]
+        assert all(a[1] < b[0] for a, b in zip(stretches, stretches[1:], strict=False))
+        for time in range(-1, LATEST + 3):
+            differs = value_at(before, time) != value_at(now, time)
+            assert differs == any(low <= time < high for low, high in stretches), f"at {time}"
+
+
+def _named(found: Ints, k: int, pool: Ints) -> list[Span]:
+    return [(int(pool[at, 0]), int(pool[at, 1]), int(pool[at, 2])) for i, at, *_ in found if i == k]
