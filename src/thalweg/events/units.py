@@ -243,11 +243,25 @@ class FluentUnit:
                 once = distinct(ids)
                 merged.append((once, cause_by_id(once, ids, causes) if len(once) else once))
             self.announce(clock, Version.BASE, merged)
+            if clock.recompute:
+                self._all_edges(clock)
             for store in self.stores:
                 store.effects = _net(self._effects.get(id(store), []), store.arity + 3)
         self._touched = [[] for _ in self.stores]
         self._rounds = 0
         self._effects = {}
+
+    def _all_edges(self, clock: Clock) -> None:
+        """From scratch, every edge in the window is new."""
+        for driver in self.edge_drivers:
+            store = driver.store
+            low = NEVER if driver.from_before else max(clock.start, clock.final)
+            ids = np.arange(store.instances.count)
+            rows, _ = store.edge_rows(
+                ids, np.full(len(ids), low), np.full(len(ids), OPEN), driver.edge, clock.tick, Version.NOW
+            )
+            nothing = np.empty(0, np.int64)
+            driver.edges = Moves(rows.shape[1], rows[:0], rows, nothing, np.full(len(rows), TIME))
 
     def keep_effects(self, store: FluentStore, moves: Moves) -> None:
         """Set the round's effects, and remember them for `finish`."""
