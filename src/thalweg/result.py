@@ -18,6 +18,9 @@ from thalweg.language.program import Program
 from thalweg.language.rules import Kind
 
 if TYPE_CHECKING:
+    from thalweg.explain.tree import Node
+    from thalweg.explain.what_if import Difference
+    from thalweg.explain.world import Known
     from thalweg.protocol import Rows
     from thalweg.runs import Options
     from thalweg.show.timeline import Picture
@@ -149,9 +152,62 @@ class Result:
         """The input, read again; nothing where it cannot be (standard input)."""
         from thalweg.runs import rows
 
-        if self.origin is None or _is_spent(self.origin.events):
+        if self.origin is None or self.input_is_spent():
             return []
         return rows(self.program, self.origin.events, tick=self.origin.options.tick)[0]
+
+    def input_is_spent(self) -> bool:
+        """True when the input cannot be read a second time."""
+        return self.origin is None or _is_spent(self.origin.events)
+
+    # ------------------------------------------------------------------ explained
+
+    def why(self, question: str, *, minimal: bool = False) -> Node:
+        """Why something holds or happens: ``result.why("status(m1)=voting @ 130")``. With `minimal`, a set of input
+        rows that is enough for it and of which each is needed."""
+        from thalweg.explain import ask, what_if
+
+        tree = ask.why(self._known(), question)
+        if not minimal:
+            return tree
+        return what_if.minimal(self._known(), ask.question(question, self._known().description))
+
+    def why_not(self, question: str) -> Node:
+        """Why something does not hold or happen: what ended it, and which rules came closest."""
+        from thalweg.explain.ask import why_not
+
+        return why_not(self._known(), question)
+
+    def why_changed(self, change: Mapping[str, Any]) -> Node:
+        """Why a row of `changes` is there, given as a dictionary."""
+        from thalweg.explain.ask import why_changed
+
+        return why_changed(self._known(), change)
+
+    def what_if(self, *, insert: Any = (), retract: Any = ()) -> Difference:
+        """What would be different with rows added or left out: ``result.what_if(retract=["press(lamp) @ 5"])``. Rows
+        are texts like this, or events in any form that `run` takes."""
+        from thalweg.explain.what_if import what_if
+
+        return what_if(self, self._known(), insert=insert, retract=retract)
+
+    def holds(self, question: str) -> bool:
+        """True when what the question names holds, or happens."""
+        from thalweg.explain.ask import holds
+
+        return holds(self._known(), question)
+
+    def about(self, known: Known) -> None:
+        """Use this as what explanations need."""
+        self._about = known
+
+    def _known(self) -> Known:
+        """What explanations need, kept from the first question on."""
+        from thalweg.explain.ask import known_of
+
+        if "_about" not in self.__dict__:
+            self._about = known_of(self)
+        return self._about
 
     # ------------------------------------------------------------------ shown
 

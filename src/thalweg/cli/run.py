@@ -84,7 +84,7 @@ def run(
     ] = None,
     explained: Annotated[
         int, typer.Option(help="How many intervals of the picture carry their explanation.")
-    ] = 0,
+    ] = 50,
     chart: Annotated[bool, typer.Option("--chart", help="Draw the timelines on the terminal.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -109,9 +109,7 @@ def run(
         _check_pictures(plan, html or ())
         if out is not None:
             folder = Folder(out, format)
-            _to_files(
-                plan, folder, origin, drawing, per_fluent=per_fluent, quiet=quiet, as_json=as_json
-            )
+            _to_files(plan, folder, origin, drawing, per_fluent=per_fluent, quiet=quiet, as_json=as_json)
         else:
             _to_terminal(plan, origin, drawing, quiet=quiet, as_json=as_json)
 
@@ -178,9 +176,7 @@ def _to_files(
         typer.echo(f"{summary}\nwritten to {folder.target}", err=True)
 
 
-def _to_terminal(
-    plan: Plan, origin: Origin, drawing: Drawing | None, *, quiet: bool, as_json: bool
-) -> None:
+def _to_terminal(plan: Plan, origin: Origin, drawing: Drawing | None, *, quiet: bool, as_json: bool) -> None:
     from thalweg.cli._progress import progress
     from thalweg.io.sinks import Memory
     from thalweg.result import Result

@@ -230,7 +230,9 @@ def _withdrawn(tables: Mapping[str, pa.Table]) -> Iterator[_Piece]:
         )
 
 
-_SHAPE = pa.schema([("fluent", pa.string()), ("value", pa.string()), ("start", pa.int64()), ("end", pa.int64())])
+_SHAPE = pa.schema(
+    [("fluent", pa.string()), ("value", pa.string()), ("start", pa.int64()), ("end", pa.int64())]
+)
 
 
 def _given(rows: Rows, tick: int) -> _Piece:
@@ -335,7 +337,9 @@ def name_and_arguments(text: str) -> tuple[str, list[str]]:
 
 def natural(text: str) -> list[tuple[int, int, str]]:
     """A key that puts m2 before m10."""
-    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", text) if part]
+    return [
+        (0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", text) if part
+    ]
 
 
 def _lanes(
@@ -402,7 +406,8 @@ def _bars(pieces: Sequence[_Piece], places: Mapping[str, int], keys: _Keys) -> B
         distinct, inverse = np.unique(both, return_inverse=True)
         codes = [divmod(int(code), len(piece.values)) for code in distinct]
         key_of = np.array(
-            [keys.of(piece.fluents[f], piece.values[v]) if lane_of[f] >= 0 else -1 for f, v in codes], np.int64
+            [keys.of(piece.fluents[f], piece.values[v]) if lane_of[f] >= 0 else -1 for f, v in codes],
+            np.int64,
         )
         lane = lane_of[piece.fluent]
         kept = lane >= 0

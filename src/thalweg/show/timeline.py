@@ -69,7 +69,9 @@ class Picture:
             case ".txt":
                 return self.text(lanes=len(self.chart.lanes)) + "\n"
             case _:
-                raise ValueError(f"cannot draw timelines as {suffix or 'a file without an ending'}; {SUFFIXES}")
+                raise ValueError(
+                    f"cannot draw timelines as {suffix or 'a file without an ending'}; {SUFFIXES}"
+                )
 
     def __str__(self) -> str:
         return self.text()
@@ -81,7 +83,12 @@ class Picture:
 
 
 def picture(
-    result: Result, *, only: Sequence[str] | str = (), title: str = "", explained: int = 0, inputs: bool = True
+    result: Result,
+    *,
+    only: Sequence[str] | str = (),
+    title: str = "",
+    explained: int = 0,
+    inputs: bool = True,
 ) -> Picture:
     """The picture of a result. `only` keeps the lanes that match a pattern (a fluent, an entity); the first
     `explained` bars carry their explanation; without `inputs` the input is not read again for its marks."""
@@ -110,5 +117,3 @@ def _explained(result: Result, drawn: Chart, count: int) -> dict[int, Any]:
         value = drawn.values[int(drawn.bars.key[i])]
         trees[i] = result.why(f"{lane.label}={value} @ {int(drawn.bars.start[i])}").outline()
     return trees
-
-

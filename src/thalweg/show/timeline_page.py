@@ -40,7 +40,9 @@ def page(
     notes = "".join(f"<p>{escape(note)}</p>" for note in chart.notes)
     script, style = _file("timeline.js"), _file("timeline.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data: blob:"
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data: blob:"
+    )
     return _PAGE.format(
         policy=policy, title=escape(title), style=style, notes=notes, data=data, script=script, keys=_KEYS
     )
@@ -71,9 +73,7 @@ def _data(chart: Chart, seconds: float | None, why: Mapping[int, Any], ask: str)
     end = np.where(bars.end == OPEN_END, np.inf, (bars.end - first).astype(np.float64))
     dated = seconds is not None and first * seconds >= DATED
     return {
-        "lanes": [
-            {"label": lane.label, "entity": lane.entity, "given": lane.given} for lane in chart.lanes
-        ],
+        "lanes": [{"label": lane.label, "entity": lane.entity, "given": lane.given} for lane in chart.lanes],
         "keys": chart.keys,
         "values": chart.values,
         "palette": PALETTE,

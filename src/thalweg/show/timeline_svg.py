@@ -124,7 +124,9 @@ class _Drawing:
         bars, chart = self.chart.bars, self.chart
         key, flags = int(bars.key[i]), int(bars.flags[i])
         end = "still holds" if is_open else f"to {int(bars.end[i])}"
-        about = f"{chart.lanes[int(bars.lane[i])].label} = {chart.values[key]} from {int(bars.start[i])} {end}"
+        about = (
+            f"{chart.lanes[int(bars.lane[i])].label} = {chart.values[key]} from {int(bars.start[i])} {end}"
+        )
         box = f'x="{x:.1f}" y="{y:g}" width="{width:.1f}" height="{LANE - 6:g}"'
         if flags & WITHDRAWN:
             return (

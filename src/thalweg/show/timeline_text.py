@@ -28,7 +28,9 @@ def lines(chart: Chart, *, width: int = 100, lanes: int = 40) -> Iterator[str]:
         if lane.entity and lane.entity != entity:
             yield lane.entity
         entity = lane.entity
-        label = lane.label if len(lane.label) <= gutter else lane.label[: gutter - 1] + "\N{HORIZONTAL ELLIPSIS}"
+        label = (
+            lane.label if len(lane.label) <= gutter else lane.label[: gutter - 1] + "\N{HORIZONTAL ELLIPSIS}"
+        )
         yield f"{label.ljust(gutter)} {_line(chart, i, room, signs)}".rstrip()
     if len(chart.lanes) > lanes:
         yield f"... {len(chart.lanes) - lanes:,} more lanes"
@@ -57,7 +59,9 @@ def _line(chart: Chart, lane: int, room: int, signs: dict[int, str]) -> str:
         return min(room - 1, (time - first) * room // max(1, last - first))
 
     for pending in (p for p in chart.pending if p.lane == lane):
-        cells[cell(pending.since) : cell(pending.due) + 1] = DOT * (cell(pending.due) + 1 - cell(pending.since))
+        cells[cell(pending.since) : cell(pending.due) + 1] = DOT * (
+            cell(pending.due) + 1 - cell(pending.since)
+        )
     bars, marks = chart.bars, chart.marks
     for i in range(*np.searchsorted(bars.lane, (lane, lane + 1)).tolist()):
         if bars.flags[i] & WITHDRAWN:

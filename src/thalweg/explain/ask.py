@@ -1,0 +1,179 @@
+"""Asking about a result: `why`, `why_not`, `what_if`, and why something changed.
+
+A question is written ``status(m1)=voting @ 130`` (``=true`` may be left out) or, of an event, ``closed(m1) @ 130``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from thalweg.explain.history import Derived, Given, Timelines
+from thalweg.explain.tree import Node, Part
+from thalweg.explain.why import DEEPEST, Explainer
+from thalweg.explain.why_not import Doubter
+from thalweg.explain.wording import ground, pair_text
+from thalweg.explain.world import Known
+from thalweg.io.errors import InputError
+from thalweg.language.rules import Kind
+from thalweg.reference.description import Description
+from thalweg.reference.intervals import contains
+from thalweg.reference.terms import Ground, signature
+
+if TYPE_CHECKING:
+    from thalweg.protocol import Rows
+    from thalweg.result import Result
+    from thalweg.runs import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A pair (or, value None, an event) at a time-point."""
+
+    term: Ground
+    value: Ground | None
+    time: int
+
+
+def question(text: str, description: Description) -> Question:
+    """What a text asks.
+
+    >>> from thalweg.language.parser import parse
+    >>> rules = parse("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).")
+    >>> question("on(lamp) @ 4", Description(rules))
+    Question(term=('on', 'lamp'), value='true', time=4)
+    """
+    stated, _, when = text.rpartition("@")
+    try:
+        time = int(when)
+    except ValueError:
+        raise InputError(
+            "question", f"{text} says no time-point", "write it like 'on(lamp)=true @ 130'"
+        ) from None
+    name, _, value = _split(stated.strip())
+    term = ground(name)
+    if isinstance(term, (int, float)) or not name:
+        raise InputError("question", f"{text} names no fluent and no event")
+    if value:
+        return Question(term, ground(value), time)
+    events = description.derived | description.input_events
+    fluents = description.outputs | description.input_fluents
+    if signature(term) in fluents:
+        return Question(term, "true", time)
+    if signature(term) in events:
+        return Question(term, None, time)
+    known = ", ".join(sorted(f"{n}/{a}" for n, a in fluents | events))
+    raise InputError(
+        "question", f"the program has no {signature(term)[0]}/{signature(term)[1]}", f"it has {known}"
+    )
+
+
+def _split(stated: str) -> tuple[str, str, str]:
+    """A pair at its last equals sign outside quotes and parentheses."""
+    depth, quoted = 0, False
+    for i, sign in enumerate(stated):
+        if sign == "'":
+            quoted = not quoted
+        elif not quoted:
+            depth += (sign in "([") - (sign in ")]")
+            if sign == "=" and not depth:
+                return stated[:i].strip(), "=", stated[i + 1 :].strip()
+    return stated, "", ""
+
+
+def known_of(result: Result) -> Known:
+    """Everything about a run that explanations need; the input is read again."""
+    from thalweg.runs import prepare
+
+    if result.program.kind is not Kind.EVENTS:
+        raise InputError("question", f"results of kind {result.program.kind} cannot be explained yet")
+    if result.origin is None or result.input_is_spent():
+        raise InputError(
+            "question", "the input of this result cannot be read again", "give it as a file or table"
+        )
+    plan = prepare(result.program, result.origin.events, result.origin.options)
+    rows = [part for chunk, _ in plan.feed for part in chunk.rows]
+    last = result.summary().last_query_time
+    return _known(result, rows, plan, plan.schedule.start if last is None else last)
+
+
+def rebuilt(known: Known, result: Result, rows: Sequence[Rows]) -> Known:
+    """The same about a run of the same plan over other rows."""
+    return _known(result, rows, known.plan, known.last)
+
+
+def _known(result: Result, rows: Sequence[Rows], plan: Plan, last: int) -> Known:
+    rejected = {
+        (r["source"], r["row"]) for r in result.arrow["rejected"].select(["source", "row"]).to_pylist()
+    }
+    return Known(
+        result.program,
+        Description(result.program),
+        Timelines(result.arrow["timeline"]),
+        Derived(result.arrow["events"]),
+        Given(rows, plan.feed, rejected, last, plan.spacing),
+        plan,
+        last,
+    )
+
+
+def why_not(known: Known, text: str) -> Node:
+    """Why something does not hold or happen."""
+    asked = question(text, known.description)
+    if holds(known, text):
+        raise InputError("question", f"{text.partition('@')[0].strip()} does hold at {asked.time}", "ask why")
+    doubter = Doubter(known)
+    if asked.value is None:
+        return doubter.happens(asked.term, asked.time)
+    return doubter.holds((asked.term, asked.value), asked.time)
+
+
+def why_changed(known: Known, change: Mapping[str, Any]) -> Node:
+    """Why a row of `changes` is there: the row of input that caused it, and how things are now."""
+    pair = ground(change["fluent"]), ground(change["value"])
+    start, end, cause = change["start"], change["end"], change["cause"]
+    span = f"from {start} {'on' if end is None else f'to {end}'}"
+    came = change["op"] == "insert"
+    said = f"{pair_text(*pair)} {span} was {'found' if came else 'withdrawn'} at query time {change['query_time']}"
+    children = [
+        Node(Part.CHANGE, "because time went on" if cause == "time" else "because of a row that came late")
+    ]
+    children += [
+        Node(Part.INPUT, f"{place.fact} at {place.time}", time=place.time, place=place)
+        for fact in (known.given.everything() if cause != "time" else ())
+        if str(place := known.given.place(fact)) == cause
+    ]
+    now = known.intervals(pair)
+    if contains(now, start):
+        children.append(Explainer(known).holds(pair, start))
+    else:
+        children.append(Doubter(known).holds(pair, start))
+    return Node(Part.CHANGE, said, tuple(children), change["query_time"])
+
+
+def why(known: Known, text: str, *, deepest: int = DEEPEST) -> Node:
+    """Why something holds or happens."""
+    asked = question(text, known.description)
+    explainer = Explainer(known, deepest=deepest)
+    if asked.value is None:
+        node = explainer.happens(asked.term, asked.time)
+        said = pair_text(asked.term, asked.time).replace("=", " does not happen at ")
+    else:
+        if not contains(known.intervals((asked.term, asked.value)), asked.time):
+            said = f"{pair_text(asked.term, asked.value)} does not hold at {asked.time}"
+            raise InputError("question", said, "ask why not")
+        return explainer.holds((asked.term, asked.value), asked.time)
+    if node.part is Part.UNEXPLAINED:
+        raise InputError("question", said, "ask why not")
+    return node
+
+
+def holds(known: Known, text: str) -> bool:
+    """True when what the question names holds or happens."""
+    asked = question(text, known.description)
+    if asked.value is not None:
+        return contains(known.intervals((asked.term, asked.value)), asked.time)
+    if signature(asked.term) in known.description.derived:
+        return any(True for _ in known.derived.at(asked.term, asked.time))
+    return bool(known.given.at(asked.term, asked.time))

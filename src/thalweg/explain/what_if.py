@@ -1,0 +1,213 @@
+"""What if: the same run with rows added or left out, and a set of rows that is just enough.
+
+Rows that are added arrive when they happen; rows that are left out never were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from thalweg.explain.ask import Question, question, rebuilt
+from thalweg.explain.history import NEW, as_constant
+from thalweg.explain.tree import Node, Part, Place
+from thalweg.explain.why import Explainer
+from thalweg.explain.world import Known
+from thalweg.io.assemble import filtered
+from thalweg.io.errors import InputError
+from thalweg.protocol import Rows
+from thalweg.reference.events import Row, run
+from thalweg.reference.intervals import contains
+from thalweg.reference.terms import Ground, signature, text
+
+if TYPE_CHECKING:
+    from thalweg.result import Result
+
+_KEY = ["fluent", "value", "start", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What would be different: intervals that would come and go, and the result as it would be."""
+
+    inserted: pa.Table
+    withdrawn: pa.Table
+    result: Result
+
+    def __bool__(self) -> bool:
+        return bool(self.inserted.num_rows or self.withdrawn.num_rows)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{sign} {row['fluent']}={row['value']} from {row['start']} "
+            + ("on" if row["end"] is None else f"to {row['end']}")
+            for sign, table in (("-", self.withdrawn), ("+", self.inserted))
+            for row in table.to_pylist()
+        ]
+        return "\n".join(lines) or "nothing would be different"
+
+
+def what_if(result: Result, known: Known, *, insert: Any = (), retract: Any = ()) -> Difference:
+    """The result with rows added or left out. Events are given as texts, ``"press(lamp) @ 5"``, or in any form that
+    `run` takes."""
+    from thalweg.io.sinks import Memory
+    from thalweg.result import Result as Made
+    from thalweg.runs import up_to
+
+    plan = known.plan
+    rows = [*_without(known.given.rows, _asked(result, retract, known)), *_asked(result, insert, known)]
+    reasoner = plan.make()
+    reasoner.accept(up_to(rows, plan.schedule.end))
+    memory = Memory(result.program.kind)
+    for name, table in reasoner.advance(known.last).tables.items():
+        if name == "rejected":
+            memory.add(name, plan.feed.rejected(table))
+        else:
+            memory.add(name, plan.feed.with_causes(table))
+    made = Made(result.program, memory.tables(), result.summary(), result.kind)
+    made.about(rebuilt(known, made, rows))
+    before, after = (r.arrow["timeline"].select(_KEY) for r in (result, made))
+    return Difference(_minus(after, before), _minus(before, after), made)
+
+
+def _minus(left: pa.Table, right: pa.Table) -> pa.Table:
+    gone = {tuple(row.values()) for row in right.to_pylist()}
+    keep = [tuple(row.values()) not in gone for row in left.to_pylist()]
+    return left.filter(pa.array(keep, pa.bool_()))
+
+
+# --------------------------------------------------------------------------- rows
+
+
+def _asked(result: Result, given: Any, known: Known) -> list[Rows]:
+    """Events in whatever form they were given."""
+    from thalweg.runs import rows
+
+    given = [given] if isinstance(given, str) and "@" in given else given
+    if isinstance(given, list | tuple) and all(isinstance(item, str) and "@" in item for item in given):
+        return [_row(question(item, known.description), known) for item in given]
+    found, rejected = rows(result.program, given)
+    if rejected.num_rows:
+        first = rejected.slice(0, 1).to_pylist()[0]
+        raise InputError(first["reason"], f"cannot use {first['text']}: {first['detail']}")
+    return found
+
+
+def _row(asked: Question, known: Known) -> Rows:
+    if asked.value is not None or signature(asked.term) not in known.description.input_events:
+        stated = text(asked.term)
+        raise InputError("question", f"{stated} is no input event", "give intervals as a table")
+    name, *arguments = asked.term if isinstance(asked.term, tuple) else (asked.term,)
+    time = np.array([asked.time], np.int64)
+    columns = tuple(pa.array([str(argument)]) for argument in arguments)
+    return Rows(name, np.ones(1, np.int8), time, time, np.array([NEW], np.int64), columns)
+
+
+def _without(given: Sequence[Rows], gone: Sequence[Rows]) -> Iterator[Rows]:
+    """The rows without those that say the same as one of the others, insertions and retractions alike."""
+    facts = {fact for part in gone for fact in _facts(part)}
+    for part in given:
+        keep = (
+            np.array([fact not in facts for fact in _facts(part)], bool)
+            if facts
+            else np.ones(len(part), bool)
+        )
+        kept = filtered(part, keep)
+        if kept is not None:
+            yield kept
+
+
+def _facts(part: Rows) -> Iterator[tuple[Ground, ...]]:
+    columns = [map(as_constant, column.to_pylist()) for column in part.args]
+    ends = part.end.tolist() if part.end is not None else [None] * len(part)
+    values = map(as_constant, part.value.to_pylist()) if part.value is not None else [None] * len(part)
+    arguments = zip(*columns, strict=True) if columns else [()] * len(part)
+    for row in zip(arguments, part.time.tolist(), ends, values, strict=True):
+        yield (part.name, *row)
+
+
+# --------------------------------------------------------------------------- enough
+
+
+def minimal(known: Known, asked: Question) -> Node:
+    """A set of rows that is enough for what is asked, of which none can be left out.
+
+    Enough means: with these rows and no others, by the definition, it holds (or happens) at that time. Found by leaving
+    out rows one after the other, beginning with the leaves of the explanation.
+    """
+    explainer = Explainer(known, ends=False)
+    pair = (asked.term, asked.value)
+    tree = (
+        explainer.happens(asked.term, asked.time)
+        if asked.value is None
+        else explainer.holds(pair, asked.time)
+    )
+    rows = [_reference_row(place, known) for place in tree.leaves()]
+    if not _follows(known, rows, asked):
+        before = [fact for fact in known.given.everything() if fact.start <= asked.time]
+        rows = [_reference_row(known.given.place(fact), known) for fact in before]
+        if len(rows) > MANY:
+            raise InputError(
+                "minimal", f"the explanation needs more than its leaves, and {len(rows):,} rows are too many"
+            )
+        if not _follows(known, rows, asked):
+            raise InputError("minimal", "what the window has forgotten is needed")
+    rows = _reduced(rows, lambda kept: _follows(known, kept, asked))
+    numbers = {row.number for row in rows}
+    places = [known.given.place(fact) for fact in known.given.everything() if fact.number in numbers]
+    leaves = tuple(
+        Node(Part.INPUT, f"{place.fact} at {place.time}", time=place.time, place=place)
+        for place in sorted(places, key=lambda place: (place.time, place.number))
+    )
+    return Node(tree.part, f"{tree.text}: these rows are enough, and each is needed", leaves, asked.time)
+
+
+MANY = 400
+"""Rows that are tried one by one, at most."""
+
+
+def _reduced(rows: list[Row], enough: Callable[[list[Row]], bool]) -> list[Row]:
+    """A set from which no row can be taken away. Large pieces are tried first; since a row may be needed only because
+    of another, until nothing changes."""
+    while True:
+        before = len(rows)
+        size = (len(rows) + 1) // 2
+        while size:
+            for first in range(0, len(rows), size):
+                without = [*rows[:first], *rows[first + size :]]
+                if len(without) < len(rows) and enough(without):
+                    rows = without
+                    break
+            else:
+                size //= 2
+        if len(rows) == before:
+            return rows
+
+
+def _reference_row(place: Place, known: Known) -> Row:
+    fact = next(fact for fact in known.given.everything() if fact.number == place.number)
+    name, *arguments = fact.term if isinstance(fact.term, tuple) else (fact.term,)
+    shape = "event" if fact.value is None else "interval"
+    return Row(
+        name=name,
+        args=tuple(arguments),
+        time=fact.start,
+        arrival=fact.start,
+        number=fact.number,
+        shape=shape,
+        value=fact.value,
+        end=fact.end,
+    )
+
+
+def _follows(known: Known, rows: Iterable[Row], asked: Question) -> bool:
+    """True when the rows alone make it so."""
+    until = max(known.last, asked.time)
+    trace = run(known.program, rows, until=until, start=known.start, tick=known.tick)
+    if asked.value is None:
+        return (text(asked.term), asked.time) in trace.events()
+    return contains(trace.intervals().get((asked.term, asked.value), []), asked.time)

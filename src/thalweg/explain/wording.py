@@ -1,0 +1,66 @@
+"""Terms of the reference as text, and text as terms."""
+
+from __future__ import annotations
+
+from thalweg.reference.bodies import Absence, Collect, Fact, Goal, Test
+from thalweg.reference.terms import LIST, Ground, Subst, Term, Var, constant, is_ground, resolve, text
+from thalweg.show.lanes import name_and_arguments
+
+
+def ground(written: str) -> Ground:
+    """The term that results write like this.
+
+    >>> ground("voted('North Sea',3)")
+    ('voted', 'North Sea', 3)
+    """
+    written = written.strip()
+    if written.startswith("'") and written.endswith("'") and len(written) > 1:
+        return written[1:-1].replace("\\'", "'").replace("\\\\", "\\")
+    if written.startswith("[") and written.endswith("]"):
+        inside = name_and_arguments(f"l({written[1:-1]})")[1] if len(written) > 2 else []
+        return (LIST, *map(ground, inside))
+    name, arguments = name_and_arguments(written)
+    return (name, *(ground(argument) for argument in arguments)) if arguments else constant(written)
+
+
+def worded(term: Term, subst: Subst) -> str:
+    """A term as text; a variable without a value by its name."""
+    term = resolve(term, subst)
+    if isinstance(term, Var):
+        return "_" if not term.name[:1].isalpha() else term.name.split("/")[0]
+    if is_ground(term):
+        return text(term)
+    if term[0] == LIST:
+        return "[" + ",".join(worded(item, subst) for item in term[1:]) + "]"
+    if len(term) == 3 and not term[0][:1].isalpha():
+        return f"{worded(term[1], subst)} {term[0]} {worded(term[2], subst)}"
+    return f"{text(term[0])}({','.join(worded(argument, subst) for argument in term[1:])})"
+
+
+def pair_text(fluent: Term, value: Term, subst: Subst | None = None) -> str:
+    return f"{worded(fluent, subst or {})}={worded(value, subst or {})}"
+
+
+def goal_text(goal: Goal, subst: Subst) -> str:
+    """A condition as one would say it."""
+    match goal:
+        case Fact("happens", (event, _)):
+            return worded(event, subst)
+        case Fact("call", (term,)):
+            return worded(term, subst)
+        case Fact("holds" | "holdsFor", (fluent, value, *_)):
+            return pair_text(fluent, value, subst)
+        case Fact(kind, (fluent, value, *_)):
+            return f"{kind}({pair_text(fluent, value, subst)})"
+        case Test(op, left, right):
+            return f"{worded(left, subst)} {op} {worded(right, subst)}"
+        case Absence(alternatives):
+            inner = [", ".join(goal_text(g, subst) for g in goals) for goals in alternatives]
+            return "no " + " or ".join(
+                f"({part})" if "," in part and len(goals) > 1 else part
+                for part, goals in zip(inner, alternatives, strict=True)
+            )
+        case Collect(template, alternatives, result):
+            inner = [", ".join(goal_text(g, subst) for g in goals) for goals in alternatives]
+            return f"all {worded(template, subst)} with {' or '.join(inner)}: {worded(result, subst)}"
+    raise AssertionError(goal)

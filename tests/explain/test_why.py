@@ -1,0 +1,191 @@
+"""Why: trees from intervals to rows, for every kind of node."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import thalweg
+from thalweg.explain.tree import Node, Part
+from thalweg.io.errors import InputError
+from thalweg.result import Result
+
+LAMP = """
+initiatedAt(on(X)=true, T) :- happensAt(press(X), T), not holdsAt(on(X)=true, T).
+terminatedAt(on(X)=true, T) :- happensAt(press(X), T), holdsAt(on(X)=true, T).
+initiatedAt(heat(X)=warm, T) :- happensAt(start(on(X)=true), T).
+fi(heat(X)=warm, heat(X)=hot, 5).
+initiatedAt(heat(X)=cold, T) :- happensAt(end(on(X)=true), T).
+holdsFor(danger(X)=true, I) :- holdsFor(heat(X)=hot, H), holdsFor(covered(X)=true, C), intersect_all([H, C], I).
+happensAt(alarm(X), T) :- happensAt(start(danger(X)=true), T), armed(X).
+initially(quiet=true).
+terminatedAt(quiet=true, T) :- happensAt(alarm(_), T).
+armed(lamp).
+fluent covered(x: symbol).
+"""
+
+
+def lamp(*more: tuple[str, int, int]) -> Result:
+    presses = [{"name": n, "time": t, "arrival": a, "x": "lamp"} for n, t, a in (("press", 3, 3), *more)]
+    covers = [{"name": "covered", "start": 6, "end": 30, "arrival": 6, "x": "lamp", "value": "true"}]
+    return thalweg.run(LAMP, {"press": _table(presses), "covered": _table(covers)}, window=40, step=10, end=40)
+
+
+def _table(rows: list[dict[str, object]]) -> object:
+    import pyarrow as pa
+
+    return pa.Table.from_pylist([{k: v for k, v in row.items() if k != "name"} for row in rows])
+
+
+def parts(node: Node) -> set[Part]:
+    return {n.part for n in node}
+
+
+def test_an_interval_is_traced_through_rules_and_delays_to_rows() -> None:
+    tree = lamp().why("danger(lamp) @ 12")
+    assert tree.text == "danger(lamp)=true holds from 9 to 30"
+    assert {Part.EXPRESSION, Part.DELAYED, Part.RULE, Part.INPUT, Part.NEGATION} <= parts(tree)
+    assert [leaf.fact for leaf in tree.leaves()] == ["press(lamp)", "covered(lamp)=true"]
+    assert Part.UNEXPLAINED not in parts(tree)
+
+
+def test_a_rule_instance_says_where_the_rule_stands() -> None:
+    tree = lamp().why("on(lamp) @ 5")
+    (rule,) = [n for n in tree if n.part is Part.RULE]
+    assert rule.source == "<text>:2"
+    assert rule.text == "on(lamp)=true initiated at 3"
+
+
+def test_inertia_and_the_end_are_nodes_of_their_own() -> None:
+    tree = lamp(("press", 20, 20)).why("on(lamp) @ 10")
+    assert {Part.INERTIA, Part.ENDED} <= parts(tree)
+    assert "press(lamp) at 20" in str(tree)
+
+
+def test_a_derived_event_is_traced_to_rows_and_background() -> None:
+    tree = lamp().why("alarm(lamp) @ 8")
+    assert tree.part is Part.EVENT
+    assert "armed(lamp)" in [n.text for n in tree if n.part is Part.BACKGROUND]
+    assert len(tree.leaves()) == 2
+
+
+def test_initially_is_a_leaf_that_is_no_row() -> None:
+    tree = lamp().why("quiet @ 2")
+    assert Part.INITIALLY in parts(tree)
+
+
+def test_a_cycle_ends_because_time_runs_backwards() -> None:
+    tree = lamp(("press", 10, 10), ("press", 20, 20), ("press", 25, 25)).why("on(lamp) @ 22")
+    assert Part.UNEXPLAINED not in parts(tree)
+    assert [leaf.time for leaf in tree.leaves() if leaf.fact == "press(lamp)"] == [3, 10, 20, 25]
+
+
+def test_rejected_and_retracted_rows_are_no_leaves() -> None:
+    rules = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    rows = [("press", 3, 3, 1), ("press", 3, 5, -1), ("press", 7, 7, 1), ("press", 1, 49, 1)]
+    events = [
+        {"name": n, "time": t, "arrival": a, "op": {1: "insert", -1: "retract"}[o], "x": "lamp"}
+        for n, t, a, o in rows
+    ]
+    result = thalweg.run(rules, events, window=10, step=10, start=0)
+    assert [row["reason"] for row in result.arrow["rejected"].to_pylist()] == ["too-late"]
+    assert [leaf.time for leaf in result.why("on(lamp) @ 9").leaves()] == [7]
+
+
+def test_trees_are_text_json_and_html() -> None:
+    tree = lamp().why("danger(lamp) @ 12")
+    assert str(tree).count("\n") == sum(1 for _ in tree) - 1
+    data = json.loads(tree.to_json())
+    assert data["part"] == "interval" and data["children"][0]["part"] == "expression"
+    assert tree.to_html().count("<li") == sum(1 for _ in tree)
+
+
+def test_names_are_escaped_in_html() -> None:
+    rules = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    result = thalweg.run(rules, [{"name": "press", "time": 3, "x": "<script>"}], window=9, step=9)
+    shown = result.why("on('<script>') @ 5").to_html()
+    assert "<script>" not in shown and "&lt;script&gt;" in shown
+
+
+def test_the_smallest_set_of_rows_has_only_what_is_needed() -> None:
+    result = lamp(("press", 10, 10), ("press", 20, 20))
+    assert [leaf.time for leaf in result.why("on(lamp) @ 25", minimal=True).leaves()] == [20]
+
+
+def test_asking_why_of_what_does_not_hold_says_so() -> None:
+    with pytest.raises(InputError, match="does not hold"):
+        lamp().why("on(lamp) @ 1")
+    with pytest.raises(InputError, match="no time-point"):
+        lamp().why("on(lamp)")
+    with pytest.raises(InputError, match="has no off/1"):
+        lamp().why("off(lamp) @ 3")
+
+
+# --------------------------------------------------------------------------- why not, what if, changes
+
+
+def test_why_not_names_what_ended_it() -> None:
+    tree = lamp(("press", 20, 20)).why_not("on(lamp) @ 25")
+    assert "held from 4 to 21" in str(tree)
+    assert [leaf.time for leaf in tree.leaves() if leaf.fact == "press(lamp)"] == [3, 20]
+
+
+def test_why_not_shows_the_closest_rule_and_the_condition_that_fails() -> None:
+    rules = """initiatedAt(safe(X)=true, T) :- happensAt(check(X, V), T), V > 5, holdsAt(on(X)=true, T).
+    initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."""
+    events = {
+        "check": _table([{"time": 4, "x": "lamp", "v": 9}]),
+        "press": _table([{"time": 6, "x": "lamp"}]),
+    }
+    tree = thalweg.run(rules, events, window=20, step=10).why_not("safe(lamp) @ 9")
+    failing = [n.text for n in tree if n.part is Part.FAILS]
+    assert failing == ["fails: on(lamp)=true; nearest: from 7 on"]
+    assert [n.text for n in tree if n.part is Part.TEST] == ["met: check(lamp,9)", "met: 9 > 5"]
+
+
+def test_why_not_tells_of_a_countdown_that_is_not_yet_due() -> None:
+    assert "due at 8" in str(lamp().why_not("heat(lamp)=hot @ 6"))
+
+
+def test_why_not_of_an_interval_expression_shows_its_operands() -> None:
+    tree = lamp().why_not("danger(lamp) @ 5")
+    assert "covered(lamp)=true does not hold at 5; nearest: from 6 to 30" in str(tree)
+
+
+def test_initiation_and_termination_at_one_point_are_told() -> None:
+    rules = """initiatedAt(on(X)=true, T) :- happensAt(press(X), T).
+    terminatedAt(on(X)=true, T) :- happensAt(release(X), T)."""
+    events = [{"name": n, "time": 4, "x": "lamp"} for n in ("press", "release")]
+    tree = thalweg.run(rules, events, window=20, step=10).why_not("on(lamp) @ 9")
+    assert "broken at the same point" in str(tree)
+    assert "release(lamp) at 4" in str(tree)
+
+
+def test_what_if_a_row_had_not_been_there() -> None:
+    result = lamp()
+    difference = result.what_if(retract=["press(lamp) @ 3"])
+    assert "- danger(lamp)=true from 9 to 30" in str(difference)
+    assert not difference.result.holds("on(lamp) @ 5")
+    assert result.holds("on(lamp) @ 5")
+
+
+def test_what_if_a_row_had_been_there_can_be_explained() -> None:
+    difference = lamp().what_if(insert=["press(lamp) @ 7"])
+    assert difference
+    assert "held from 4 to 8" in str(difference.result.why_not("on(lamp) @ 9"))
+    assert not lamp().what_if()
+
+
+def test_a_withdrawn_interval_names_the_late_row() -> None:
+    rules = """initiatedAt(on(X)=true, T) :- happensAt(press(X), T).
+    terminatedAt(on(X)=true, T) :- happensAt(release(X), T)."""
+    rows = [("press", 3, 3), ("release", 9, 9), ("release", 6, 15)]
+    events = [{"name": n, "time": t, "arrival": a, "x": "lamp"} for n, t, a in rows]
+    result = thalweg.run(rules, events, window=20, step=5)
+    (change,) = [
+        c for c in result.arrow["changes"].to_pylist() if c["op"] == "delete" and c["cause"] != "time"
+    ]
+    tree = result.why_changed(change)
+    assert tree.text == "on(lamp)=true from 4 to 10 was withdrawn at query time 15"
+    assert [str(n.place) for n in tree.children if n.part is Part.INPUT] == ["input:3"]
