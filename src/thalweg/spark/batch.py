@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.language.program import Program
 from thalweg.runs import Options, as_program
+from thalweg.spark.engine import SparkEngine
 from thalweg.spark.files import Directory
 from thalweg.spark.outputs import Outputs
 from thalweg.spark.pipeline import Pipeline
@@ -66,7 +67,7 @@ def recognise(
     )
     directory = Directory(str(out) if out is not None else _temporary())
     directory.delete("_published.json")
-    pipeline = Pipeline(settings, Outputs(directory, settings.kind, spark=spark), row=row)
+    pipeline = Pipeline(settings, Outputs(directory, settings.kind, spark), SparkEngine(spark, row))
     pipeline.whole(df)
     return tables_of(spark, directory, pipeline.settings)
 

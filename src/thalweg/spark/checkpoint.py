@@ -158,6 +158,13 @@ class Checkpoint:
                 f"{self.directory.address} belongs to another {_difference(kept, settings)}",
                 "continue with what it was started with, choose another checkpoint, or move it: thalweg migrate",
             )
+        if kept.options["start"] is not None and settings.options["start"] is not None:
+            was, wanted = kept.plan.schedule.start, settings.plan.schedule.start
+            if was != wanted:
+                raise InputError(
+                    "checkpoint",
+                    f"{self.directory.address} belongs to another run: it starts at {was}, not {wanted}",
+                )
         return replace(kept, columns=settings.columns, event=settings.event, max_ahead=settings.max_ahead)
 
     def started(self, settings: Settings) -> None:

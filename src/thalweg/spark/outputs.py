@@ -51,8 +51,8 @@ class Outputs:
 
     directory: Directory
     kind: str
-    sinks: Mapping[str, Sink] = field(default_factory=dict)
     spark: SparkSession | None = None
+    sinks: Mapping[str, Sink] = field(default_factory=dict)
 
     def clear(self, batch: int) -> None:
         """Make room for a batch."""
@@ -117,7 +117,7 @@ class Outputs:
 
     def table(self, name: str, batch: int) -> DataFrame:
         """The rows of one batch."""
-        assert self.spark is not None
+        assert self.spark is not None, "sinks need a session"
         if self.directory.exists(name, partition(batch)):
             return self.spark.read.parquet(self.directory.url(name, partition(batch)))
         return empty(self.spark, schema_of(name, self.kind))

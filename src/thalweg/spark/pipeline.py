@@ -1,33 +1,25 @@
-"""One batch through all stages: look, shuffle, reason, commit.
+"""One batch after the other: look at it, move the clock, let the shards reason, commit.
 
-The stages of a batch are one Spark job. Stage after stage, rows and the messages of earlier stages are shuffled to
-their shards; a shuffle ends only when all of its rows are there, so a stage starts when the one before it has
-gone to the batch's query time. Only notes of what was done come back to the driver.
+How rows get to the shards is the engine's business; when a batch is valid, and what the clock says, is decided here.
 """
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
-
-import pyarrow as pa
+from typing import Any, Protocol
 
 from thalweg.io.errors import InputError
 from thalweg.runs import TOO_MANY, RowRejected
 from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, Moment, shard_key
 from thalweg.spark.outputs import Outputs
-from thalweg.spark.routing import MESSAGE_SCHEMA, numbered, overlapping, shuffled
+from thalweg.spark.routing import overlapping
 from thalweg.spark.settings import Settings, first_query
-from thalweg.spark.survey import Survey, survey
-from thalweg.spark.task import Note, Order, run_order
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from thalweg.spark.survey import Survey
+from thalweg.spark.task import Note, Order
 
 SORTED_ABOVE = 4_000_000
 """Rows per shard from which a batch is sorted by arrival, so that memory follows the window and not the batch."""
@@ -48,6 +40,19 @@ class BatchReport:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
+class Engine(Protocol):
+    """Brings the rows of a batch to the shards. What a batch is, only the engine knows."""
+
+    def numbered(self, df: Any, settings: Settings, batch: int) -> Any:
+        """The rows of a batch with the columns that are read, and row numbers."""
+
+    def survey(self, rows: Any, settings: Settings, clock: int | None) -> Survey:
+        """A first look at the rows."""
+
+    def run(self, rows: Any, order: Order) -> list[Note]:
+        """Carry out the order in every shard of every stage; without rows (None) only the clock moves."""
+
+
 class Pipeline:
     """Runs batches. Without a checkpoint it keeps no state: one batch is all there is."""
 
@@ -55,14 +60,13 @@ class Pipeline:
         self,
         settings: Settings,
         outputs: Outputs,
+        engine: Engine,
         checkpoint: Checkpoint | None = None,
-        *,
-        row: str | None = None,
     ) -> None:
         self.settings = settings
         self.outputs = outputs
+        self.engine = engine
         self.checkpoint = checkpoint
-        self.row = row
         self.last: Commit | None = None
         if checkpoint is not None:
             self.settings = checkpoint.begin(settings)
@@ -74,15 +78,17 @@ class Pipeline:
     # ------------------------------------------------------------------ a batch of a stream
 
     def batch(
-        self, df: DataFrame, batch: int, *, now: int | None = None, idle: int | None = None
+        self, df: Any, batch: int, *, now: int | None = None, idle: int | None = None
     ) -> BatchReport | None:
         """Take a batch; None where it has been taken before, or where it changes nothing. `now` is the time on the
         wall, which moves the clock when nothing has come for as long as `idle` (both in microseconds)."""
         if self.last is not None and batch <= self.last.batch:
             return None
         began = time.perf_counter()
-        rows = numbered(df, self.settings, self.row, batch)
-        seen = survey(rows, self.settings, self.last.moment.latest if self.last is not None else None)
+        rows = self.engine.numbered(df, self.settings, batch)
+        seen = self.engine.survey(
+            rows, self.settings, self.last.moment.latest if self.last is not None else None
+        )
         looked = time.perf_counter() - began
         moment = self._moment(seen)
         if moment is None:
@@ -93,7 +99,7 @@ class Pipeline:
             moment = self._pushed(moment, now, idle)
             if self.last is not None and moment.query_time == self.last.moment.query_time:
                 return None
-        report = self._run(rows, batch, moment, seen)
+        report = self._run(rows if seen.rows else None, batch, moment, seen)
         report.seconds["survey"] = looked
         return report
 
@@ -139,7 +145,7 @@ class Pipeline:
         return Moment(start, start)
 
     def _run(
-        self, rows: DataFrame, batch: int, moment: Moment, seen: Survey, *, ordered: bool = False
+        self, rows: Any, batch: int, moment: Moment, seen: Survey, *, ordered: bool = False
     ) -> BatchReport:
         """Run a batch and commit it."""
         began = time.perf_counter()
@@ -182,22 +188,14 @@ class Pipeline:
                 "is a time of one row wrong? limit how far the clock may jump (max_ahead), or choose a larger step",
             )
 
-    def _job(self, rows: DataFrame, order: Order) -> list[Note]:
-        """All stages as one Spark job."""
+    def _job(self, rows: Any, order: Order) -> list[Note]:
+        """All stages, each with all of its shards; without rows, only the clock moves."""
         self.outputs.clear(order.batch)
-        messages: DataFrame | None = None
-        for stage in range(len(self.settings.stages)):
-            given = shuffled(rows, self.settings, stage, messages)
-            if order.ordered:
-                given = given.sortWithinPartitions(*self._arrival())
-            messages = given.mapInArrow(_shard_function(replace(order, stage=stage)), MESSAGE_SCHEMA)
-        assert messages is not None
-        found = messages.where("kind = 'note'").select("content").toArrow().column(0)
-        return [Note(**json.loads(content.as_py())) for content in found]
-
-    def _arrival(self) -> list[str]:
-        header = self.settings.header
-        return [f"`{name}`" for name in (header.arrival or header.time or header.start,) if name is not None]
+        notes = self.engine.run(rows, order)
+        expected = sum(stage.shards for stage in self.settings.stages)
+        if len({(note.stage, note.shard) for note in notes}) != expected:
+            raise RuntimeError(f"{len(notes)} of {expected} shards were run")
+        return notes
 
     def _commit(self, order: Order, moment: Moment, rows: int, notes: list[Note]) -> Commit:
         """What is valid after the batch."""
@@ -232,10 +230,10 @@ class Pipeline:
 
     # ------------------------------------------------------------------ the end of the input
 
-    def whole(self, df: DataFrame) -> BatchReport | None:
+    def whole(self, df: Any) -> BatchReport | None:
         """Run all there is as one batch, to the query time at or after the last arrival. None: there is nothing."""
-        rows = numbered(df, self.settings, self.row, 0)
-        seen = survey(rows, self.settings, None)
+        rows = self.engine.numbered(df, self.settings, 0)
+        seen = self.engine.survey(rows, self.settings, None)
         end = self.settings.plan.schedule.end
         if seen.first is None and end is None:
             return None
@@ -253,9 +251,9 @@ class Pipeline:
             last, self.last = accepted, None
         return None
 
-    def close(self, df: DataFrame) -> BatchReport | None:
+    def close(self) -> BatchReport | None:
         """Run the query times up to the one at or after the last arrival, as at the end of the input. The result is
-        provisional: the next batch takes its place. None: there is nothing to run. `df` has the input's columns."""
+        provisional: the next batch takes its place. None: there is nothing to run."""
         if self.last is None:
             return None
         schedule, moment = self.settings.plan.schedule, self.last.moment
@@ -266,7 +264,7 @@ class Pipeline:
         self._check_distance(moment.query_time, to)
         batch = self.last.batch + 1
         order = self._order(batch, uuid.uuid4().hex, to, None, passing=True)
-        notes = self._job(numbered(df.limit(0), self.settings, self.row, batch), order)
+        notes = self._job(None, order)
         commit = self._commit(order, replace(moment, query_time=to), 0, notes)
         self.outputs.publish(batch, commit.tables, provisional=True)
         return _report(commit, self.last, notes, _stage_seconds(notes))
@@ -300,13 +298,6 @@ def _stage_seconds(notes: list[Note]) -> dict[str, float]:
         key = f"stage {note.stage}"
         found[key] = max(found.get(key, 0.0), note.seconds)
     return found
-
-
-def _shard_function(order: Order) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return run_order(order, batches)
-
-    return run
 
 
 def _summed(counts: Iterable[dict[str, int]]) -> Counter[str]:

@@ -13,7 +13,7 @@ from thalweg.spark.settings import Settings
 from thalweg.spark.stages import first_readers
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from thalweg.spark.keying import Route
 
@@ -47,10 +47,22 @@ def numbered(df: DataFrame, settings: Settings, row: str | None, batch: int) -> 
     return df.select(*columns, number.alias(ROW))
 
 
-def shuffled(df: DataFrame, settings: Settings, stage: int, messages: DataFrame | None) -> DataFrame:
-    """The rows that a stage reads and the messages for it, each in the partition of its shard."""
+def knocks(spark: SparkSession, shards: int) -> DataFrame:
+    """A message without rows for each shard of the first stage: Spark does not run a stage on nothing at all."""
+    from pyspark.sql import functions as F
+
+    columns = {"stage": F.lit(0), "shard": F.col("id"), "kind": F.lit("rows"), "content": F.lit(b"")}
+    return spark.range(shards).select(
+        *(columns[name].cast(kind).alias(name) for name, kind in MESSAGE.items())
+    )
+
+
+def shuffled(df: DataFrame | None, settings: Settings, stage: int, messages: DataFrame | None) -> DataFrame:
+    """The rows that a stage reads and the messages for it, each in the partition of its shard. At least one of the two
+    is there."""
     plan = settings.stages[stage]
-    if messages is not None and not plan.inputs:
+    if df is None or (messages is not None and not plan.inputs):
+        assert messages is not None
         return _arriving(messages, plan.shards).repartitionById(plan.shards, SHARD).drop(SHARD)
     if len(settings.stages) > 1:
         df = _read_by(df, settings, stage)

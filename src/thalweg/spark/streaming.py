@@ -17,6 +17,7 @@ from thalweg.io.errors import InputError
 from thalweg.language.program import Program
 from thalweg.runs import Options, as_program
 from thalweg.spark.checkpoint import Checkpoint
+from thalweg.spark.engine import SparkEngine
 from thalweg.spark.files import Directory
 from thalweg.spark.metrics import Endpoint, Metrics, listener, metrics_of
 from thalweg.spark.outputs import Outputs, Sink
@@ -117,24 +118,24 @@ class Stream:
             self._failure = error
             raise
 
-    def _start(self, query: StreamingQuery, *, empty: DataFrame | None, port: int | None) -> None:
+    def _start(self, query: StreamingQuery, *, closing: bool, port: int | None) -> None:
         self.query = query
         self._listener = listener(str(query.id), self._hear)
         self.tables.spark.streams.addListener(self._listener)
         if port is not None:
             self.endpoint = Endpoint(lambda: self.metrics, port)
-        if empty is not None:
-            self._closing = threading.Thread(target=self._close, args=(empty,), name="thalweg-closing")
+        if closing:
+            self._closing = threading.Thread(target=self._close, name="thalweg-closing")
             self._closing.start()
 
     def _hear(self, rate: float) -> None:
         self._rate = rate
 
-    def _close(self, empty: DataFrame) -> None:
+    def _close(self) -> None:
         """When all that was available has been taken, run the query times that are still to come."""
         try:
             self.query.awaitTermination()
-            report = self.pipeline.close(empty)
+            report = self.pipeline.close()
             if report is not None:
                 self.reports.append(report)
         except BaseException as error:
@@ -223,9 +224,8 @@ def stream(
         max_ahead=max_ahead,
     )
     place = Directory(str(out)) if out is not None else Directory(f"{str(checkpoint).rstrip('/')}/tables")
-    outputs = Outputs(place, settings.kind, dict(sinks or {}), spark)
-    running = started(settings, checked, outputs, row=row, idle_timeout=idle_timeout)
-    empty = spark.createDataFrame([], sdf.schema) if trigger == AVAILABLE else None
+    outputs = Outputs(place, settings.kind, spark, dict(sinks or {}))
+    running = started(settings, checked, outputs, SparkEngine(spark, row), idle_timeout)
     given = _with_beats(sdf) if idle_timeout is not None else sdf
     writer = given.writeStream.foreachBatch(running._batch).option(
         "checkpointLocation", directory.url("spark")
@@ -236,7 +236,7 @@ def stream(
         writer = writer.trigger(availableNow=True)
     elif trigger is not None:
         writer = writer.trigger(processingTime=trigger)
-    running._start(writer.start(), empty=empty, port=metrics_port)
+    running._start(writer.start(), closing=trigger == AVAILABLE, port=metrics_port)
     return running
 
 
@@ -244,12 +244,10 @@ def started(
     settings: Settings,
     checkpoint: Checkpoint,
     outputs: Outputs,
-    *,
-    row: str | None,
+    engine: SparkEngine,
     idle_timeout: float | None,
 ) -> Stream:
     """A pipeline that is ready for its first batch, or for the next one."""
-    assert outputs.spark is not None
-    pipeline = Pipeline(settings, outputs, checkpoint, row=row)
-    tables = tables_of(outputs.spark, outputs.directory, pipeline.settings)
+    pipeline = Pipeline(settings, outputs, engine, checkpoint)
+    tables = tables_of(engine.spark, outputs.directory, pipeline.settings)
     return Stream(pipeline, tables, None if idle_timeout is None else int(idle_timeout * 1_000_000))

@@ -1,0 +1,264 @@
+"""Batches, commits and recovery, without Spark: what a stream finds does not depend on its splits and its crashes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from inprocess import Made, made, pieces
+from stories import Story, rows_of, traffic
+
+from thalweg.io.errors import InputError
+from thalweg.runs import RowRejected
+from thalweg.spark import task
+from thalweg.spark.files import DamagedFile, Directory
+
+
+def assert_same(expected: dict[str, pa.Table], found: dict[str, pa.Table]) -> None:
+    for name, table in expected.items():
+        mine, yours = (rows_of(t, table.column_names) for t in (table, found[name]))
+        assert mine == yours, (
+            f"{name}: only embedded {list(mine - yours)[:3]}, only here {list(yours - mine)[:3]}"
+        )
+
+
+@pytest.mark.parametrize("shards", [1, 2, 5])
+@pytest.mark.parametrize("forgets", [False, True], ids=["remembers", "restores"])
+@pytest.mark.parametrize("batches", [1, 8])
+def test_splits_shards_and_restored_states_play_no_part(
+    story: Story, embedded: dict[str, pa.Table], tmp_path: Path, shards: int, forgets: bool, batches: int
+) -> None:
+    run = made(story, tmp_path / "checkpoint", out=tmp_path / "out", shards=shards, forgets=forgets)
+    for number, rows in enumerate(pieces(story.rows, batches)):
+        run.pipeline.batch(rows, number)
+    run.pipeline.close()
+    assert_same(embedded, run.tables())
+
+
+# --------------------------------------------------------------------------- crashes
+
+
+class Crash(BaseException):
+    """The process is gone."""
+
+
+class Fuse:
+    """Lets a number of writes, moves and deletions through, then the process is gone; half of a file may be written."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.left: int | None = None
+        for name in ("write", "write_table", "move", "delete"):
+            monkeypatch.setattr(Directory, name, self._fused(getattr(Directory, name), name))
+
+    def _fused(self, real: Any, name: str) -> Any:
+        def fused(directory: Directory, *given: Any) -> Any:
+            if self.left is not None:
+                self.left -= 1
+                if self.left < 0:
+                    if name.startswith("write"):
+                        Path(directory._passing(given[1:])).write_bytes(b"half")
+                    raise Crash
+            return real(directory, *given)
+
+        return fused
+
+
+@pytest.fixture(scope="module")
+def short() -> Story:
+    return traffic(seed=3, size=250)
+
+
+@pytest.fixture(scope="module")
+def short_embedded(short: Story) -> dict[str, pa.Table]:
+    return short.embedded()
+
+
+def taken_up(run: Made, rows: list[pa.Table]) -> None:
+    """What Spark does after a start: the last batch that it has not noted as done comes again."""
+    last = run.pipeline.last
+    first = 0 if last is None else last.batch
+    for number in range(first, len(rows)):
+        run.pipeline.batch(rows[number], number)
+    run.pipeline.close()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_crash_at_any_write_changes_nothing_in_the_end(
+    short: Story,
+    short_embedded: dict[str, pa.Table],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int,
+) -> None:
+    rng = Random(seed)
+    fuse = Fuse(monkeypatch)
+    rows = pieces(short.rows, 5)
+    crashes = 0
+    while True:
+        fuse.left = rng.randint(0, 50) if crashes < 6 else None
+        task._MEMORY._runs.clear()
+        try:
+            run = made(short, tmp_path / "checkpoint", out=tmp_path / "out", shards=2)
+            taken_up(run, rows)
+            break
+        except Crash:
+            crashes += 1
+    assert crashes > 1
+    assert_same(short_embedded, run.tables())
+    assert not run.directory.names("_staging")
+    kept = {key: lineage.files for key, lineage in run.pipeline.last.shards.items() if lineage.files}
+    for key, files in kept.items():
+        names = [
+            n for n in Directory(str(tmp_path / "checkpoint")).names("state", key) if not n.startswith(".")
+        ]
+        assert set(names) == files
+
+
+def test_a_batch_that_comes_again_is_not_taken_again(short: Story, tmp_path: Path) -> None:
+    run = made(short, tmp_path / "checkpoint", out=tmp_path / "out")
+    rows = pieces(short.rows, 2)
+    assert run.pipeline.batch(rows[0], 0) is not None
+    assert run.pipeline.batch(rows[0], 0) is None
+    again = made(short, tmp_path / "checkpoint", out=tmp_path / "out")
+    assert again.pipeline.batch(rows[0], 0) is None
+    assert again.engine.orders == []
+
+
+def test_a_damaged_state_is_a_clear_error_and_commits_nothing(short: Story, tmp_path: Path) -> None:
+    rows = pieces(short.rows, 2)
+    made(short, tmp_path / "checkpoint", out=tmp_path / "out").pipeline.batch(rows[0], 0)
+    task._MEMORY._runs.clear()
+    file = next((tmp_path / "checkpoint" / "state").rglob("*.state"))
+    content = file.read_bytes()
+    file.write_bytes(content[:-1] + b"?")
+    run = made(short, tmp_path / "checkpoint", out=tmp_path / "out")
+    with pytest.raises(DamagedFile, match="is not what was written: the checkpoint is damaged"):
+        run.pipeline.batch(rows[1], 1)
+    assert [f.name for f in (tmp_path / "checkpoint" / "commits").iterdir()] == ["00000000.json"]
+    file.write_bytes(content)
+    assert run.pipeline.batch(rows[1], 1) is not None
+
+
+def test_a_full_disk_commits_nothing(short: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = pieces(short.rows, 2)
+    run = made(short, tmp_path / "checkpoint", out=tmp_path / "out")
+    run.pipeline.batch(rows[0], 0)
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Directory, "write_table", full)
+        with pytest.raises(OSError, match="No space left"):
+            run.pipeline.batch(rows[1], 1)
+    assert run.pipeline.last.batch == 0
+    assert run.pipeline.batch(rows[1], 1) is not None
+
+
+# --------------------------------------------------------------------------- settings, clocks
+
+
+def test_another_program_or_number_of_shards_is_refused(short: Story, tmp_path: Path) -> None:
+    made(short, tmp_path / "checkpoint", out=tmp_path / "out", shards=2)
+    with pytest.raises(InputError, match=r"belongs to another number of shards \(2, not 3\)"):
+        made(short, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
+    with pytest.raises(InputError, match="belongs to another run: window is 120, not 240"):
+        made(short, tmp_path / "checkpoint", out=tmp_path / "out", window=240)
+    with pytest.raises(InputError, match="belongs to another run: it starts at 0, not 30"):
+        made(short, tmp_path / "checkpoint", out=tmp_path / "out", start=30)
+    other = Story(short.program.replace("K > 5", "K > 6"), short.rows, short.options)
+    with pytest.raises(InputError, match="belongs to another program"):
+        made(other, tmp_path / "checkpoint", out=tmp_path / "out")
+
+
+def test_rows_out_of_order_within_the_disorder_play_no_part(
+    short: Story, short_embedded: dict[str, pa.Table], tmp_path: Path
+) -> None:
+    rng = Random(1)
+    arrivals = short.rows.column("arrival").to_pylist()
+    order = sorted(range(len(arrivals)), key=lambda i: arrivals[i] + rng.randint(0, 100))
+    run = made(short, tmp_path / "checkpoint", out=tmp_path / "out", disorder=100)
+    for number, rows in enumerate(pieces(short.rows.take(pa.array(order)), 6)):
+        run.pipeline.batch(rows, number)
+    run.pipeline.close()
+    assert_same(short_embedded, run.tables())
+
+
+def test_one_wrong_clock_does_not_close_the_windows_of_everybody(short: Story, tmp_path: Path) -> None:
+    wrong = {
+        "name": "halt",
+        "time": 10**9,
+        "arrival": 10**9,
+        "op": "insert",
+        "arg1": "v1",
+        "arg2": None,
+        "nr": 9999,
+    }
+    first, *others = pieces(short.rows, 4)
+    ahead = {**wrong, "arrival": first.column("arrival")[-1].as_py(), "nr": 9998}
+    bad = pa.Table.from_pylist([wrong, ahead], short.rows.schema)
+    run = made(short, tmp_path / "checkpoint", out=tmp_path / "out", max_ahead=1000)
+    report = run.pipeline.batch(pa.concat_tables([first, bad]), 0)
+    assert report is not None and report.rejected["too-far-ahead"] == 2
+    for number, rows in enumerate(others, start=1):
+        run.pipeline.batch(rows, number)
+    run.pipeline.close()
+    expected = short.embedded()
+    found = run.tables()
+    assert rows_of(found["changes"], found["changes"].column_names) == rows_of(
+        expected["changes"], expected["changes"].column_names
+    )
+
+
+def test_a_silent_stream_follows_the_time_on_the_wall(short: Story, tmp_path: Path) -> None:
+    run = made(short, tmp_path / "checkpoint", out=tmp_path / "out")
+    first, _ = pieces(short.rows, 2)
+    report = run.pipeline.batch(first, 0, now=5_000_000, idle=20_000_000)
+    assert report is not None
+    latest, before = report.moment.latest, report.moment.query_time
+    nothing = first.slice(0, 0)
+    assert run.pipeline.batch(nothing, 1, now=20_000_000, idle=20_000_000) is None
+    pushed = run.pipeline.batch(nothing, 2, now=95_000_000, idle=20_000_000)
+    assert pushed is not None
+    assert pushed.moment.query_time == (latest + 90) // 30 * 30 > before
+    again = made(short, tmp_path / "checkpoint", out=tmp_path / "out")
+    assert again.pipeline.last.moment == pushed.moment
+
+
+def test_a_run_can_stop_at_the_first_bad_row(short: Story, tmp_path: Path) -> None:
+    run = made(short, tmp_path / "checkpoint", out=tmp_path / "out", on_error="stop")
+    with pytest.raises(RowRejected, match=r"input:\d+: no rule reads nosuch"):
+        run.pipeline.batch(short.rows, 0)
+    assert run.pipeline.last is None
+
+
+def test_a_sink_gets_every_batch_and_what_replaces_it(short: Story, tmp_path: Path) -> None:
+    got: list[int] = []
+    run = made(short, tmp_path / "checkpoint", out=tmp_path / "out")
+    run.pipeline.outputs.sinks = {"changes": lambda _, batch: got.append(batch)}
+    run.pipeline.outputs.table = lambda name, batch: None  # type: ignore[method-assign,assignment,return-value]
+    rows = pieces(short.rows, 3)
+    for number in (0, 1):
+        run.pipeline.batch(rows[number], number)
+    run.pipeline.close()
+    run.pipeline.batch(rows[2], 2)
+    assert got == [0, 1, 2, 2]
+
+
+def test_what_is_written_follows_what_changes(tmp_path: Path) -> None:
+    """Many small batches after a large one: the rows are logged, the state is not written anew each time."""
+    story = traffic(seed=5, size=3000)
+    run = made(story, tmp_path / "checkpoint", out=tmp_path / "out", shards=1)
+    large, small = story.rows.slice(0, 2800), pieces(story.rows.slice(2800), 10)
+    run.pipeline.batch(large, 0)
+    sizes = []
+    for number, rows in enumerate(small, start=1):
+        run.pipeline.batch(rows, number)
+        written = list((tmp_path / "checkpoint" / "state" / "0-0").glob(f"{number:08d}.*"))
+        sizes += [file.stat().st_size for file in written if file.suffix == ".rows"]
+    snapshot = next((tmp_path / "checkpoint" / "state" / "0-0").glob("*.state")).stat().st_size
+    assert len(sizes) >= 8
+    assert max(sizes) < snapshot / 4
