@@ -156,7 +156,7 @@ def _true(op: str, left: Term, right: Term) -> bool:
     if op in _BY_ORDER:
         return _BY_ORDER[op](order_key(left), order_key(right))
     if op in ("==", "\\==", "\\="):
-        return (left == right) == (op == "==")
+        return bool(left == right) == (op == "==")
     raise NotImplementedError(f"no comparison {op!r}")
 
 

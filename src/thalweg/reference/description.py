@@ -189,7 +189,7 @@ class Description:
     @property
     def anchored(self) -> bool:
         """True when no rule can fire at a point where nothing happens."""
-        bodies = [goals for rule in [*self.effect_rules, *self.event_rules] for goals in rule.alternatives]
+        bodies = self._bodies()
         return all(any(isinstance(g, Fact) and g.kind in ANCHORS for g in goals) for goals in bodies)
 
     def _effect(self, rule: language.EffectRule, reader: Reader) -> EffectRule:
@@ -225,8 +225,12 @@ class Description:
         found |= {signature(rule.entity) for rule in self.groundings if rule.value is None}
         return found - self.derived
 
+    def _bodies(self) -> list[Goals]:
+        rules: list[EffectRule | EventRule] = [*self.effect_rules, *self.event_rules]
+        return [goals for rule in rules for goals in rule.alternatives]
+
     def _facts(self) -> list[Fact]:
-        bodies = [goals for rule in [*self.effect_rules, *self.event_rules] for goals in rule.alternatives]
+        bodies = self._bodies()
         bodies += [rule.goals for rule in self.determined_rules]
         return [fact for goals in bodies for goal in goals for fact in _facts_in(goal)]
 

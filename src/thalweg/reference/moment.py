@@ -7,6 +7,7 @@ everything that happens in between, each computed when it is first asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TypeVar
 
 from thalweg.reference.background import Knowledge, compare
@@ -87,7 +88,7 @@ class Snapshot:
             yield from (pair for pair in self.input.holding(self.time) if signature(pair[0]) == key)
         for rule in self._rules(key, value):
             if not rule.whole:
-                yield from self._memo(("rule", id(rule)), lambda rule=rule: frozenset(self._determined(rule)))
+                yield from self._memo(("rule", id(rule)), partial(self._determined, rule))
         for pair, intervals in self.whole.items():
             if signature(pair[0]) == key and contains(intervals, self.time):
                 yield pair
@@ -97,17 +98,19 @@ class Snapshot:
         rules = self.domains.description.determiners.get(key, ())
         return [rule for rule in rules if may_equal(rule.value, value)]
 
-    def _determined(self, rule: DeterminedRule) -> Iterator[Pair]:
+    def _determined(self, rule: DeterminedRule) -> frozenset[Pair]:
         """The pairs of one rule that hold now: the interval expression over the single point `time`."""
         here = [(self.time, self.time + self.input.tick)]
 
         def leaf(fluent: Term, value: Term) -> Intervals:
             return [*here] if (fluent, value) in self.holding(signature(fluent), value) else []
 
-        for _, subst in self.instances(rule):
+        def holds(subst: Subst) -> bool:
             found = rule.intervals(subst, leaf, since=self.time, until=self.time, tick=self.input.tick)
-            if contains(found, self.time):
-                yield from self.heads(rule, subst)
+            return contains(found, self.time)
+
+        held = [subst for _, subst in self.instances(rule) if holds(subst)]
+        return frozenset(pair for subst in held for pair in self.heads(rule, subst))
 
     def heads(self, rule: DeterminedRule, subst: Subst) -> Iterator[Pair]:
         """The wanted pairs of a rule's instance."""
@@ -145,11 +148,10 @@ class Snapshot:
         if key not in self.domains.description.determined:
             yield from self.holding(key)
         for rule in self._rules(key, value):
-            yield from self._memo(("known", id(rule)), lambda rule=rule: frozenset(self._heads(rule)))
+            yield from self._memo(("known", id(rule)), partial(self._heads, rule))
 
-    def _heads(self, rule: DeterminedRule) -> Iterator[Pair]:
-        for _, subst in self.instances(rule):
-            yield from self.heads(rule, subst)
+    def _heads(self, rule: DeterminedRule) -> frozenset[Pair]:
+        return frozenset(pair for _, subst in self.instances(rule) for pair in self.heads(rule, subst))
 
 
 def _pair_variables(pair: tuple[Term, Term]) -> Iterator[Var]:
