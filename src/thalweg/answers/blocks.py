@@ -197,7 +197,10 @@ def advance(shape: Shape, before: int, after: int, block: Block, time: int, code
         if isinstance(operation, Rigid):
             block = _join_rigid(shape, block, operation)
             continue
-        here = Evaluation(shape, block.columns, np.full(block.length, time), codec)
+        stamps = block.columns[shape.stamp] if shape.stamp is not None else None
+        here = Evaluation(
+            shape, block.columns, np.full(block.length, time) if stamps is None else stamps, codec
+        )
         if isinstance(operation, Comparison):
             keep = here.holds(operation.test)
             block = block if keep.all() else block.take(keep)

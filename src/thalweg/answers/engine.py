@@ -328,6 +328,10 @@ class Engine:
         if block.length:
             self.put(self._touch(shape.query, time), shape, time, 0, block)
 
+    def keep(self, shape: Shape, time: int, mask: int, block: Block) -> None:
+        """Store rows that wait for a premise."""
+        self.put(self._touch(shape.query, time), shape, time, mask, block)
+
     def adopt(self, query: int, time: int, blocks: Mapping[BlockKey, Block]) -> None:
         """Put back a cell from a snapshot."""
         cell = self._touch(query, time)

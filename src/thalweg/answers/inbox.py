@@ -6,7 +6,7 @@ time is too late. Of rows that take effect together retractions come first, so t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,6 +33,9 @@ UNKNOWN_NAME, WRONG_ARITY, MISSING, OUT_OF_RANGE = (
     "missing value",
     "out of range",
 )
+
+
+NOT_KNOWN = "nothing like it is known"
 
 
 class Rejections:
@@ -157,9 +160,9 @@ class Inbox:
 
     # -- handing out
 
-    def due(self, to: int) -> dict[int, list[tuple[Signature, Coded]]]:
-        """Rows whose step is at or before `to`, by step."""
-        agenda: dict[int, list[tuple[Signature, Coded]]] = {}
+    def due(self, to: int) -> dict[Signature, Coded]:
+        """Rows whose step is at or before `to`, by predicate."""
+        found: dict[Signature, Coded] = {}
         for predicate in sorted(self.pending):
             coded = _merged(self.pending[predicate])
             now = coded.step <= to
@@ -168,9 +171,22 @@ class Inbox:
             else:
                 self.pending[predicate] = [coded.take(~now)]
                 coded = coded.take(now)
-            for step, part in _by_step(coded):
-                agenda.setdefault(step, []).append((predicate, part))
-        return agenda
+            if len(coded):
+                found[predicate] = coded
+        return found
+
+    def stamped(self, due: dict[Signature, Coded]) -> dict[Signature, tuple[Facts, Ints]]:
+        """Facts with their times, where nothing known can be retracted: without lateness."""
+        found = {}
+        for predicate, coded in due.items():
+            out = coded.op < 0
+            if out.any():
+                self.rejected.add(coded.step[out], coded.row[out], UNKNOWN_RETRACTION, NOT_KNOWN)
+                coded = coded.take(~out)
+            facts = distinct_facts([*coded.args, coded.time], len(coded))
+            if facts.length:
+                found[predicate] = (Facts(facts.args[:-1], facts.length), facts.args[-1])
+        return found
 
     def arrivals(
         self, clock: int, parts: list[tuple[Signature, Coded]], known: Mapping[Place, Facts]
@@ -195,7 +211,7 @@ class Inbox:
             facts = Facts(gone.args, len(gone))
             there = known.contains(facts) if known is not None else np.zeros(len(gone), np.bool_)
             lost = gone.row[~there]
-            self.rejected.add(np.full(len(lost), clock), lost, UNKNOWN_RETRACTION, "nothing like it is known")
+            self.rejected.add(np.full(len(lost), clock), lost, UNKNOWN_RETRACTION, NOT_KNOWN)
             stays = inserted.contains(facts) if inserted.length else np.zeros(len(gone), np.bool_)
             if (there & ~stays).any():
                 back = gone.take(there & ~stays)
@@ -219,8 +235,30 @@ def _merged(parts: list[Coded]) -> Coded:
     )
 
 
-def _by_step(coded: Coded) -> list[tuple[int, Coded]]:
-    return _runs(coded, coded.step)
+def by_step(due: dict[Signature, Coded]) -> dict[int, list[tuple[Signature, Coded]]]:
+    """Rows by the clock step at which they take effect."""
+    agenda: dict[int, list[tuple[Signature, Coded]]] = {}
+    for predicate, coded in due.items():
+        for step, part in _runs(coded, coded.step):
+            agenda.setdefault(step, []).append((predicate, part))
+    return agenda
+
+
+def chunks(due: dict[Signature, Coded], size: int, to: int) -> Iterator[tuple[int, dict[Signature, Coded]]]:
+    """The rows in portions of about this size, cut between steps, each with the step it goes up to."""
+    steps = np.sort(np.concatenate([c.step for c in due.values()]))
+    cuts = sorted({int(steps[i]) for i in range(size, len(steps), size)} - {to})
+    before = -(1 << 62)
+    for cut in [*cuts, to]:
+        part = {p: c.take((c.step > before) & (c.step <= cut)) for p, c in due.items()} if cuts else due
+        yield cut, {p: c for p, c in part.items() if len(c)}
+        before = cut
+
+
+def density(due: dict[Signature, Coded]) -> tuple[int, int]:
+    """How many rows there are, and over how many steps."""
+    steps = np.unique(np.concatenate([np.unique(c.step) for c in due.values()])) if due else np.empty(0)
+    return sum(map(len, due.values())), len(steps)
 
 
 def _by_time(coded: Coded) -> list[tuple[int, Coded]]:

@@ -18,9 +18,11 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from thalweg.analysis.temporal import Signature
+from thalweg.answers.bulk import CHUNK, FACTS_PER_STEP, Bulk, qualifies
 from thalweg.answers.codec import Codec
 from thalweg.answers.engine import Blocks, Engine, Touched
-from thalweg.answers.inbox import REJECTED, Inbox
+from thalweg.answers.inbox import REJECTED, Coded, Inbox, by_step, chunks, density
 from thalweg.answers.loose import NEVER, Loose
 from thalweg.answers.offline import check, plan
 from thalweg.answers.report import changes, report
@@ -74,6 +76,8 @@ class Reasoner:
         self.engine = Engine(self.plan, codec, self.lateness, self.start, self.horizon)
         self.inbox = Inbox(self.plan.datalog, codec, self.lateness, self.start)
         self.writer = Writer(self.plan, codec, self.lateness)
+        self.bulk = Bulk(self.engine)
+        self.in_bulk = qualifies(self.engine)
 
     @property
     def clock(self) -> int:
@@ -93,17 +97,31 @@ class Reasoner:
         """Move the clock, step by step, to `to`; steps at which nothing happens cost nothing."""
         if to < self.engine.clock:
             raise ValueError(f"the clock is at {self.engine.clock} and does not go back to {to}")
-        agenda = self.inbox.due(to)
+        due = self.inbox.due(to)
+        shown: list[Shown] = []
+        if self._pays_in_bulk(due):
+            for until, part in chunks(due, CHUNK, to):
+                shown += self.bulk.run(self.inbox.stamped(part), until)
+        else:
+            self._step_by_step(by_step(due), to)
+        log, self.engine.log = self.engine.log, []
+        return self._revision(log, shown)
+
+    def _pays_in_bulk(self, due: dict[Signature, Coded]) -> bool:
+        if not due or not self.in_bulk:
+            return False
+        rows, steps = density(due)
+        return steps > 4 and rows < FACTS_PER_STEP * steps
+
+    def _step_by_step(self, agenda: dict[int, list[tuple[Signature, Coded]]], to: int) -> None:
         steps = sorted(agenda, reverse=True)
         while (step := min(steps[-1] if steps else NEVER, self.engine.next_step())) <= to:
             parts = agenda.pop(steps.pop()) if steps and steps[-1] == step else []
             arrivals = self.inbox.arrivals(step, parts, self.engine.facts)
             self.engine.step(step, arrivals.inserted, arrivals.retracted)
         self.engine.skip(to)
-        log, self.engine.log = self.engine.log, []
-        return self._revision(log)
 
-    def _revision(self, log: list[Touched]) -> Revision:
+    def _revision(self, log: list[Touched], shown: list[Shown]) -> Revision:
         state: list[Standing] = [
             (number, time, dict(cell.blocks), None)
             for number, cells in enumerate(self.engine.cells)
@@ -116,11 +134,12 @@ class Reasoner:
         clock = self.engine.clock
         rejected = self.inbox.rejected.take(clock)
         writer = self.writer
-        changed: list[Shown] = []
+        changed: list[Shown] = shown
 
         def happened() -> list[Shown]:
-            if log and not changed:
+            if log:
                 changed.extend(self._changed(log))
+                log.clear()
             return changed
 
         return Revision(

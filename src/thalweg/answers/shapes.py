@@ -119,6 +119,8 @@ class Shape:
     first: int | None = None
     closures: dict[int, tuple[tuple[int, ...], frozenset[int]]] = field(default_factory=dict)
     judged: dict[int, int] = field(default_factory=dict)
+    stamp: int | None = None
+    """The column that holds the answer's time, where rows of several times stand together."""
 
     def __post_init__(self) -> None:
         self.full = (1 << len(self.positives)) - 1

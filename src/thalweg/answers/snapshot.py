@@ -48,7 +48,7 @@ def pack(reasoner: Reasoner) -> bytes:
         "clock": engine.clock,
         "texts": reasoner.codec.symbols.texts,
         "cells": [
-            [[time, *_blocks(cell.blocks, put)] for time, cell in sorted(cells.items())]
+            [[time, *_blocks(cell.blocks, put)] for time, cell in sorted(cells.items()) if cell.blocks]
             for cells in engine.cells
         ],
         "facts": [
