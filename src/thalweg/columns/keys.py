@@ -130,11 +130,11 @@ class KeyTable:
     Single keys that are small, as the ids of symbols are, are kept in an array; anything else is hashed.
     """
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, room: int = 16) -> None:
         self.width = width
         self.count = 0
-        self._keys = np.empty((16, width), np.int64)
-        self._table = np.zeros(32, np.int64)
+        self._keys = np.empty((max(16, room), width), np.int64)
+        self._table = np.zeros(1 << (2 * max(16, room) - 1).bit_length(), np.int64)
         self._direct: Ints | None = np.zeros(64, np.int64) if width == 1 else None
 
     @property

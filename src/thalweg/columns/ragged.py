@@ -36,6 +36,18 @@ def _needed(offsets: Ints, lengths: Ints, rooms: Ints, ids: Ints, groups: Ints) 
 
 
 @njit(cache=True)
+def _overflow(lengths: Ints, rooms: Ints, ids: Ints, groups: Ints) -> int:
+    """Pool rows that lists need which outgrow their room."""
+    total = 0
+    for g in range(len(groups) - 1):
+        i = ids[groups[g]]
+        size = lengths[2, i] + groups[g + 1] - groups[g]
+        if size > rooms[i]:
+            total += 2 * size + 4
+    return total
+
+
+@njit(cache=True)
 def _compare(a: Ints, b: Ints, width: int) -> int:
     for c in range(width):
         if a[c] < b[c]:
@@ -151,6 +163,119 @@ def _merge(
         offsets[2, i] = target
         lengths[2, i] = n
         rooms[i] = room
+    return used, n_gone, n_came
+
+
+@njit(cache=True)
+def _net(ids: Ints, rows: Ints) -> tuple[Ints, Ints, int]:
+    """Sorted changes with equal keys added up; what comes to nothing is left out. Works in place."""
+    keys = rows.shape[1] - 1
+    n = 0
+    k = 0
+    while k < len(ids):
+        first = k
+        count = rows[k, keys]
+        k += 1
+        while k < len(ids) and ids[k] == ids[first] and _compare(rows[k], rows[first], keys) == 0:
+            count += rows[k, keys]
+            k += 1
+        if count != 0:
+            ids[n] = ids[first]
+            for c in range(keys):
+                rows[n, c] = rows[first, c]
+            rows[n, keys] = count
+            n += 1
+    return ids, rows, n
+
+
+@njit(cache=True)
+def _insert(
+    offsets: Ints,
+    lengths: Ints,
+    rooms: Ints,
+    pool: Ints,
+    used: int,
+    ids: Ints,
+    rows: Ints,
+    groups: Ints,
+    clock: int,
+    expiry: int,
+    gone: Ints,
+    came: Ints,
+) -> tuple[int, int, int]:
+    """`_merge` for lists whose earlier versions nobody reads: only what stands behind the first change moves."""
+    width = pool.shape[1]
+    keys = width - 1
+    n_gone = 0
+    n_came = 0
+    tail = np.empty((64, width), np.int64)
+    for g in range(len(groups) - 1):
+        lo, hi = groups[g], groups[g + 1]
+        i = ids[lo]
+        start, length = offsets[2, i], lengths[2, i]
+        while length > 0 and pool[start, clock] <= expiry:
+            start += 1
+            length -= 1
+            rooms[i] -= 1
+        if length + hi - lo > rooms[i]:
+            room = 2 * (length + hi - lo) + 4
+            for r in range(length):
+                for c in range(width):
+                    pool[used + r, c] = pool[start + r, c]
+            start = used
+            used += room
+            rooms[i] = room
+        first, last = start, start + length
+        while first < last:
+            mid = (first + last) >> 1
+            if _compare(pool[mid], rows[lo], keys) < 0:
+                first = mid + 1
+            else:
+                last = mid
+        n_tail = start + length - first
+        if n_tail > len(tail):
+            tail = np.empty((2 * n_tail, width), np.int64)
+        for r in range(n_tail):
+            for c in range(width):
+                tail[r, c] = pool[first + r, c]
+        to = first
+        a = 0
+        r = lo
+        while a < n_tail or r < hi:
+            if r >= hi:
+                order = -1
+            elif a >= n_tail:
+                order = 1
+            else:
+                order = _compare(tail[a], rows[r], keys)
+            if order < 0:
+                for c in range(width):
+                    pool[to, c] = tail[a, c]
+                to += 1
+                a += 1
+                continue
+            before = 0
+            if order == 0:
+                before = tail[a, keys]
+                a += 1
+            count = before + rows[r, keys]
+            if count > 0:
+                for c in range(keys):
+                    pool[to, c] = rows[r, c]
+                pool[to, keys] = count
+                to += 1
+                if before <= 0:
+                    came[n_came] = r
+                    n_came += 1
+            elif before > 0:
+                gone[n_gone] = r
+                n_gone += 1
+            r += 1
+        offsets[2, i] = start
+        lengths[2, i] = to - start
+        for v in range(2):
+            offsets[v, i] = start
+            lengths[v, i] = to - start
     return used, n_gone, n_came
 
 
@@ -438,6 +563,32 @@ class Ragged:
             assign,
         )
         self.touch(ids[groups[:-1]])
+        gone, came = gone[:n_gone], came[:n_came]
+        return (ids[gone], rows[gone]), (ids[came], rows[came])
+
+    def insert(self, ids: Ints, rows: Ints) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
+        """`merge` for lists whose earlier versions nobody reads."""
+        ids, rows = sort_changes(ids, rows)
+        if (rows[:, -1] < 0).any() or len(rows) > 1:
+            ids, rows, n = _net(ids.copy(), rows.copy())
+            ids, rows = ids[:n], rows[:n]
+        groups = group_starts(ids)
+        self.reserve(_overflow(self.lengths, self.rooms, ids, groups))
+        gone, came = np.empty(len(ids), np.int64), np.empty(len(ids), np.int64)
+        self.used, n_gone, n_came = _insert(
+            self.offsets,
+            self.lengths,
+            self.rooms,
+            self.pool,
+            self.used,
+            ids,
+            rows,
+            groups,
+            self.clock,
+            self.expiry,
+            gone,
+            came,
+        )
         gone, came = gone[:n_gone], came[:n_came]
         return (ids[gone], rows[gone]), (ids[came], rows[came])
 

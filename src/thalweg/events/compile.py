@@ -538,7 +538,7 @@ class Body:
 
 def _distinct(rows: Ints, causes: Ints) -> tuple[Ints, Ints]:
     """Each row once, with the largest cause."""
-    table = KeyTable(rows.shape[1])
+    table = KeyTable(rows.shape[1], len(rows))
     ids = table.intern([rows[:, c] for c in range(rows.shape[1])], len(rows))
     best = np.full(table.count, -1)
     np.maximum.at(best, ids, causes)

@@ -70,7 +70,7 @@ class Output:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._texts = {id(store): Texts(store.name, "fluent", store.arity) for _, _, store in plan.outputs}
-        self._changes: list[pa.Table] = []
+        self._changes: dict[int, tuple[FluentStore, list[Ints]]] = {}
         self._events: list[pa.Table] = []
         self._symbols = pa.array([], pa.string())
 
@@ -119,32 +119,44 @@ class Output:
             difference = unit.reported(at, clock)
             if difference is not None:
                 d = difference
-                self._change(clock, store, "delete", d.removed_ids, d.removed, d.removed_cause)
-                self._change(clock, store, "insert", d.added_ids, d.added, d.added_cause)
+                self._change(clock, store, 0, d.removed_ids, d.removed, d.removed_cause)
+                self._change(clock, store, 1, d.added_ids, d.added, d.added_cause)
         for derived in self.plan.derived:
             moves = derived.reported(clock)
             if moves:
                 self._happened(clock, derived.store, moves)
 
-    def _change(self, clock: Clock, store: FluentStore, op: str, ids: Ints, intervals: Ints, causes: Ints) -> None:
-        n = len(ids)
-        if not n:
-            return
-        values = store.instances.column(store.arity, ids) if store.by_value else intervals[:, 2]
-        ends = intervals[:, 1]
-        self._changes.append(
-            pa.table(
-                [
-                    pa.array(np.full(n, clock.query)),
-                    pa.repeat(op, n),
-                    self.fluent_texts(store, ids),
-                    self.value_texts(store, np.ascontiguousarray(values)),
-                    pa.array(np.ascontiguousarray(intervals[:, 0])),
-                    pa.array(np.ascontiguousarray(ends), mask=ends == OPEN),
-                    cause_texts(causes),
-                ],
-                schema=CHANGES,
-            )
+    def _change(self, clock: Clock, store: FluentStore, op: int, ids: Ints, intervals: Ints, causes: Ints) -> None:
+        if len(ids):
+            values = store.instances.column(store.arity, ids) if store.by_value else intervals[:, 2]
+            part = np.empty((len(ids), 7), np.int64)
+            part[:, 0], part[:, 1], part[:, 2], part[:, 3] = clock.query, op, ids, values
+            part[:, 4:6], part[:, 6] = intervals[:, :2], causes
+            self._changes.setdefault(id(store), (store, []))[1].append(part)
+
+    def _change_table(self) -> pa.Table:
+        """The collected changes, fluent by fluent."""
+        if not self._changes:
+            return CHANGES.empty_table()
+        rows = np.concatenate([part for _, parts in self._changes.values() for part in parts])
+        fluents, values = [], []
+        for store, parts in self._changes.values():
+            mine = np.concatenate(parts)
+            fluents.append(self.fluent_texts(store, np.ascontiguousarray(mine[:, 2])))
+            values.append(self.value_texts(store, np.ascontiguousarray(mine[:, 3])))
+        self._changes = {}
+        ends = np.ascontiguousarray(rows[:, 5])
+        return pa.table(
+            [
+                pa.array(np.ascontiguousarray(rows[:, 0])),
+                pa.array(["delete", "insert"]).take(pa.array(np.ascontiguousarray(rows[:, 1]))),
+                pa.concat_arrays(fluents),
+                pa.concat_arrays(values),
+                pa.array(np.ascontiguousarray(rows[:, 4])),
+                pa.array(ends, mask=ends == OPEN),
+                cause_texts(np.ascontiguousarray(rows[:, 6])),
+            ],
+            schema=CHANGES,
         )
 
     def _happened(self, clock: Clock, store: EventStore, moves: Moves) -> None:
@@ -171,10 +183,9 @@ class Output:
 
     def tables(self, query_time: int) -> dict[str, pa.Table]:
         """Everything collected since the last call, and the countdowns that run at `query_time`."""
-        changes = pa.concat_tables(self._changes) if self._changes else CHANGES.empty_table()
         events = pa.concat_tables(self._events) if self._events else EVENTS.empty_table()
-        self._changes, self._events = [], []
-        return {"changes": changes, "events": events, "open": self._pending(query_time)}
+        self._events = []
+        return {"changes": self._change_table(), "events": events, "open": self._pending(query_time)}
 
     def _pending(self, query_time: int) -> pa.Table:
         found = []
@@ -212,7 +223,7 @@ class Output:
         for texts in self._texts.values():
             texts.array = pa.array([], pa.string())
         self._symbols = pa.array([], pa.string())
-        self._changes, self._events = [], []
+        self._changes, self._events = {}, []
 
     @staticmethod
     def schemas() -> dict[str, pa.Schema]:

@@ -201,7 +201,7 @@ def _cause_of(rows: Ints, causes: Ints | None, some: Ints) -> Ints:
     """Causes of the rows `some`, which all occur in `rows`."""
     if causes is None or not len(some):
         return np.full(len(some), TIME)
-    table = KeyTable(rows.shape[1])
+    table = KeyTable(rows.shape[1], len(rows))
     ids = table.intern([rows[:, c] for c in range(rows.shape[1])], len(rows))
     best = np.full(table.count, TIME)
     np.maximum.at(best, ids, causes)

@@ -330,7 +330,8 @@ class SimpleUnit(FluentUnit):
             touched, first, last, points = self._once(ids, rows, clock)
             came = gone = None
         else:
-            gone, came = store.points.merge(ids, rows)
+            add = store.points.merge if store.reads_points else store.points.insert
+            gone, came = add(ids, rows)
             touched, first, last = _touched(gone, came)
             points = store.points.offsets[2], store.points.lengths[2], store.points.pool
         why = cause_by_id(touched, ids, causes)
