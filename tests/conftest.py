@@ -1,4 +1,4 @@
-"""What every test shares: Hypothesis profiles, and a Java for the tests that need one.
+"""What every test shares: Hypothesis profiles, a time limit, and a Java for the tests that need one.
 
 The profile is named by the environment variable THALWEG_HYPOTHESIS: `ci` (the default) is short and always
 the same, `fuzz` is long and different every time.
@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import threading
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _LENIENT = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -17,7 +21,11 @@ settings.register_profile(
     "ci", max_examples=200, derandomize=True, deadline=None, suppress_health_check=_LENIENT
 )
 settings.register_profile("fuzz", max_examples=10_000, deadline=None, suppress_health_check=_LENIENT)
-settings.load_profile(os.environ.get("THALWEG_HYPOTHESIS", "ci"))
+PROFILE = os.environ.get("THALWEG_HYPOTHESIS", "ci")
+settings.load_profile(PROFILE)
+
+LIMIT = 300 if PROFILE == "ci" else 0
+"""Seconds that one test may take, so that an endless loop is a failure with a place; 0: any time."""
 
 
 def pytest_configure() -> None:
@@ -29,3 +37,22 @@ def pytest_configure() -> None:
     except ImportError:
         return
     os.environ["JAVA_HOME"] = str(JAVA_HOME)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """Stop a test that does not come to an end."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        pytest.fail(f"more than {LIMIT} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

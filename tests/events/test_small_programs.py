@@ -1,0 +1,65 @@
+"""Small programs that once went wrong: the reasoner and the reference give the timeline that is written here."""
+
+from __future__ import annotations
+
+import pytest
+
+from thalweg import parse
+from thalweg.events.reasoner import Reasoner
+from thalweg.reference.windowed import replay
+from thalweg.testing.comparison import assert_same_timeline
+from thalweg.testing.engines import replay_with
+from thalweg.testing.tables import stream, timeline
+
+CASES = {
+    "a variable that stands twice in an event": (
+        "initiatedAt(f=true, T) :- happensAt(h(X, X), T).",
+        "h(a,b) 3\nh(b,b) 6",
+        "f=true [7,..)",
+        (5, 5, 10),
+    ),
+    "the known instances of a head whose countdown has fired": (
+        """
+        initiatedAt(f(X)=mid, T) :- happensAt(k, T).
+        initiatedAt(f(X)=high, T) :- happensAt(e(X), T).
+        fi(f(X)=high, f(X)=low, 1).
+        """,
+        "e(a) 1\nk 5",
+        "f(a)=high [2,3)\nf(a)=low [3,6)\nf(a)=mid [6,..)",
+        (20, 20, 20),
+    ),
+    "a countdown over the edge of a window, read by a negation": (
+        """
+        initiatedAt(f(X)=high, T) :- happensAt(g(X), T), not holdsAt(f(X)=low, T).
+        terminatedAt(f(Y)=_, T) :- happensAt(v(X), T).
+        fi(f(X)=high, f(X)=low, 1).
+        """,
+        "g(a) 20 22",
+        "f(a)=high [21,22)\nf(a)=low [22,..)",
+        (10, 10, 30),
+    ),
+    "initially for every instance, with effects on known instances": (
+        """
+        initiatedAt(f(X,c)=mid, T) :- happensAt(g(X), T), holdsAt(near(X,X)=true, T).
+        terminatedAt(f(X,X)=_, T) :- happensAt(end(mode(X)=off), T).
+        initially(f(_,_)=high).
+        happensAt(d(Y), T) :- happensAt(v(X), T), holdsAt(f(X,Y)=mid, T).
+        initiatedAt(e(X)=low, T) :- happensAt(d(X), T).
+        initiatedAt(e(X)=mid, T) :- happensAt(g(Y), T).
+        """,
+        "g(c) 20",
+        "f(c,c)=high [20,..)",
+        (8, 7, 35),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_small_program_gives_its_timeline(name: str) -> None:
+    text, rows, expected, (window, step, end) = CASES[name]
+    program, given = parse(text), stream(rows)
+    run = {"window": window, "step": step, "start": 0, "end": end}
+    drawn = timeline(expected)
+    assert_same_timeline(drawn, replay(program, given, **run)[-1].timeline, names=("written", "reference"))
+    found = replay_with(Reasoner, program, given, **run)[-1].timeline
+    assert_same_timeline(drawn, found, names=("written", "reasoner"))
