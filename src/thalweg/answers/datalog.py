@@ -179,9 +179,11 @@ class _Reading:
         self.queries: list[Query] = []
         self.declared: dict[Signature, Declare] = {}
         self.projections: set[str] = set()
+        self.heads: set[Signature] = set()
         for statement in program.statements:
             match statement:
                 case Clause():
+                    self.heads.add(signature(statement.head))
                     self.clauses += self._flat(statement)
                 case Query():
                     self.queries.append(statement)
@@ -191,8 +193,8 @@ class _Reading:
                     pass
                 case _:
                     self._refuse("TW302", "this statement has no meaning in Temporal Datalog", statement.span)
-        self.defined = {signature(c.head) for c in self.clauses}
         self.ruled = {signature(c.head) for c in self.clauses if c.body}
+        self.ruled_or_given = {signature(c.head) for c in self.clauses}
 
     def _refuse(self, code: str, message: str, span: Span, suggestion: str | None = None) -> None:
         self.found.append(Diagnostic(code, Severity.ERROR, message, span, suggestion=suggestion))
@@ -297,13 +299,13 @@ class _Reading:
 
     def _query(self, query: Query, sorts: Sorts) -> TimedAtom | None:
         goal = _name_apart(query.goal, iter(range(1, 1 << 30)))
-        if not isinstance(goal, (Atom, Compound)) or signature(goal) not in self.defined:
+        if not isinstance(goal, (Atom, Compound)) or signature(goal) not in self.heads:
             named = (
                 f"{signature(goal)[0]}/{signature(goal)[1]}" if isinstance(goal, (Atom, Compound)) else "this"
             )
             self._refuse("TW304", f"no rule defines {named}", query.span)
             return None
-        return self._atom(goal, sorts, False, query.span)
+        return self._atom(goal, sorts, False, query.span) if signature(goal) in self.ruled_or_given else None
 
     def _atom(self, term: Term, sorts: Sorts, negated: bool, span: Span) -> TimedAtom | None:
         if not isinstance(term, (Atom, Compound)):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.analysis.temporal import Signature, Time
 from thalweg.answers.background import EQUAL, Background, known_operator
-from thalweg.answers.datalog import Datalog, Test, TimedAtom, read
+from thalweg.answers.datalog import Datalog, Rule, Test, TimedAtom, read
 from thalweg.answers.resolve import Resolver, Step, Unbounded, pattern_at, total_shift
 from thalweg.answers.stratify import dependencies, negative_walk
 from thalweg.answers.templates import (
@@ -155,6 +155,22 @@ def plan(program: Program) -> Plan:
     return made
 
 
+def unbound_in_head(rule: Rule) -> list[str]:
+    """Variables of the head of a rule with a body that the body does not mention."""
+    if not rule.body:
+        return []
+    mentioned: set[str] = set()
+    for condition in rule.body:
+        terms = condition.args if isinstance(condition, TimedAtom) else (condition.left, condition.right)
+        mentioned |= {v.name for term in terms for v in variables(term)}
+        if isinstance(condition, TimedAtom) and condition.time is not None and condition.time.variable is not None:
+            mentioned.add(condition.time.variable)
+    head = [v.name for term in rule.head.args for v in variables(term)]
+    if rule.head.time is not None and rule.head.time.variable is not None:
+        head.append(rule.head.time.variable)
+    return [name for name in dict.fromkeys(head) if name not in mentioned]
+
+
 def is_connected(template: Template) -> bool:
     """True when all its times hang on the time of the head."""
     if template.time is None or template.time.variable is None:
@@ -199,7 +215,7 @@ class _Planning:
         self.abstracted: set[Signature] = set()
 
     def run(self) -> tuple[Plan | None, list[Diagnostic]]:
-        self._tests()
+        self._rules()
         walk = negative_walk(dependencies(self.datalog))
         if walk is not None:
             self._error(
@@ -227,9 +243,12 @@ class _Planning:
     ) -> None:
         self.found.append(Diagnostic(code, Severity.ERROR, message, span, tuple(notes), suggestion))
 
-    def _tests(self) -> None:
+    def _rules(self) -> None:
+        """What can be said about a rule by itself."""
         for rules in self.datalog.rules.values():
             for rule in rules:
+                for name in unbound_in_head(rule):
+                    self._error("TW306", f"{name} stands in the head of the rule and nowhere in its body", rule.span)
                 for test in rule.body:
                     if isinstance(test, Test) and not known_operator(test):
                         self._error(
@@ -351,6 +370,9 @@ class _Planning:
             span = template.rules[0].span if template.rules else query.span
             for message in _unsafe(template):
                 self._error("TW306", message, span, [f"in {query.name} if {template}"])
+            for premise in template.rigid:
+                if premise.negated and premise.predicate in self.resolver.timeless:
+                    self._error("TW307", f"`{premise}` is never decided", span, ["it depends on the whole stream"])
             if not is_connected(template) and not query.main:
                 self._error(
                     "TW307", f"`not {query.name}` is never decided", span, [f"{query.name} if {template}"]
