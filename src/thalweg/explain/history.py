@@ -209,6 +209,12 @@ class Given:
             and unify(value, fact[0].value, found) is not None
         )
 
+    def beginning(self, time: int) -> list[Fact]:
+        """All rows, of any name, that happen or begin at a time-point."""
+        return self._counting(
+            [fact for part in self.rows for fact in self._facts(part, self._when(part, time))]
+        )
+
     def events(self, event: Term, until: int, most: int) -> list[Fact]:
         """The last events up to a time that match, the latest first."""
         found: list[tuple[Fact, int, int]] = []

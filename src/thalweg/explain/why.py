@@ -88,12 +88,26 @@ class Explainer:
 
     def initiation(self, pair: Pair, time: int, depth: int) -> Iterable[Node]:
         """What initiates a pair at a time-point: rules, delayed effects, `initially`."""
-        yield from self._by_rules("initiatedAt", pair, time, depth)
-        yield from self._by_delay("initiatedAt", pair, time, depth)
+        found = [
+            *self._by_rules("initiatedAt", pair, time, depth),
+            *self._by_delay("initiatedAt", pair, time, depth),
+        ]
+        yield from found
         rule = At(self.known, time).initially(pair)
-        if rule is not None:
+        if rule is not None and (time < self.known.start or not found):
             said = f"initially {pair_text(*pair)}"
-            yield Node(Part.INITIALLY, said, time=time, source=self.known.place_of(rule))
+            shown = tuple(self._shown(pair, time + self.known.tick)) if time >= self.known.start else ()
+            yield Node(Part.INITIALLY, said, shown, time, self.known.place_of(rule))
+
+    def _shown(self, pair: Pair, time: int) -> Iterable[Node]:
+        """The rows that show an instance for the first time."""
+        rows = self.known.given.beginning(time)
+        for row in rows:
+            event = row.value is None
+            pairs = self.known.domains.triggered([row.term]) if event else {(row.term, None)}
+            facts = self.known.domains.shown([row.term] if event else [], [] if event else [(row.term, row.value)])
+            if (pair[0], None) in pairs or facts:
+                yield self._row(row)
 
     def termination(self, pair: Pair, time: int, depth: int) -> Iterable[Node]:
         """What breaks a pair at a time-point: terminations, and initiations of other values."""
@@ -276,7 +290,7 @@ class Explainer:
                 match inner:
                     case Fact("holds", (fluent, value, _)):
                         pair = resolve(fluent, answer), resolve(value, answer)
-                        if is_ground(pair):
+                        if all(map(is_ground, pair)):
                             below += self._over(pair, time, depth + 1)
         return Node(Part.NEGATION, said, tuple(below), time)
 

@@ -235,7 +235,7 @@ class Doubter:
                 return _near([i for p in pairs for i in self.known.intervals(p)], time, "it never holds")
             case Absence(((Fact("holds", (fluent, value, _)),),)):
                 pair = resolve(fluent, subst), resolve(value, subst)
-                if is_ground(pair):
+                if all(map(is_ground, pair)):
                     here = [i for i in self.known.intervals(pair) if contains([i], time)]
                     return f"{pair_text(*pair)} holds from {here[0][0]}" if here else ""
         return ""

@@ -50,13 +50,17 @@ class Known:
         return self.plan.schedule.start
 
     @cached_property
+    def domains(self) -> Domains:
+        return Domains(self.description)
+
+    @cached_property
     def knowledge(self) -> Knowledge:
         """Background knowledge, with the dynamic domains as the whole input fills them."""
         if not self.description.dynamic:
             return self.description.knowledge
         terms = self.given.terms
         events = [term for term, value in terms if value is None]
-        facts = Domains(self.description).shown(events, [(t, v) for t, v in terms if v is not None])
+        facts = self.domains.shown(events, [(t, v) for t, v in terms if v is not None])
         return self.description.knowledge.with_facts(facts)
 
     @cached_property
@@ -105,7 +109,7 @@ class At:
     """One time-point. `asked` keeps effects that depend on themselves from being asked for ever."""
 
     def __init__(
-        self, known: Known, time: int, asked: frozenset[tuple[str, Term, Term]] = frozenset()
+        self, known: Known, time: int, asked: frozenset[tuple[str, Term, Term, int]] = frozenset()
     ) -> None:
         self.known = known
         self.time = time
@@ -167,9 +171,9 @@ class At:
 
     def effects(self, effect: str, fluent: Term, value: Term) -> Iterator[Pair]:
         """The pairs that rules or delayed effects initiate or terminate here."""
-        if (effect, fluent, value) in self._asked:
+        if (effect, fluent, value, self.time) in self._asked:
             return
-        world = At(self.known, self.time, self._asked | {(effect, fluent, value)})
+        world = At(self.known, self.time, self._asked | {(effect, fluent, value, self.time)})
         for rule in self.known.description.effects.get((effect, signature(fluent)), ()):
             for _, answer in firing(rule, fluent, value, world):
                 pair = resolve(rule.fluent, answer), resolve(rule.value, answer)
@@ -182,11 +186,15 @@ class At:
                 yield target
 
     def initiates(self, pair: Pair) -> bool:
+        """True when the pair is initiated here; an interval that starts after this point says so already."""
+        if any(start == self.time + self.known.tick for start, _ in self.known.intervals(pair)):
+            return True
         return any(True for _ in self.effects("initiatedAt", *pair)) or self.initially(pair) is not None
 
     def initially(self, pair: Pair) -> Conditional | None:
-        """The rule that says that the pair holds from the start on, where this is the point before."""
-        if self.time >= self.known.start and not self.known.description.dynamic:
+        """The rule that says that the pair holds from the start on, where this is the point before: the stream's
+        start or, of an instance that the input shows later, the point before it is first seen."""
+        if any(start <= self.time for _, (start, _) in self.known.timelines.of(pair[0])):
             return None
         for rule in self.known.description.initially:
             subst = matched(rule.fluent, rule.value, pair)
@@ -213,8 +221,9 @@ class At:
             for answer in () if subst is None else solve(rule.alternatives, subst, self.known.knowledge):
                 source = resolve(rule.fluent, answer), resolve(rule.value, answer)
                 target = source[0], resolve(wanted, answer)
-                if is_ground(source) and is_ground(target):
-                    yield rule, source, target, self.time - int(evaluate(resolve(rule.delay, answer)))
+                since = self.time - int(evaluate(resolve(rule.delay, answer)))
+                if all(map(is_ground, (*source, *target))) and since >= self.known.start - self.known.tick:
+                    yield rule, source, target, since
 
     def _holds_for(self, fact: Fact, subst: Subst) -> Iterator[Subst]:
         fluent, value = resolve(fact.terms[0], subst), resolve(fact.terms[1], subst)
