@@ -1,0 +1,156 @@
+"""Ids of tuples and constants against dictionaries."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from column_lists import ints
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thalweg.columns.keys import SMALL, KeyTable, matrix
+from thalweg.columns.symbols import SymbolTable, as_floats, constant_text, number, number_text, numbers
+
+component = st.sampled_from([0, 1, 2, 3, 70, 5000, SMALL - 1, SMALL, -1, -(2**63), 2**63 - 1])
+
+
+@st.composite
+def tuples(draw: st.DrawFn) -> tuple[int, list[list[tuple[int, ...]]]]:
+    """A width, and batches of tuples of that width."""
+    width = draw(st.integers(1, 4))
+    each = (
+        st.tuples(*[component] * width) if draw(st.booleans()) else st.tuples(*[st.integers(0, 40)] * width)
+    )
+    return width, draw(st.lists(st.lists(each, max_size=30), max_size=4))
+
+
+def columns(rows: list[tuple[int, ...]], width: int) -> list[np.ndarray]:
+    return [ints([row[c] for row in rows]) for c in range(width)]
+
+
+@given(tuples())
+def test_tuples_have_ids_in_order_of_first_sight(case: tuple[int, list[list[tuple[int, ...]]]]) -> None:
+    width, batches = case
+    keys, known = KeyTable(width), {}
+    for rows in batches:
+        asked = columns(rows, width)
+        assert keys.find(asked, len(rows)).tolist() == [known.get(row, -1) for row in rows]
+        for row in rows:
+            known.setdefault(row, len(known))
+        assert keys.intern(asked, len(rows)).tolist() == [known[row] for row in rows]
+        assert keys.find(asked, len(rows)).tolist() == [known[row] for row in rows]
+        assert keys.count == len(known)
+        assert [tuple(map(int, key)) for key in keys.keys] == [*known]
+    copy = KeyTable.of(keys.state())
+    assert [tuple(map(int, key)) for key in copy.keys] == [*known]
+    everything = np.arange(len(known))
+    for position in range(width):
+        assert copy.column(position, everything).tolist() == [key[position] for key in known]
+
+
+@given(st.integers(1, 3000), st.integers(1, 3), st.integers(0, 2**30))
+def test_tables_grow_without_losing_ids(count: int, width: int, seed: int) -> None:
+    rows = np.random.default_rng(seed).integers(-5, 2**40, (count, width))
+    keys = KeyTable(width)
+    first = keys.intern([rows[:, c] for c in range(width)], count)
+    again = keys.intern([rows[::-1, c] for c in range(width)], count)
+    assert (again[::-1] == first).all()
+    assert (keys.keys[first] == rows).all()
+
+
+def test_columns_side_by_side_are_a_matrix() -> None:
+    assert matrix([ints([1, 2]), ints([3, 4])], 2).tolist() == [[1, 3], [2, 4]]
+    assert matrix([ints([1, 2])], 2).tolist() == [[1], [2]]
+    assert matrix([], 3).shape == (3, 0)
+
+
+# --------------------------------------------------------------------------- symbols
+
+raw = st.sampled_from(
+    ["a", "b", "m1", "North Sea", "12", "0012", "12.0", "it's", "-3", "f(a)", "Élan", "", "1e3"]
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("0012", "12"),
+        ("12.0", "12"),
+        ("12.50", "12.5"),
+        ("m1", "m1"),
+        ("North Sea", "'North Sea'"),
+        ("it's", "'it\\'s'"),
+        ("f(a)", "f(a)"),
+        ("Upper", "'Upper'"),
+        ("", "''"),
+        ("123456789012345678901", "123456789012345678901"),
+    ],
+)
+def test_constants_given_as_data_have_a_canonical_text(data: str, text: str) -> None:
+    assert constant_text(data) == text
+
+
+@given(st.lists(raw, max_size=30))
+def test_symbols_have_ids_by_canonical_text_however_the_column_is_encoded(values: list[str]) -> None:
+    known: dict[str, int] = {}
+    expected = [known.setdefault(constant_text(value), len(known)) for value in values]
+    plain = pa.array(values, pa.string())
+    table = SymbolTable()
+    assert table.encode(plain).tolist() == expected
+    assert table.texts == [*known]
+    for column in (
+        plain,
+        plain.dictionary_encode(),
+        plain.cast(pa.large_string()),
+        pa.chunked_array([plain]),
+    ):
+        assert table.encode(column).tolist() == expected
+    assert len(table) == len(known)
+    assert SymbolTable(table.texts).encode(plain).tolist() == expected
+
+
+def test_numbers_in_a_column_are_the_symbols_of_their_texts() -> None:
+    table = SymbolTable()
+    assert table.encode(pa.array(["7", "12"])).tolist() == table.encode(pa.array([7, 12])).tolist() == [0, 1]
+
+
+@given(st.lists(raw, unique=True, max_size=10))
+def test_ranks_are_the_standard_order_numbers_first(values: list[str]) -> None:
+    table = SymbolTable()
+    for value in values:
+        table.add_raw(value)
+    in_order = [table.texts[at] for at in np.argsort(table.ranks())]
+    numeric = [float(text) for text in in_order if _is_number(text)]
+    others = [text.strip("'") for text in in_order if not _is_number(text)]
+    assert numeric == sorted(numeric)
+    assert others == sorted(others)
+    assert all(_is_number(text) for text in in_order[: len(numeric)])
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("-")[:1].isdigit()
+
+
+@given(st.lists(st.floats(allow_nan=False), max_size=20))
+def test_numbers_and_their_codes_are_one_to_one(values: list[float]) -> None:
+    codes = numbers(np.array(values, np.float64))
+    assert as_floats(codes).tolist() == values
+    assert [number(value) for value in values] == codes.tolist()
+    for (a, x), (b, y) in itertools.combinations(zip(values, codes, strict=True), 2):
+        assert (a == b) == (x == y)
+
+
+def test_minus_zero_is_zero() -> None:
+    assert number(-0.0) == number(0.0)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_the_text_of_a_number_reads_back(value: float) -> None:
+    assert float(number_text(value)) == value
+    assert ("." in number_text(value) or "e" in number_text(value)) == (
+        not math.isclose(value, int(value), rel_tol=0)
+    )
