@@ -1,0 +1,268 @@
+"""The sweep against the definitions of inertia and of delayed effects, read time-point by time-point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from column_lists import ints, packed, table, three_versions
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thalweg.columns import sweep as kernels
+from thalweg.columns.sweep import ANY, NONE
+from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, TERMINATE_ALL
+
+CELLS, LATEST = 4, 20
+Condition = tuple[int, bool, int]
+"""Cell, negated, value."""
+Candidate = tuple[int, int, int, int, tuple[Condition, ...]]
+"""Time, cell, kind, value, conditions."""
+Delay = tuple[int, int, int, int, int]
+"""Value, target, length, postponable, cell."""
+Span = tuple[int, int, int, int]
+"""Cell, start, end, value."""
+
+cells = st.integers(0, CELLS - 1)
+values = st.integers(0, 2)
+conditions = st.lists(st.tuples(cells, st.booleans(), values | st.just(int(ANY))), max_size=2).map(tuple)
+kinds = st.sampled_from([INITIATE, INITIATE, INITIATE, TERMINATE, TERMINATE_ALL])
+candidates = st.lists(st.tuples(st.integers(0, LATEST), cells, kinds, values, conditions), max_size=25)
+delays = st.lists(
+    st.tuples(values, values | st.just(int(NONE)), st.integers(1, 8), st.integers(0, 1), cells).filter(
+        lambda delay: delay[0] != delay[1]
+    ),
+    max_size=4,
+).map(lambda found: sorted({(d[4], d[0], d[1]): d for d in found}.values(), key=lambda d: d[4]))
+
+
+# --------------------------------------------------------------------------- the definitions
+
+
+@dataclass
+class Twin:
+    """Every time-point up to `until`, by SEMANTICS 1.1 and 1.5."""
+
+    rows: list[Candidate]
+    delays: list[Delay]
+    until: int
+    value: dict[int, int] = field(default_factory=dict)
+    since: dict[int, int] = field(default_factory=dict)
+    spans: list[Span] = field(default_factory=list)
+    initiated: dict[tuple[int, int], set[int]] = field(default_factory=dict)
+    terminated: dict[tuple[int, int], set[int]] = field(default_factory=dict)
+
+    def run(self) -> list[Span]:
+        for time in range(self.until + 1):
+            self._effects(time)
+            for cell in range(CELLS):
+                self._settle(cell, time)
+        running = [(cell, self.since[cell], int(OPEN), value) for cell, value in self.value.items()]
+        return sorted(self.spans + running)
+
+    def _effects(self, time: int) -> None:
+        for at in ((cell, time) for cell in range(CELLS)):
+            self.initiated[at], self.terminated[at] = set(), set()
+        for when, cell, kind, value, needed in self.rows:
+            if when == time and all(self._holds(*condition) for condition in needed):
+                if kind == INITIATE:
+                    self.initiated[cell, time].add(value)
+                else:
+                    self.terminated[cell, time] |= {value} if kind == TERMINATE else {0, 1, 2}
+        due = [delay for delay in self.delays if self._is_due(delay, time)]
+        for delay in due:
+            if not delay[3]:
+                self._fire(delay, time)
+        waiting = [delay for delay in due if delay[3]]
+        while waiting:
+            postponed = [d for d in waiting if d[0] in self.initiated[d[4], time]]
+            waiting = [d for d in waiting if d not in postponed]
+            free = [
+                d for d in waiting if not any(o[4] == d[4] and o[1] == d[0] for o in waiting if o is not d)
+            ]
+            for delay in free:
+                self._fire(delay, time)
+            waiting = [d for d in waiting if d not in free]
+            if not postponed and not free:
+                break
+
+    def _holds(self, cell: int, negated: bool, value: int) -> bool:
+        holds = cell in self.value and value in (int(ANY), self.value[cell])
+        return holds != negated
+
+    def _is_due(self, delay: Delay, time: int) -> bool:
+        value, _, length, postponable, cell = delay
+        start = time - length
+        if start < 0 or value not in self.initiated[cell, start]:
+            return False
+        between = range(start + 1, time)
+        if any(self._broken(cell, value, t) for t in between):
+            return False
+        return not postponable or not any(value in self.initiated[cell, t] for t in between)
+
+    def _broken(self, cell: int, value: int, time: int) -> bool:
+        return value in self.terminated[cell, time] or bool(self.initiated[cell, time] - {value})
+
+    def _fire(self, delay: Delay, time: int) -> None:
+        value, target, _, _, cell = delay
+        if target == NONE:
+            self.terminated[cell, time].add(value)
+        else:
+            self.initiated[cell, time].add(target)
+
+    def _settle(self, cell: int, time: int) -> None:
+        now = self.value.get(cell)
+        possible = self.initiated[cell, time] | ({now} if now is not None else set())
+        then = [value for value in possible if not self._broken(cell, value, time)]
+        if then == [now]:
+            return
+        if now is not None:
+            self.spans.append((cell, self.since.pop(cell), time + 1, self.value.pop(cell)))
+        if then:
+            self.value[cell], self.since[cell] = then[0], time + 1
+
+
+# --------------------------------------------------------------------------- the kernel
+
+
+@dataclass
+class Sweep:
+    """The arrays of a component, kept from one sweep to the next."""
+
+    rows: list[Candidate]
+    delays: list[Delay]
+
+    def __post_init__(self) -> None:
+        self.carry = np.zeros((CELLS, 3), np.int64)
+        self.carry_time = np.full(CELLS, -1)
+        self.carry_since = np.full(len(self.delays), NONE)
+        self.since = np.full(len(self.delays), NONE)
+        self.due = np.full(CELLS, OPEN)
+        self.delay_starts = ints([sum(d[4] < cell for d in self.delays) for cell in range(CELLS + 1)])
+        wide = [self._columns(row) for row in self.rows]
+        self.table, self.row_cells = table(wide, 8), ints([row[1] for row in self.rows])
+        self.parents, self.rings = np.arange(CELLS), np.arange(CELLS)
+        kernels.unite(self.parents, self.rings, self.row_cells, self.table)
+        marks = np.zeros(CELLS, np.int64)
+        self.cells, self.starts = kernels.members(self.parents, self.rings, np.arange(CELLS), marks, 1)
+
+    @staticmethod
+    def _columns(row: Candidate) -> tuple[int, ...]:
+        pairs = [part for cell, negated, value in row[4] for part in (2 * cell + negated, value)]
+        return (row[0], row[2], row[3], *pairs, *[-1] * (4 - len(pairs)), 1)
+
+    def run(self, query: int, window_start: int = -1) -> list[Span]:
+        group = {
+            int(cell): g
+            for g in range(len(self.starts) - 1)
+            for cell in self.cells[self.starts[g] : self.starts[g + 1]]
+        }
+        order = sorted(range(len(self.rows)), key=lambda k: (group[self.rows[k][1]], self.rows[k][0]))
+        groups = [group[self.rows[k][1]] for k in order]
+        row_starts = ints([sum(g < at for g in groups) for at in range(len(self.starts))])
+        out, n, logged, n_log = kernels.sweep(
+            self.cells,
+            self.starts,
+            self.table[order],
+            self.row_cells[order],
+            row_starts,
+            self.carry,
+            self.carry_time,
+            self.delay_starts[:-1],
+            self.delay_starts[1:],
+            table(self.delays, 5),
+            self.carry_since,
+            np.zeros((CELLS, 3), np.int64),
+            self.since,
+            self.due,
+            window_start,
+            query,
+            1,
+            True,
+        )
+        self.log = {tuple(map(int, row)) for row in logged[:n_log]}
+        return sorted((int(c), int(s), int(e), int(v)) for c, s, e, v in out[:n])
+
+
+@given(candidates, delays, st.integers(0, LATEST + 10))
+def test_the_sweep_is_the_definition(rows: list[Candidate], delayed: list[Delay], query: int) -> None:
+    twin = Twin(rows, delayed, query)
+    expected = twin.run()
+    sweep = Sweep(rows, delayed)
+    assert sweep.run(query) == expected
+    initiations = {(c, t, v) for (c, t), found in twin.initiated.items() for v in found}
+    assert {(c, t, v) for c, t, kind, v in sweep.log if kind == INITIATE} == initiations
+
+
+@given(candidates, delays, st.lists(st.integers(0, LATEST + 5), min_size=2, max_size=2).map(sorted))
+def test_a_sweep_goes_on_from_what_it_has_carried_over(
+    rows: list[Candidate], delayed: list[Delay], times: list[int]
+) -> None:
+    window_start, query = times
+    sweep = Sweep(rows, delayed)
+    assert sweep.run(query, window_start) == Twin(rows, delayed, query).run()
+    assert (sweep.carry_time == window_start).all()
+    later = LATEST + 10
+    expected = [span for span in Twin(rows, delayed, later).run() if span[2] > window_start + 1]
+    assert sweep.run(later, window_start) == expected
+
+
+@given(candidates, delays, st.integers(0, LATEST))
+def test_the_next_countdown_of_a_cell_is_known(
+    rows: list[Candidate], delayed: list[Delay], query: int
+) -> None:
+    rows = [row for row in rows if row[0] <= query]
+    sweep = Sweep(rows, delayed)
+    sweep.run(query)
+    for cell in range(CELLS):
+        twin = Twin(rows, delayed, LATEST + 10)
+        twin.run()
+        fires = [
+            time
+            for time in range(query + 1, LATEST + 10)
+            if any(d[4] == cell and twin._is_due(d, time) and time - d[2] <= query for d in delayed)
+        ]
+        assert sweep.due[cell] == (fires[0] if fires else OPEN)
+
+
+# --------------------------------------------------------------------------- groups and lists
+
+
+@given(candidates)
+def test_cells_that_read_each_other_are_one_group(rows: list[Candidate]) -> None:
+    sweep = Sweep(rows, [])
+    groups = {cell: {cell} for cell in range(CELLS)}
+    for _, cell, _, _, needed in rows:
+        for other, _, _ in needed:
+            joined = groups[cell] | groups[other]
+            for member in joined:
+                groups[member] = joined
+    bounds = zip(sweep.starts, sweep.starts[1:], strict=False)
+    found = [tuple(sorted(map(int, sweep.cells[start:end]))) for start, end in bounds]
+    assert sorted(found) == sorted({tuple(sorted(group)) for group in groups.values()})
+
+
+@given(st.lists(st.lists(st.integers(0, 20), max_size=6).map(sorted), min_size=1, max_size=4), st.data())
+def test_trimming_drops_the_candidates_up_to_a_time(lists: list[list[int]], data: st.DataObject) -> None:
+    times = ints(data.draw(st.lists(st.integers(-1, 21), min_size=len(lists), max_size=len(lists))))
+    offsets, lengths, rooms, pool, _ = three_versions(*packed([[(t, 0) for t in x] for x in lists], 2), 0)
+    kernels.trim(offsets, lengths, rooms, pool, np.arange(len(lists)), times)
+    for k, (old, time) in enumerate(zip(lists, times, strict=True)):
+        left = pool[offsets[2, k] : offsets[2, k] + lengths[2, k], 0].tolist()
+        assert left == [t for t in old if t > time]
+        assert rooms[k] == lengths[2, k]
+        assert lengths[0, k] == len(old)
+
+
+@given(st.lists(st.lists(st.integers(1, 20), unique=True, max_size=5).map(sorted), min_size=1, max_size=4))
+def test_written_lists_replace_the_old_ones_without_what_has_expired(lists: list[list[int]]) -> None:
+    spans = [[(end - 1, end, 7) for end in ends] for ends in lists]
+    offsets, lengths, rooms, pool, used = three_versions(*packed([[(0, 1, 2)]] * len(lists), 3), 50)
+    starts = ints([sum(map(len, spans[:k])) for k in range(len(spans) + 1)])
+    flat = table([span for found in spans for span in found], 3)
+    ids = np.arange(len(lists))
+    kernels.write_lists(offsets, lengths, rooms, pool, used, ids, flat, starts, 10)
+    for k, found in enumerate(spans):
+        rows = pool[offsets[2, k] : offsets[2, k] + lengths[2, k]]
+        assert [tuple(map(int, row)) for row in rows] == [span for span in found if span[1] > 10]
+        assert lengths[0, k] == 1
