@@ -19,7 +19,7 @@ demo: $(VENV)/.core
 	@$(BIN)/python examples/demo.py
 
 test: lint
-	$(PYTEST) -n 2 --dist loadfile
+	$(PYTEST) -n 2 --dist worksteal -m "not slow"
 
 lint: $(VENV)/.all
 	$(BIN)/ruff check src tests bench examples docs
@@ -29,7 +29,7 @@ bench: $(VENV)/.all
 	@for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 fuzz: $(VENV)/.all
-	THALWEG_HYPOTHESIS=fuzz $(PYTEST) tests/fuzz
+	THALWEG_HYPOTHESIS=fuzz $(PYTEST) tests/fuzz tests/columns tests/events/test_against_the_reference.py
 
 pages: $(VENV)/.all
 	@$(BIN)/python docs/error_pages.py
