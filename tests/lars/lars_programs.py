@@ -194,6 +194,15 @@ def rule(choose: Choose, level: int, form: Draw) -> str:
     return f"{head} if {', '.join(body)}."
 
 
+def choice(choose: Choose, level: int, form: Draw) -> str:
+    """Two rules that exclude each other."""
+    below = INPUTS + tuple(n for names in LEVELS[:level] for n in names)
+    left, right = (f"{n.split('/')[0]}(X)" if n.endswith("1") else n[0] for n in LEVELS[level])
+    guard = f"{window(choose, ('time',), 'p')} sometime {atom(choose, ('p/1', 'q/1')).replace('_', 'X')}"
+    extra = literal(choose, below, (), form)
+    return f"{left} if {guard}, not {right}.\n{right} if {guard}, {extra}, not {left}."
+
+
 def readable(source: str) -> Program | None:
     """The program, where it is one."""
     try:
@@ -211,7 +220,8 @@ def program_of(choose: Choose, form: Draw) -> Program:
     for level in range(len(LEVELS)):
         for _ in range(choose.number(1 if level == 0 else 0, 2)):
             for _ in range(5):
-                candidate = rule(choose, level, form)
+                pair = form.loops and choose.number(0, 2) == 0
+                candidate = (choice if pair else rule)(choose, level, form)
                 if readable("\n".join([*kept, candidate])) is not None:
                     kept.append(candidate)
                     break

@@ -86,8 +86,19 @@ class RuleCompiler:
 
     def run(self) -> None:
         """Add the rules of the clause to the network."""
+        self.clause = replace(self.clause, body=tuple(map(self._timeless, self.clause.body)))
         for body in self._variants():
             self._rule(body)
+
+    def _timeless(self, literal: Literal) -> Literal:
+        """``[w] at(T) a`` with a time that nothing else asks for is ``[w] sometime a``."""
+        if not isinstance(literal, Windowed) or literal.window is None or not isinstance(literal.time, Variable):
+            return literal
+        terms = [self.clause.head, literal.atom, *([self.clause.at] if self.clause.at is not None else [])]
+        terms += [t for other in self.clause.body if other is not literal for t in _terms(other)]
+        if literal.time.name != "_" and any(v.name == literal.time.name for t in terms for v in variables(t)):
+            return literal
+        return replace(literal, mode="sometime", time=None)
 
     # ------------------------------------------------------------------ variants
 

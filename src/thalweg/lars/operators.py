@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numba import njit
 
-from thalweg.columns.symbols import as_floats, numbers
+from thalweg.columns.symbols import as_floats
 from thalweg.lars.labels import FOREVER, HI, LO, NEXT, add
 from thalweg.lars.rule import Reads, Rule
 from thalweg.lars.store import NOTHING, Store, enter
@@ -48,10 +48,15 @@ class Operator(Protocol):
 
 # --------------------------------------------------------------------------- the diagonal
 
+_SOON = 1024
+
 
 @njit(cache=True)
-def _diagonal(keys: Ints, lab: Ints, nodes: Ints, ids: Ints, first: int, last: int, rows: Ints, out: Ints) -> int:
-    """For each tuple and each tick of its label in [first, last]: the tuple with that point. Counts beyond room."""
+def _diagonal(
+    keys: Ints, lab: Ints, nodes: Ints, ids: Ints, first: int, last: int, target: int, rows: Ints, out: Ints
+) -> int:
+    """For each tuple and each tick of its label in [first, last]: the tuple with that point; of intervals that end
+    after `last` only up to the target. Counts beyond the room."""
     n = 0
     width = keys.shape[1]
     for k in range(len(ids)):
@@ -60,7 +65,7 @@ def _diagonal(keys: Ints, lab: Ints, nodes: Ints, ids: Ints, first: int, last: i
         hi = lab[i, HI]
         at = lab[i, NEXT]
         while True:
-            for t in range(max(lo, first), min(hi, last) + 1):
+            for t in range(max(lo, first), (hi if hi <= last else min(target, last)) + 1):
                 if n < len(out):
                     for c in range(width):
                         rows[n, c] = keys[i, c]
@@ -78,7 +83,8 @@ def _diagonal(keys: Ints, lab: Ints, nodes: Ints, ids: Ints, first: int, last: i
 
 
 class Diagonal:
-    """What a rule derives at the tick of evaluation stands at that point: (x, t) at tick t, up to the target."""
+    """What a rule derives at the tick of evaluation stands at that point: (x, t) at tick t. Labels that end soon are
+    followed to their end, others up to the target."""
 
     def __init__(self, plain: Store, writes: Store) -> None:
         self.reads = (plain,)
@@ -90,29 +96,38 @@ class Diagonal:
         plain = self.reads[0]
         done = moment.start - 1 if self._done is None else self._done
         came, gone = [], []
-        minus = plain.minus[plain.minus[:, 1] <= done]
-        if len(minus):
-            rows, pieces = _points(plain, minus, moment.horizon, done)
-            gone.append(self.writes.strike(rows, pieces, self._columns))
-        plus = plain.plus[plain.plus[:, 1] <= done]
-        if len(plus):
-            rows, pieces = _points(plain, plus, moment.horizon, done)
-            came.append(self.writes.absorb(rows, pieces, self._columns, moment.horizon))
+        if len(plain.minus):
+            gone.append(self._strike(moment))
+        touched = np.concatenate([plain.plus[:, 0], plain.minus[:, 0]])
+        if len(touched):
+            came.append(self._absorb(np.unique(touched), moment.horizon, moment.target + _SOON, moment))
         if moment.target > done:
-            rows, pieces = self._unroll(done + 1, moment.target)
-            came.append(self.writes.absorb(rows, pieces, self._columns, moment.horizon))
+            came.append(self._absorb(np.arange(len(plain)), done + 1, moment.target, moment))
             self._done = moment.target
-        self.writes.settle(came, gone)
+        if came or gone:
+            self.writes.settle(came, gone)
 
-    def _unroll(self, first: int, last: int) -> tuple[Ints, Ints]:
+    def _strike(self, moment: Moment) -> Ints:
+        """Take away the points of what is no more."""
+        plain, found = self.reads[0], []
+        for i, first, last in plain.minus.tolist():
+            ids = self.writes.ids_with(plain.keys[i : i + 1], plain.width)
+            points = as_floats(self.writes.keys[ids, -1]).astype(np.int64)
+            found.append(ids[(points >= max(first, moment.horizon)) & (points <= last)])
+        ids = np.unique(np.concatenate(found))
+        pieces = every_tick(len(ids))
+        pieces[:, 0] = ids
+        return self.writes.strike(self.writes.keys, pieces, self._columns)
+
+    def _absorb(self, ids: Ints, first: int, last: int, moment: Moment) -> Ints:
+        """Add the points of tuples in [first, last]; of labels that go on after `last` only those up to the target."""
         plain = self.reads[0]
-        room = 2 * len(plain) + 64
-        ids = np.arange(len(plain))
+        room = 2 * len(ids) + 64
         while True:
             rows, out = np.empty((room, plain.width + 1), np.int64), np.empty((room, 3), np.int64)
-            n = _diagonal(plain.keys, plain.lab, plain.nodes, ids, first, last, rows, out)
+            n = _diagonal(plain.keys, plain.lab, plain.nodes, ids, first, last, moment.target, rows, out)
             if n <= room:
-                return rows[:n], out[:n]
+                return self.writes.absorb(rows[:n], out[:n], self._columns, moment.horizon)
             room = n
 
     def state(self) -> dict[str, Ints]:
@@ -120,18 +135,6 @@ class Diagonal:
 
     def restore(self, state: dict[str, Ints]) -> None:
         self._done = int(state["done"][0]) if len(state["done"]) else None
-
-
-def _points(plain: Store, pieces: Ints, first: int, last: int) -> tuple[Ints, Ints]:
-    """Pieces of tuples as one row for each of their ticks in [first, last]."""
-    starts, ends = np.maximum(pieces[:, 1], first), np.minimum(pieces[:, 2], last)
-    sizes = np.maximum(ends - starts + 1, 0)
-    which = np.repeat(np.arange(len(pieces)), sizes)
-    ticks = starts[which] + np.arange(len(which)) - (np.cumsum(sizes) - sizes)[which]
-    rows = np.empty((len(which), plain.width + 1), np.int64)
-    rows[:, :-1] = plain.keys[pieces[which, 0]]
-    rows[:, -1] = numbers(ticks)
-    return rows, np.stack([np.arange(len(which)), ticks, ticks], axis=1)
 
 
 # --------------------------------------------------------------------------- always, over runs of points

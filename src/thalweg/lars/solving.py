@@ -213,33 +213,31 @@ class _Clingo:
         self.group = group
         self.clingo = clingo
 
-    def _control(self, options: list[str]) -> tuple[object, dict[int, int], dict[int, int]]:
+    def _control(self, options: list[str]) -> tuple[object, dict[int, int]]:
         control = self.clingo.Control(["--warn=none", *options])
         derivable = set(self.group.heads[self.group.which].tolist())
         literal: dict[int, int] = {}
-        number: dict[int, int] = {}
         with control.backend() as backend:
             for atom in sorted(derivable):
-                literal[atom] = backend.add_atom(self.clingo.Number(atom))
-                number[literal[atom]] = atom
+                literal[atom] = backend.add_atom(self.clingo.Function("a", [self.clingo.Number(atom)]))
             for i in self.group.which.tolist():
                 body = [b for b in self.group.bodies[i].tolist() if b != PAD]
                 if any(b >= 0 and b not in derivable for b in body):
                     continue
                 signs = [literal[b] if b >= 0 else -literal[-1 - b] for b in body if b >= 0 or -1 - b in derivable]
                 backend.add_rule([literal[int(self.group.heads[i])]], signs)
-        return control, literal, number
+        return control, literal
 
     def enumerate(self, most: int) -> Bools:
         """Stable models, sorted so that the result does not depend on the solver."""
-        control, _, _ = self._control([f"--models={most}"])
+        control, _ = self._control([f"--models={most}"])
         found = self._solve(control)
         return np.array(sorted(found.tolist()), np.bool_).reshape(len(found), len(self.group.members))
 
     def best(self) -> Bools | None:
         """One optimal model: fewest changes first, then each (rule, head) in its order."""
         group = self.group
-        control, literal, _ = self._control(["--opt-mode=opt"])
+        control, literal = self._control(["--opt-mode=opt"])
         keys = sorted(set(group.order))
         with control.backend() as backend:  # type: ignore[attr-defined]
             costs = [
@@ -268,7 +266,7 @@ class _Clingo:
         def keep(model: object) -> None:
             row = np.zeros(len(place), np.bool_)
             for symbol in model.symbols(atoms=True):  # type: ignore[attr-defined]
-                row[place[symbol.number]] = True
+                row[place[symbol.arguments[0].number]] = True
             rows.append(row)
 
         control.solve(on_model=keep)  # type: ignore[attr-defined]
