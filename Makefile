@@ -19,7 +19,7 @@ demo: $(VENV)/.core
 	@$(BIN)/python examples/demo.py
 
 test: lint
-	$(PYTEST) -n 2 --dist worksteal -m "not slow"
+	$(PYTEST) -n 2 --dist loadfile -m "not slow"
 
 lint: $(VENV)/.all
 	$(BIN)/ruff check src tests bench examples docs
