@@ -250,7 +250,7 @@ def sweep(
                     certain = False
                     e = last[i]
                     while e >= 0:
-                        if effects[e, 1] == INITIATE and effects[e, 2] == delays[d, 0]:
+                        if effects[e, 1] <= INITIATE and effects[e, 2] == delays[d, 0]:
                             certain = True
                         e = effects[e, 3]
                     if certain:
@@ -292,7 +292,7 @@ def sweep(
                         logged = _widen(logged, n_log + 1)
                         logged[n_log, 0], logged[n_log, 1], logged[n_log, 2], logged[n_log, 3] = i, t, kind, v
                         n_log += 1
-                    if kind == INITIATE:
+                    if kind <= INITIATE:
                         if values == 0:
                             values, chosen = 1, v
                         elif v != chosen:
@@ -324,7 +324,7 @@ def sweep(
                     e = last[i]
                     while e >= 0:
                         kind = effects[e, 1]
-                        if kind == INITIATE:
+                        if kind <= INITIATE:
                             if effects[e, 2] == v:
                                 initiated = True
                             else:

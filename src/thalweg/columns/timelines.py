@@ -12,6 +12,8 @@ from numba import njit
 from thalweg.protocol import Ints
 
 OPEN = np.int64(2**63 - 1)
+GREET = -1
+"""Initiation by ``initially``: like any other, but no rule sees it as an effect."""
 INITIATE = 0
 TERMINATE = 1
 TERMINATE_ALL = 2
@@ -27,7 +29,7 @@ def next_value(pool: Ints, lo: int, hi: int, held: bool, value: int) -> tuple[bo
     all_ended = False
     for k in range(lo, hi):
         kind, v = pool[k, 1], pool[k, 2]
-        if kind == INITIATE:
+        if kind <= INITIATE:
             if n_values == 0:
                 n_values = 1
                 chosen = v

@@ -14,6 +14,7 @@ import numpy as np
 
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Version
+from thalweg.columns.timelines import INITIATE, TERMINATE, TERMINATE_ALL
 from thalweg.events.frames import (
     AssignStep,
     CompareStep,
@@ -206,14 +207,14 @@ class BodyCompiler:
                 if negated:
                     return list(ways)
                 step = ways[0] if len(ways) == 1 else EitherStep(ways)
-            case EffectAt(effect, fluent, args, value, negated):
+            case EffectAt(effect, fluent, args, value, negated, every):
                 store = c.simple.get(fluent)
                 if store is None:
                     raise refuse(f"{fluent} has no initiatedAt or terminatedAt rules", self.span, "use start or end")
                 store.reads_points = True
                 match_ = self.match("fluent", fluent, args, bound)
                 inner = bound | {s.name for s in match_.slots if s.name}
-                step = EffectStep(store, match_, self.slot(value, ("value", fluent, 0), inner), effect, negated)
+                step = EffectStep(store, match_, self.slot(value, ("value", fluent, 0), inner), effect, negated, every)
             case Fact(relation, args, negated):
                 step = FactStep(c.facts[relation], self.match("fact", relation, args, bound), negated)
             case Test():
@@ -389,15 +390,14 @@ class EdgeDriver(Driver):
 @dataclass(slots=True)
 class EffectDriver(Driver):
     store: FluentStore
-    effect: Effect
+    kind: int
     start: int
 
     def moves(self) -> Moves:
-        wanted = int(self.effect is Effect.TERMINATES)
         moves = self.store.effects
 
         def part(rows: Ints, causes: Ints) -> tuple[Ints, Ints]:
-            keep = (rows[:, 1] == wanted) & (rows[:, 0] >= self.start)
+            keep = (rows[:, 1] == self.kind) & (rows[:, 0] >= self.start)
             return np.delete(rows[keep], 1, axis=1), causes[keep]
 
         gone, gone_cause = part(moves.gone, moves.gone_cause)
@@ -412,7 +412,7 @@ class EffectDriver(Driver):
         at, nth = self.store.points.ranges(ids, froms[which], tos[which], version)
         points = self.store.points.pool[at]
         ids, which = ids[nth], which[nth]
-        keep = points[:, 1] == int(self.effect is Effect.TERMINATES)
+        keep = points[:, 1] == self.kind
         if len(keys) < len(positions):
             keep &= points[:, 2] == columns[-1][which]
         points, ids, which = points[keep], ids[keep], which[keep]
@@ -596,13 +596,19 @@ def _driver(compiler: BodyCompiler, x: Flat) -> Driver:
             slots = compiler.match("fluent", fluent, args, set()).slots
             slots += (compiler.slot(value, ("value", fluent, 0), set()),)
             return EdgeDriver(slots, c.fluents(fluent)[0], edge, c.tick)
-        case EffectAt(effect, fluent, args, value, _):
+        case EffectAt(effect, fluent, args, value, _, every):
             slots = compiler.match("fluent", fluent, args, set()).slots
             slots += (compiler.slot(value, ("value", fluent, 0), set()),)
             c.simple[fluent].reads_points = True
-            return EffectDriver(slots, c.simple[fluent], effect, c.start)
+            return EffectDriver(slots, c.simple[fluent], _point_kind(effect, every), c.start)
         case _:
             raise TypeError(x)
+
+
+def _point_kind(effect: Effect, every: bool) -> int:
+    if effect is Effect.INITIATES:
+        return INITIATE
+    return TERMINATE_ALL if every else TERMINATE
 
 
 def _triggers(compiler: BodyCompiler, x: Flat, driver: Driver) -> list[Trigger]:
@@ -633,7 +639,7 @@ def _triggers(compiler: BodyCompiler, x: Flat, driver: Driver) -> list[Trigger]:
             return [
                 trigger(s, "edge", "fluent", fluent, (*args, value) if s.by_value else args) for s in c.fluents(fluent)
             ]
-        case EffectAt(_, fluent, args, _, _):
+        case EffectAt(_, fluent, args, _, _, _):
             return [trigger(c.simple[fluent], "effect", "fluent", fluent, args)]
         case Total(_, _, inner, _):
             return [t for y in inner for t in _triggers(compiler, y, driver)]

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 
 from thalweg.events.normal import (
+    DelayRule,
     EdgeAt,
     EffectAt,
     EventAt,
@@ -84,7 +85,9 @@ class Domains:
             self._initially(start)
         spans = [rule for s in normal.spans for rule in self._wanted_span(self._ranged(s))]
         normal.spans = [self._viewed(rule) for rule in spans]
-        normal.delays = [replace(d, body=self._timed(d.body, shift=False)) for d in normal.delays]
+        normal.delays = [
+            replace(d, body=self._timed(d.body, shift=False) + self._target_filter(d)) for d in normal.delays
+        ]
         normal.postpones = [replace(p, body=self._timed(p.body, shift=False)) for p in normal.postpones]
 
     # ----------------------------------------------------------------- dynamic domains
@@ -187,6 +190,10 @@ class Domains:
             bodies.append((*same, *self._timed(copy.body, shift=shift)))
         return (Missing(tuple(bodies), negated=False),)
 
+    def _target_filter(self, d: DelayRule) -> tuple[Flat, ...]:
+        """A delayed effect on a pair that is not wanted does not happen."""
+        return () if d.target is None else self._filter(d.fluent, d.args, d.target, shift=False)
+
     def _dynamic_part(self, body: tuple[Flat, ...]) -> list[HoldsAt]:
         """The dynamic facts of a body, as hidden pairs."""
         return [HoldsAt(f"domain {x.relation}", x.args, TRUE) for x in body if isinstance(x, Fact) and self._dynamic(x)]
@@ -201,9 +208,8 @@ class Domains:
             if not dynamic:
                 self.seeds.append(replace(choice, body=rest))
             for body in self._becoming(dynamic, rest):
-                self.normal.points.append(
-                    PointRule(Effect.INITIATES, choice.fluent, choice.args, choice.value, "T", body, -1, choice.span)
-                )
+                rule = PointRule(Effect.INITIATES, choice.fluent, choice.args, choice.value, "T", body, -1, choice.span)
+                self.normal.points.append(replace(rule, greets=True))
 
     def _wanted_starts(self, start: StartRule) -> list[StartRule]:
         """The rule with its grounding: a choice per grounding rule where domains fill up, otherwise one filter."""
@@ -248,12 +254,24 @@ class Domains:
             self._add(name, args, (EdgeAt(Edge.START, fluent, args, Variable("_V")),))
         else:
             self._seen(name, fluent)
+            self._reached(name, fluent)
             if self._meets(fluent):
                 self._met(name, fluent)
             for rule in self._spans:
                 if rule.fluent == fluent:
                     self._instances(name, rule)
         return name
+
+    def _reached(self, name: str, fluent: str) -> None:
+        """``initially`` with a body makes its instances known."""
+        for start in self.normal.starts:
+            if start.fluent == fluent and not _free(start.args, start.body):
+                dynamic = self._dynamic_part(start.body)
+                rest = tuple(x for x in start.body if not self._dynamic(x))
+                if not dynamic:
+                    self.seeds.append(StartRule(name, start.args, TRUE, rest, NOWHERE))
+                for body in self._becoming(dynamic, rest):
+                    self._add(name, start.args, body)
 
     def _greeting(self, fluent: str, args: tuple[Term, ...]) -> tuple[list[HoldsAt], tuple[Flat, ...]]:
         """When ``initially`` reaches an instance: as it becomes known, but not when an effect made it known."""
@@ -290,6 +308,7 @@ class Domains:
         args = tuple(Variable(f"A{i}") for i in range(self.normal.fluents[fluent]))
         for effect in Effect:
             self._add(name, args, (EffectAt(effect, fluent, args, Variable("_V")),))
+        self._add(name, args, (EffectAt(Effect.TERMINATES, fluent, args, Variable("_V"), every=True),))
 
     def _declared(self, name: str, w: Wanted) -> None:
         dynamic = self._dynamic_part(w.body)
@@ -418,6 +437,31 @@ def _variables_of(w: Wanted) -> set[str]:
 def _open(value: Term, args: tuple[Term, ...]) -> bool:
     """A value that nothing binds: every value is meant."""
     return isinstance(value, Variable) and value.name.startswith("_") and value not in args
+
+
+def split_terminations(rule: PointRule, rules: Sequence[PointRule]) -> list[PointRule]:
+    """Let ``terminatedAt(F=V)`` in a body see terminations of every value: as one of V, or of the value that holds."""
+    every = {
+        p.relation
+        for p in rules
+        if p.effect is Effect.TERMINATES and isinstance(p.value, Variable) and p.value.name not in binding(p.body)
+    }
+
+    def ways(x: EffectAt) -> list[tuple[Flat, ...]]:
+        plain = replace(x, negated=False)
+        wide = replace(plain, value=Variable(f"_Every{id(x)}"), every=True)
+        held = (HoldsAt(x.fluent, x.args, x.value),) if isinstance(x.value, Variable) else ()
+        return [(plain,), (wide, *held)]
+
+    bodies: list[tuple[Flat, ...]] = [()]
+    for x in rule.body:
+        if not isinstance(x, EffectAt) or x.effect is not Effect.TERMINATES or x.fluent not in every:
+            bodies = [(*b, x) for b in bodies]
+        elif x.negated:
+            bodies = [(*b, Missing(tuple(ways(x)))) for b in bodies]
+        else:
+            bodies = [b + w for b in bodies for w in ways(x)]
+    return [replace(rule, body=b) for b in bodies]
 
 
 def indispensable(rule: SpanRule) -> set[str]:

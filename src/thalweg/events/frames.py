@@ -275,6 +275,7 @@ class EffectStep:
     value: Slot
     effect: Effect
     negated: bool
+    every: bool = False
 
     def run(self, frame: Frame, reader: Reader) -> Frame:
         store, n = self.store, len(frame)
@@ -286,15 +287,9 @@ class EffectStep:
         at, nth = store.points.ranges(ids, times, times + 1, reader.version(store))
         rows = store.points.pool[at]
         ids, which = ids[nth], which[nth]
-        if self.effect is Effect.INITIATES:
-            keep = rows[:, 1] == 0
-        else:
-            keep = rows[:, 1] == 1
-            if not self.value.binds:
-                keep |= rows[:, 1] == 2
+        keep = rows[:, 1] == (0 if self.effect is Effect.INITIATES else 2 if self.every else 1)
         if not self.value.binds:
-            wanted = self.value.column(frame)[which]
-            keep &= (rows[:, 2] == wanted) | (rows[:, 1] == 2)
+            keep &= rows[:, 2] == self.value.column(frame)[which]
         ids, which, values = ids[keep], which[keep], rows[keep, 2]
         slots = (*self.match.slots, self.value)
         last = len(slots) - 1

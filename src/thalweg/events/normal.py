@@ -65,11 +65,14 @@ class EdgeAt:
 
 @dataclass(frozen=True, slots=True)
 class EffectAt:
+    """With `every`, a termination of all values at once; the value then says nothing."""
+
     effect: r.Effect
     fluent: str
     args: tuple[Term, ...]
     value: Term
     negated: bool = False
+    every: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,8 @@ class PointRule:
     body: tuple[Flat, ...]
     source: int
     span: Span
+    greets: bool = False
+    """An ``initially``: no rule sees it as an effect."""
     early: bool = False
     """The effect is placed one tick before the rule's time, so that it shows at that time (hidden rules)."""
 
@@ -674,7 +679,7 @@ def names(body: Sequence[Flat]) -> set[str]:
         match x:
             case EventAt(_, args, _) | Fact(_, args, _):
                 terms: tuple[Term, ...] = args
-            case HoldsAt(_, args, value, _, _) | EdgeAt(_, _, args, value, _) | EffectAt(_, _, args, value, _):
+            case HoldsAt(_, args, value, _, _) | EdgeAt(_, _, args, value, _) | EffectAt(_, _, args, value, _, _):
                 terms = (*args, value)
             case Test(_, left, right, _):
                 terms = (left, right)

@@ -18,7 +18,7 @@ from thalweg.analysis.order import strong_components
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.spans import RELATIONS
 from thalweg.columns.symbols import SymbolTable, number
-from thalweg.columns.timelines import INITIATE, TERMINATE, TERMINATE_ALL
+from thalweg.columns.timelines import GREET, INITIATE, TERMINATE, TERMINATE_ALL
 from thalweg.events.compile import Body, BodyCompiler, Catalogue, EdgeDriver, compile_body, solve
 from thalweg.events.determined import (
     Apply,
@@ -35,7 +35,7 @@ from thalweg.events.determined import (
     leaves,
     required,
 )
-from thalweg.events.domains import VIEW, Domains, binding, hidden
+from thalweg.events.domains import VIEW, Domains, binding, hidden, split_terminations
 from thalweg.events.frames import CopyStep, Frame, MissingStep, Reader, SameStep, Slot, Step, run_steps
 from thalweg.events.normal import (
     DelayRule,
@@ -111,6 +111,7 @@ class _Planner:
         self.tick = tick
         self.start = start
         normal = normalise(program)
+        normal.points = [p for rule in normal.points for p in split_terminations(rule, normal.points)]
         written = normal.points
         normal.points = [solve(p) for p in written]
         self.input_fluents = _input_fluents(normal)
@@ -304,10 +305,10 @@ class _Planner:
         store = c.simple[p.relation]
         slots = compiler.match("fluent", p.relation, p.args, bound).slots
         assert p.value is not None
-        kind = INITIATE if p.effect is Effect.INITIATES else TERMINATE
+        kind = (GREET if p.greets else INITIATE) if p.effect is Effect.INITIATES else TERMINATE
         value: Slot | None = compiler.slot(p.value, ("value", p.relation, 0), bound)
         if value is not None and value.binds:
-            if kind == INITIATE:
+            if kind <= INITIATE:
                 raise refuse(f"the value {p.value} is not bound", p.span, "add a literal that gives it a value")
             kind, value = TERMINATE_ALL, None
         for slot in slots:

@@ -102,7 +102,7 @@ class Sorts:
                 case (
                     HoldsAt(fluent, args, value, _, _)
                     | EdgeAt(_, fluent, args, value, _)
-                    | EffectAt(_, fluent, args, value, _)
+                    | EffectAt(_, fluent, args, value, _, _)
                 ):
                     self._terms(scope, "fluent", fluent, args)
                     self._terms(scope, "value", fluent, (value,))

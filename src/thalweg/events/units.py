@@ -16,7 +16,7 @@ import numpy as np
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged, Version, distinct, group_starts, order_by
 from thalweg.columns.sweep import ANY, NONE, members, sweep, trim, unite, write_lists
-from thalweg.columns.timelines import INITIATE, OPEN, rebuild, rebuild_need
+from thalweg.columns.timelines import GREET, INITIATE, OPEN, rebuild, rebuild_need
 from thalweg.events.compile import Body, EdgeDriver
 from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps
 from thalweg.events.stores import NEVER, TIME, Difference, EventStore, FluentStore, Moves, Stretches
@@ -303,7 +303,7 @@ class SimpleUnit(FluentUnit):
 
     def seed(self, store: FluentStore, ids: Ints, times: Ints, values: Ints) -> None:
         """Initiations that are there before the stream."""
-        rows = np.column_stack([times, np.full(len(ids), INITIATE), values, np.ones(len(ids), np.int64)])
+        rows = np.column_stack([times, np.full(len(ids), GREET), values, np.ones(len(ids), np.int64)])
         self._found.append((ids, rows, np.full(len(ids), TIME)))
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
@@ -540,7 +540,7 @@ class SweepUnit(FluentUnit):
         """Delays for every value: of pairs that are about to be initiated for the first time."""
         known = self.pairs.count
         for cells, rows, _ in self._found:
-            begun = rows[:, 1] == INITIATE
+            begun = rows[:, 1] <= INITIATE
             self.pairs.intern([cells[begun], np.ascontiguousarray(rows[begun, 2])], int(begun.sum()))
         pairs = self.pairs.keys[known:]
         k = len(self.stores)
@@ -583,7 +583,7 @@ class SweepUnit(FluentUnit):
     def seed(self, store: FluentStore, ids: Ints, times: Ints, values: Ints) -> None:
         """Initiations that are there before the stream."""
         rows = np.full((len(ids), self.width), -1)
-        rows[:, 0], rows[:, 1], rows[:, 2], rows[:, -1] = times, INITIATE, values, 1
+        rows[:, 0], rows[:, 1], rows[:, 2], rows[:, -1] = times, GREET, values, 1
         fluent = next(i for i, s in enumerate(self.stores) if s is store)
         self._found.append((self._cells(fluent, ids), rows, np.full(len(ids), TIME)))
 
