@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from thalweg.answers.datalog import TimedAtom
-from thalweg.answers.offline import Plan
+from thalweg.answers.plans import Plan
 from thalweg.answers.templates import Template
 from thalweg.language.terms import Atom, Variable
 

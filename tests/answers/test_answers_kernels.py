@@ -24,7 +24,9 @@ def test_first_finds_the_first_equal_row(known: list[tuple[int, int]], probe: li
 
 
 @given(tables, tables)
-def test_pairs_are_all_equal_rows_in_order(known: list[tuple[int, int]], probe: list[tuple[int, int]]) -> None:
+def test_pairs_are_all_equal_rows_in_order(
+    known: list[tuple[int, int]], probe: list[tuple[int, int]]
+) -> None:
     left, right = pairs(index(rows(known)), rows(probe))
     expected = [(i, j) for i, p in enumerate(probe) for j, k in enumerate(known) if p == k]
     assert list(zip(left.tolist(), right.tolist(), strict=True)) == expected
@@ -44,7 +46,11 @@ def test_distinct_keeps_the_first_of_each(given_: list[tuple[int, int]]) -> None
     assert distinct(rows(given_)).tolist() == [row not in given_[:i] for i, row in enumerate(given_)]
 
 
-@given(st.lists(st.one_of(st.text(max_size=4), st.integers(-5, 5).map(str), st.floats(-9, 9).map(repr)), max_size=12))
+@given(
+    st.lists(
+        st.one_of(st.text(max_size=4), st.integers(-5, 5).map(str), st.floats(-9, 9).map(repr)), max_size=12
+    )
+)
 def test_codes_go_there_and_back(texts: list[str]) -> None:
     codec = Codec()
     codes = codec.encode(pa.array(texts, pa.string()))

@@ -33,7 +33,9 @@ def test_every_use_of_a_predicate_has_variables_of_its_own() -> None:
 
 
 def test_a_premise_that_another_one_implies_is_dropped() -> None:
-    assert templates("query p(X, T). p(X, T) :- q(X, T), r(X, Y, T), r(X, a, T).") == ["{q(X, T), r(X, a, T)}"]
+    assert templates("query p(X, T). p(X, T) :- q(X, T), r(X, Y, T), r(X, a, T).") == [
+        "{q(X, T), r(X, a, T)}"
+    ]
 
 
 def test_a_rule_that_asks_for_more_than_another_is_dropped() -> None:
@@ -172,8 +174,8 @@ def test_unrelated_times_are_a_warning() -> None:
 
 
 def unfolded_has_negative_circle(edges: list[Dependency], reach: int) -> bool:
-    """Walk the temporal dependency graph itself over ``reach`` time-points: a path that comes back to a predicate at the
-    same or a later time through a negative edge can be repeated for ever."""
+    """Walk the temporal dependency graph itself over `reach` time-points: a path that comes back to a predicate, not
+    earlier and through a negative edge, can be repeated for ever."""
     for start in {e.source for e in edges}:
         seen = {(start, 0, False)}
         waiting = list(seen)

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from thalweg.analysis.temporal import Time
 from thalweg.answers.datalog import text
-from thalweg.answers.offline import Plan, QueryPlan, plan
+from thalweg.answers.offline import plan
+from thalweg.answers.plans import Plan, QueryPlan
 from thalweg.answers.templates import Template
 from thalweg.language.program import Program
 from thalweg.language.terms import Term

@@ -21,7 +21,7 @@ from thalweg.answers.blocks import Block, Facts, advance, concatenated, meet, st
 from thalweg.answers.codec import Codec
 from thalweg.answers.loose import NEVER, Loose, certain_facts
 from thalweg.answers.negation import Decisions
-from thalweg.answers.offline import Plan
+from thalweg.answers.plans import Plan
 from thalweg.answers.shapes import Shape, compile_plan
 
 Place = tuple[Signature, int]

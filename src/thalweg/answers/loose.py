@@ -18,7 +18,7 @@ from thalweg.answers.blocks import Block, Facts, advance, concatenated, meet, st
 from thalweg.answers.codec import Bools, Codec, values
 from thalweg.answers.datalog import TimedAtom
 from thalweg.answers.kernels import distinct, first, index
-from thalweg.answers.offline import LooseTemplate, Plan
+from thalweg.answers.plans import LooseTemplate, Plan
 from thalweg.answers.shapes import Positive, Shape, Slot, compile_template
 from thalweg.columns.keys import matrix
 from thalweg.columns.symbols import numbers

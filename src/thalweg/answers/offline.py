@@ -1,18 +1,17 @@
 """From a program to a plan: P_Q of every query, auxiliary queries for negated atoms, bounds, refusals.
 
-The *delay* of a query says how long after its time an answer is decided at the latest; `keep` says how long after its
-time an answer is still consulted by others; the *horizon* of a query says how long a fact of the input must be kept
-for it. All three come from the templates alone. What has no bound is refused here, with the rule that makes it so.
+What has no bound is refused here, with the rule that makes it so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from thalweg.analysis.temporal import Signature, Time
-from thalweg.answers.background import EQUAL, Background, known_operator
-from thalweg.answers.datalog import Datalog, Rule, Test, TimedAtom, read
+from thalweg.answers.background import EQUAL, known_operator
+from thalweg.answers.datalog import Rule, Test, TimedAtom, read
+from thalweg.answers.plans import LooseTemplate, Plan, QueryPlan, TimeGroup, bounded
 from thalweg.answers.resolve import Resolver, Step, Unbounded, pattern_at, total_shift
 from thalweg.answers.stratify import dependencies, negative_walk
 from thalweg.answers.templates import (
@@ -77,71 +76,6 @@ register(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TimeGroup:
-    """The premises that share a time variable (None: times given as numbers), decided by a query of their own."""
-
-    variable: str | None
-    query: int
-    premises: tuple[TimedAtom, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LooseTemplate:
-    """A template with unrelated times: an answer is a combination of answers to its groups."""
-
-    template: Template
-    groups: tuple[TimeGroup, ...]
-
-    @property
-    def needs_horizon(self) -> bool:
-        """True when something may wait for a time that is not tied to it."""
-        return sum(group.variable is not None for group in self.groups) > 1
-
-
-@dataclass(frozen=True, slots=True)
-class QueryPlan:
-    """One query with its P_Q. `main` queries are the user's; the others decide negated atoms.
-
-    `at` is set when the query asks for one time only. `loose` are the templates whose times are not all tied to the
-    answer's; they have no deadline, and `delay` does not speak of them.
-    """
-
-    goal: TimedAtom
-    templates: tuple[Template, ...]
-    main: bool
-    at: int | None = None
-    delay: int = 0
-    keep: int = 0
-    horizon: int = 0
-    loose: tuple[LooseTemplate, ...] = ()
-    span: Span = field(default=NOWHERE, compare=False, repr=False)
-
-    @property
-    def name(self) -> str:
-        """The goal as text; it names the query in all tables."""
-        at = Time(None, self.at) if self.at is not None else self.goal.time
-        return str(replace(self.goal, time=at))
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What the online part needs to know about a program."""
-
-    datalog: Datalog
-    background: Background
-    queries: tuple[QueryPlan, ...]
-    decided_by: Mapping[TimedAtom, int]
-    fact_keep: Mapping[Signature, int]
-
-    def query_of(self, negated: TimedAtom) -> int:
-        """Which query decides a negated atom."""
-        pattern = pattern_of(negated)
-        if pattern in self.decided_by:
-            return self.decided_by[pattern]
-        return self.decided_by[general_pattern(negated.predicate, negated.time is not None)]
-
-
 def check(program: Program) -> list[Diagnostic]:
     """Everything that is wrong with a program, and what it should know about its bounds."""
     return _Planning(program).run()[1]
@@ -163,7 +97,11 @@ def unbound_in_head(rule: Rule) -> list[str]:
     for condition in rule.body:
         terms = condition.args if isinstance(condition, TimedAtom) else (condition.left, condition.right)
         mentioned |= {v.name for term in terms for v in variables(term)}
-        if isinstance(condition, TimedAtom) and condition.time is not None and condition.time.variable is not None:
+        if (
+            isinstance(condition, TimedAtom)
+            and condition.time is not None
+            and condition.time.variable is not None
+        ):
             mentioned.add(condition.time.variable)
     head = [v.name for term in rule.head.args for v in variables(term)]
     if rule.head.time is not None and rule.head.time.variable is not None:
@@ -248,7 +186,9 @@ class _Planning:
         for rules in self.datalog.rules.values():
             for rule in rules:
                 for name in unbound_in_head(rule):
-                    self._error("TW306", f"{name} stands in the head of the rule and nowhere in its body", rule.span)
+                    self._error(
+                        "TW306", f"{name} stands in the head of the rule and nowhere in its body", rule.span
+                    )
                 for test in rule.body:
                     if isinstance(test, Test) and not known_operator(test):
                         self._error(
@@ -363,7 +303,7 @@ class _Planning:
             for number in range(len(self.datalog.queries)):
                 queries[number] = self._loosened(queries[number], queries)
         made = Plan(self.datalog, self.resolver.background, tuple(queries), decided_by, {})
-        return made if has_errors(self.found) else _bounded(made)
+        return made if has_errors(self.found) else bounded(made)
 
     def _safe(self, query: QueryPlan) -> None:
         for template in query.templates:
@@ -372,7 +312,9 @@ class _Planning:
                 self._error("TW306", message, span, [f"in {query.name} if {template}"])
             for premise in template.rigid:
                 if premise.negated and premise.predicate in self.resolver.timeless:
-                    self._error("TW307", f"`{premise}` is never decided", span, ["it depends on the whole stream"])
+                    self._error(
+                        "TW307", f"`{premise}` is never decided", span, ["it depends on the whole stream"]
+                    )
             if not is_connected(template) and not query.main:
                 self._error(
                     "TW307", f"`not {query.name}` is never decided", span, [f"{query.name} if {template}"]
@@ -439,67 +381,6 @@ def _group_query(
     goal = TimedAtom((f"{query.goal.predicate[0]} at {variable or 'fixed times'}", len(head) + 1), head, time)
     part = Template(head, time, tied, (), floors, template.rules)
     return QueryPlan(goal, (part,), False, 0 if variable is None else None, span=query.span)
-
-
-def _bounded(made: Plan) -> Plan:
-    """The plan with delays, and how long facts and answers are kept."""
-    delays = _delays(made)
-    keep = list(delays)
-    facts: dict[Signature, int] = {}
-    for number, query in enumerate(made.queries):
-        for premise in (p for t in query.templates for p in t.premises if p.time is not None):
-            assert premise.time is not None
-            needed = delays[number] - premise.time.offset
-            if premise.negated:
-                target = made.query_of(replace(premise, negated=False))
-                keep[target] = max(keep[target], needed)
-            else:
-                facts[premise.predicate] = max(facts.get(premise.predicate, 0), needed)
-    queries = tuple(
-        replace(q, delay=delays[i], keep=keep[i], horizon=_horizon(made, i, delays))
-        for i, q in enumerate(made.queries)
-    )
-    return replace(made, queries=queries, fact_keep=facts)
-
-
-def _delays(made: Plan) -> list[int]:
-    """The least solution of: an answer is decided when its last premise is."""
-    delays = [0] * len(made.queries)
-    for _ in range(len(delays) + 2):
-        after = [
-            max((_template_delay(made, t, delays) for t in q.templates), default=0) for q in made.queries
-        ]
-        if after == delays:
-            break
-        delays = after
-    return delays
-
-
-def _template_delay(made: Plan, template: Template, delays: list[int]) -> int:
-    latest = [p.time.offset for p in template.positive if p.time is not None] or [0]
-    for premise in template.negative:
-        assert premise.time is not None
-        latest.append(premise.time.offset + delays[made.query_of(replace(premise, negated=False))])
-    return max(latest)
-
-
-def _horizon(made: Plan, start: int, delays: list[int]) -> int:
-    """How long a fact must be kept for the query and those that decide its negated atoms."""
-    seen, waiting, longest = {start}, [start], 0
-    while waiting:
-        number = waiting.pop()
-        for premise in (p for t in made.queries[number].templates for p in t.premises if p.time is not None):
-            assert premise.time is not None
-            if premise.negated:
-                target = made.query_of(replace(premise, negated=False))
-                if target not in seen:
-                    seen.add(target)
-                    waiting.append(target)
-            longest = max(longest, delays[number] - premise.time.offset)
-        for group in (g for loose in made.queries[number].loose for g in loose.groups):
-            seen.add(group.query)
-            waiting.append(group.query)
-    return longest
 
 
 def _unsafe(template: Template) -> Iterator[str]:

@@ -16,7 +16,8 @@ from thalweg.analysis.temporal import Signature
 from thalweg.answers.background import EQUAL, ORDERS, UNEQUAL
 from thalweg.answers.codec import Bools, Codec, Floats, values
 from thalweg.answers.datalog import Test, TimedAtom
-from thalweg.answers.offline import Plan, bound_variables, computed, open_variables
+from thalweg.answers.offline import bound_variables, computed, open_variables
+from thalweg.answers.plans import Plan
 from thalweg.answers.templates import Template
 from thalweg.columns.symbols import numbers
 from thalweg.language.terms import Compound, Term, Variable, variables

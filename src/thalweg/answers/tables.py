@@ -28,7 +28,7 @@ from thalweg.answers.codec import STAR, Codec
 from thalweg.answers.datalog import Test, TimedAtom
 from thalweg.answers.loose import LooseShape, time_column
 from thalweg.answers.negation import starred_rows
-from thalweg.answers.offline import Plan
+from thalweg.answers.plans import Plan
 from thalweg.answers.report import LABELS, Group, head_keys
 from thalweg.answers.shapes import Negative, Shape
 from thalweg.language.terms import Variable
