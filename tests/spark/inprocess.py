@@ -22,6 +22,7 @@ from thalweg.spark.files import Directory
 from thalweg.spark.keying import shards_of
 from thalweg.spark.outputs import Outputs
 from thalweg.spark.pipeline import Pipeline
+from thalweg.spark.places import Sources
 from thalweg.spark.routing import ROW, message_column
 from thalweg.spark.settings import Settings, settings_of
 from thalweg.spark.stages import first_readers
@@ -37,9 +38,13 @@ class InProcess:
     forgets: bool = False
     orders: list[Order] = field(default_factory=list)
 
-    def numbered(self, df: pa.Table, settings: Settings, batch: int) -> pa.Table:
+    sorts = True
+
+    def numbered(
+        self, df: pa.Table, settings: Settings, batch: int, before: Sources | None
+    ) -> tuple[pa.Table, Sources]:
         names = settings.header.needed(settings.shapes)
-        return df.select(list(names)).append_column(ROW, df.column("nr"))
+        return df.select(list(names)).append_column(ROW, df.column("nr")), Sources((settings.label,))
 
     def survey(self, rows: pa.Table, settings: Settings, clock: int | None) -> Survey:
         header = settings.header
@@ -91,7 +96,8 @@ def _rows_for(rows: pa.Table, settings: Settings, stage: int, shard: int) -> lis
     for place, row in enumerate(rows.to_pylist()):
         name = row[header.name] if header.name else settings.event
         routes = [(key, route) for key, routes in plan.inputs.items() if key.name == name for route in routes]
-        if name not in known and stage == 0 and shard == 0:
+        here = any(key.name == name for key in plan.inputs)
+        if shard == 0 and ((name not in known and stage == 0) or (here and not routes)):
             found.append(place)
         targets = {
             target

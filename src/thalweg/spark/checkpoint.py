@@ -19,6 +19,7 @@ from typing import Any
 
 from thalweg.io.errors import InputError
 from thalweg.spark.files import Directory
+from thalweg.spark.places import Sources
 from thalweg.spark.settings import FORMAT, Settings
 
 
@@ -94,7 +95,7 @@ class Moment:
 @dataclass(frozen=True, slots=True)
 class Commit:
     """What is valid after a batch. `mark` tells this attempt at the batch from others; `tables` has for each table the
-    number of its rows in this batch; `totals` counts over all batches."""
+    number of its rows in this batch; `totals` counts over all batches; `sources` are those that rows may still name."""
 
     batch: int
     mark: str
@@ -102,13 +103,15 @@ class Commit:
     shards: Mapping[str, Lineage] = field(default_factory=dict)
     tables: Mapping[str, int] = field(default_factory=dict)
     totals: Mapping[str, int] = field(default_factory=dict)
+    sources: Sources = Sources(("input",))
 
     @staticmethod
     def of_json(told: Mapping[str, Any]) -> Commit:
         shards = {key: Lineage.of_json(lineage) for key, lineage in told["shards"].items()}
-        return Commit(
-            told["batch"], told["mark"], Moment(**told["moment"]), shards, told["tables"], told["totals"]
-        )
+        known = told["sources"]
+        sources = Sources(tuple(known["labels"]), known["forgotten"], known["several"])
+        moment = Moment(**told["moment"])
+        return Commit(told["batch"], told["mark"], moment, shards, told["tables"], told["totals"], sources)
 
     @property
     def state_bytes(self) -> int:

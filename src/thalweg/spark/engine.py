@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from thalweg.spark.places import Sources
 from thalweg.spark.routing import MESSAGE_SCHEMA, knocks, numbered, shuffled
 from thalweg.spark.settings import Settings
 from thalweg.spark.survey import Survey, survey
@@ -29,24 +30,32 @@ class SparkEngine:
 
     spark: SparkSession
     row: str | None = None
+    sorts = True
 
-    def numbered(self, df: DataFrame, settings: Settings, batch: int) -> DataFrame:
-        return numbered(df, settings, self.row, batch)
+    def numbered(
+        self, df: DataFrame, settings: Settings, batch: int, before: Sources | None
+    ) -> tuple[DataFrame, Sources]:
+        return numbered(df, settings, self.row, batch), Sources((settings.label,))
 
     def survey(self, rows: DataFrame, settings: Settings, clock: int | None) -> Survey:
         return survey(rows, settings, clock)
 
     def run(self, rows: DataFrame | None, order: Order) -> list[Note]:
-        settings = order.settings
-        messages = knocks(self.spark, settings.stages[0].shards) if rows is None else None
-        for stage in range(len(settings.stages)):
-            given = shuffled(rows, settings, stage, messages)
-            if order.ordered:
-                given = given.sortWithinPartitions(_arrival(settings))
-            messages = given.mapInArrow(_shard_function(replace(order, stage=stage)), MESSAGE_SCHEMA)
-        assert messages is not None
-        found = messages.where("kind = 'note'").select("content").toArrow().column(0)
-        return [Note(**json.loads(content.as_py())) for content in found]
+        messages = knocks(self.spark, order.settings.stages[0].shards) if rows is None else None
+        return carried_out(rows, messages, order)
+
+
+def carried_out(rows: DataFrame | None, messages: DataFrame | None, order: Order) -> list[Note]:
+    """All stages as one Spark job, from rows of the stream and messages for any stage."""
+    settings = order.settings
+    for stage in range(len(settings.stages)):
+        given = shuffled(rows, settings, stage, messages)
+        if order.ordered:
+            given = given.sortWithinPartitions(_arrival(settings))
+        messages = given.mapInArrow(_shard_function(replace(order, stage=stage)), MESSAGE_SCHEMA)
+    assert messages is not None
+    found = messages.where("kind = 'note'").select("content").toArrow().column(0)
+    return [Note(**json.loads(content.as_py())) for content in found]
 
 
 def _arrival(settings: Settings) -> str:

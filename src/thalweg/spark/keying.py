@@ -98,14 +98,15 @@ def key_text(constant: str) -> str:
 
 
 @lru_cache(maxsize=1_000_000)
-def _hash(constant: str) -> int:
+def key_hash(constant: str) -> int:
+    """The number that decides where a constant lies."""
     return crc32(key_text(constant).encode())
 
 
 def shards_of(grid: Grid, route: Route, constants: Sequence[str]) -> list[int]:
     """The shards that a row with these key constants goes to."""
     steps = strides(grid)
-    place = sum(_hash(c) % grid[p] * steps[p] for c, p in zip(constants, route.parts, strict=True))
+    place = sum(key_hash(c) % grid[p] * steps[p] for c, p in zip(constants, route.parts, strict=True))
     return [place + further for further in elsewhere(grid, route.parts)]
 
 

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from thalweg.io.fold import concatenate
@@ -30,6 +29,8 @@ from thalweg.spark.task import staging
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_PLACE = ["source", "row"]
 
 Sink = Callable[["DataFrame", int], None]
 """Takes the rows of a table in a batch, and the batch's number. It may be called again with the same number, and what
@@ -65,8 +66,10 @@ class Outputs:
         if not names:
             return Counter()
         table = concatenate([self.directory.table(*place, name) for name in names])
-        _, first = np.unique(table.column("row").to_numpy(), return_index=True)
-        table = table.take(pa.array(first))
+        others = [(name, "first") for name in REJECTED.names if name not in _PLACE]
+        found = pa.TableGroupBy(table, _PLACE, use_threads=False).aggregate(others)
+        table = found.rename_columns([name.removesuffix("_first") for name in found.column_names])
+        table = table.select(REJECTED.names).sort_by([(name, "ascending") for name in _PLACE])
         self.directory.delete(*place)
         self.directory.write_table(table, *place, names[0])
         return Counter(table.column("reason").to_pylist())
@@ -87,7 +90,7 @@ class Outputs:
             return
         replaces = before["provisional"] == batch
         staged = set(self.directory.names(*staging(batch)))
-        for name in sorted(staged | set(tables) | (set(self._present()) if replaces else set())):
+        for name in sorted(staged | set(tables) | (set(self.present()) if replaces else set())):
             self._place(name, batch, name in staged, tables.get(name, 0), replaces)
         self.directory.delete(*staging(batch))
         told = (
@@ -110,7 +113,8 @@ class Outputs:
         if name in self.sinks and (rows or replaces):
             self.sinks[name](self.table(name, batch), batch)
 
-    def _present(self) -> list[str]:
+    def present(self) -> list[str]:
+        """The tables that have rows."""
         return [name for name in self.directory.names() if not name.startswith(("_", "."))]
 
     # ------------------------------------------------------------------ reading

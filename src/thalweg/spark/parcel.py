@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.io.assemble import filtered
 from thalweg.io.fold import coded
 from thalweg.io.instances import split_arguments, unquoted
 from thalweg.io.times import as_mask
 from thalweg.protocol import OPEN_END, Ints, Rows
-from thalweg.spark.keying import Grid, Route, shards_of
+from thalweg.spark.keying import Grid, Route, elsewhere, key_hash, shards_of, strides
 from thalweg.spark.stages import Name
 
 NO_ROW = -1
@@ -211,6 +213,32 @@ def _derived(name: str, args: tuple[pa.Array, ...], table: pa.Table) -> Rows:
     plain = pa.array([unquoted(word) for word in values.words.to_pylist()], pa.string())
     value = pa.DictionaryArray.from_arrays(pa.array(values.ranks.astype(np.int32)), plain)
     return Rows(name, op, arrival, table.column("start").to_numpy(), row, args, end, value, derived=True)
+
+
+def split(rows: Rows, grid: Grid, routes: Sequence[Route]) -> dict[int, Rows]:
+    """The rows of the stream by shard; rows without a route go to the first."""
+    shards = math.prod(grid)
+    if shards == 1 or not routes:
+        return {0: rows}
+    goes = np.zeros((shards, len(rows)), np.bool_)
+    for route in routes:
+        place = np.zeros(len(rows), np.int64)
+        for (position,), part in zip(route.positions, route.parts, strict=True):
+            place += places(rows.args[position], grid[part]) * strides(grid)[part]
+        for further in elsewhere(grid, route.parts):
+            goes[place + further, np.arange(len(rows))] = True
+    parts = {shard: filtered(rows, goes[shard]) for shard in range(shards)}
+    return {shard: part for shard, part in parts.items() if part is not None}
+
+
+def places(column: pa.Array, size: int) -> Ints:
+    """Where constants lie along a side of a grid."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    words = column.dictionary.cast(pa.string()).to_pylist()
+    found = np.array([key_hash(word) % size for word in words] or [0], np.int64)
+    at: Ints = found[column.indices.to_numpy(zero_copy_only=False)]
+    return at
 
 
 def kept(table: pa.Table, column: str, sorter: Sorter, shard: int) -> pa.Table:

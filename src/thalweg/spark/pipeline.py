@@ -13,13 +13,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from thalweg.io.errors import InputError
+from thalweg.io.rejects import REASONS
 from thalweg.runs import TOO_MANY, RowRejected
 from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, Moment, shard_key
 from thalweg.spark.outputs import Outputs
+from thalweg.spark.places import Sources
 from thalweg.spark.routing import overlapping
 from thalweg.spark.settings import Settings, first_query
 from thalweg.spark.survey import Survey
-from thalweg.spark.task import Note, Order
+from thalweg.spark.task import TOO_FAR, Note, Order
 
 SORTED_ABOVE = 4_000_000
 """Rows per shard from which a batch is sorted by arrival, so that memory follows the window and not the batch."""
@@ -32,6 +34,8 @@ class BatchReport:
     batch: int
     moment: Moment
     rows: int
+    accepted: int
+    unread: int
     rejected: dict[str, int]
     tables: dict[str, int]
     revised: int
@@ -43,8 +47,14 @@ class BatchReport:
 class Engine(Protocol):
     """Brings the rows of a batch to the shards. What a batch is, only the engine knows."""
 
-    def numbered(self, df: Any, settings: Settings, batch: int) -> Any:
-        """The rows of a batch with the columns that are read, and row numbers."""
+    sorts: bool
+    """True where it can bring rows in the order of arrival."""
+
+    def numbered(
+        self, df: Any, settings: Settings, batch: int, before: Sources | None
+    ) -> tuple[Any, Sources]:
+        """The rows of a batch with the columns that are read, and row numbers; and the sources that these stand for.
+        `before`: the sources of earlier batches."""
 
     def survey(self, rows: Any, settings: Settings, clock: int | None) -> Survey:
         """A first look at the rows."""
@@ -85,7 +95,8 @@ class Pipeline:
         if self.last is not None and batch <= self.last.batch:
             return None
         began = time.perf_counter()
-        rows = self.engine.numbered(df, self.settings, batch)
+        before = self.last.sources if self.last is not None else None
+        rows, sources = self.engine.numbered(df, self.settings, batch, before)
         seen = self.engine.survey(
             rows, self.settings, self.last.moment.latest if self.last is not None else None
         )
@@ -99,7 +110,7 @@ class Pipeline:
             moment = self._pushed(moment, now, idle)
             if self.last is not None and moment.query_time == self.last.moment.query_time:
                 return None
-        report = self._run(rows if seen.rows else None, batch, moment, seen)
+        report = self._run(rows if seen.rows else None, sources, batch, moment, seen)
         report.seconds["survey"] = looked
         return report
 
@@ -144,15 +155,13 @@ class Pipeline:
         start = self.settings.plan.schedule.start
         return Moment(start, start)
 
-    def _run(
-        self, rows: Any, batch: int, moment: Moment, seen: Survey, *, ordered: bool = False
-    ) -> BatchReport:
+    def _run(self, rows: Any, sources: Sources, batch: int, moment: Moment, seen: Survey) -> BatchReport:
         """Run a batch and commit it."""
         began = time.perf_counter()
         mark = uuid.uuid4().hex
         self._check_distance(self.last.moment.query_time if self.last else moment.start, moment.query_time)
-        order = self._order(batch, mark, moment.query_time, seen.latest)
-        notes = self._job(rows, replace(order, ordered=ordered))
+        order = self._order(batch, mark, moment.query_time, seen.latest, sources)
+        notes = self._job(rows, order)
         reasoned = time.perf_counter()
         commit = self._commit(order, moment, seen.rows, notes)
         if self.checkpoint is not None:
@@ -166,7 +175,9 @@ class Pipeline:
         }
         return _report(commit, before, notes, seconds)
 
-    def _order(self, batch: int, mark: str, to: int, limit: int | None, passing: bool = False) -> Order:
+    def _order(
+        self, batch: int, mark: str, to: int, limit: int | None, sources: Sources, *, passing: bool = False
+    ) -> Order:
         return Order(
             settings=self.settings,
             stage=0,
@@ -178,6 +189,7 @@ class Pipeline:
             state=self.checkpoint.directory if self.checkpoint is not None else None,
             passing=passing,
             limit=limit,
+            sources=sources,
         )
 
     def _check_distance(self, now: int, to: int) -> None:
@@ -193,7 +205,7 @@ class Pipeline:
         self.outputs.clear(order.batch)
         notes = self.engine.run(rows, order)
         expected = sum(stage.shards for stage in self.settings.stages)
-        if len({(note.stage, note.shard) for note in notes}) != expected:
+        if len({(note.stage, note.shard) for note in notes if note.stage >= 0}) != expected:
             raise RuntimeError(f"{len(notes)} of {expected} shards were run")
         return notes
 
@@ -205,12 +217,11 @@ class Pipeline:
             rejected = self.outputs.rejected_once(order.batch)
             tables["rejected"] = rejected.total()
         self._stop_at_the_first(notes)
-        latest = [note.latest for note in notes if note.latest is not None]
-        if moment.accepted is not None:
-            latest.append(moment.accepted)
+        latest = [time for time in (_latest(notes), moment.accepted) if time is not None]
         totals = Counter(self.last.totals if self.last is not None else {})
         totals.update({f"rejected {reason}": count for reason, count in rejected.items()})
-        totals.update({"rows": rows, "revised": sum(note.revised for note in notes)})
+        totals.update(_read(notes, rows, rejected))
+        totals["revised"] += sum(note.revised for note in notes)
         return Commit(
             order.batch,
             order.mark,
@@ -218,6 +229,7 @@ class Pipeline:
             {shard_key(n.stage, n.shard): Lineage.of_json(n.lineage) for n in notes if n.lineage},
             dict(tables),
             dict(totals),
+            order.sources,
         )
 
     def _stop_at_the_first(self, notes: list[Note]) -> None:
@@ -232,24 +244,30 @@ class Pipeline:
 
     def whole(self, df: Any) -> BatchReport | None:
         """Run all there is as one batch, to the query time at or after the last arrival. None: there is nothing."""
-        rows = self.engine.numbered(df, self.settings, 0)
+        rows, sources = self.engine.numbered(df, self.settings, 0, None)
         seen = self.engine.survey(rows, self.settings, None)
-        end = self.settings.plan.schedule.end
-        if seen.first is None and end is None:
+        schedule = self.settings.plan.schedule
+        if seen.first is None and schedule.end is None:
             return None
         before = self._start(replace(seen, first=seen.first if seen.first is not None else 0))
-        ordered = seen.rows > SORTED_ABOVE * self.settings.stages[0].shards
-        last = end if end is not None else seen.latest
-        while last is not None:
-            to = self.settings.plan.schedule.at_or_after(last)
-            report = self._run(
-                rows, 0, replace(before, latest=seen.latest, query_time=to), seen, ordered=ordered
-            )
-            accepted = report.moment.accepted
-            if end is not None or accepted is None or self.settings.plan.schedule.at_or_after(accepted) == to:
-                return report
-            last, self.last = accepted, None
-        return None
+        schedule = self.settings.plan.schedule
+        last = schedule.end if schedule.end is not None else seen.latest
+        to = schedule.start if last is None else schedule.at_or_after(last)
+        ordered = self.engine.sorts and seen.rows > SORTED_ABOVE * self.settings.stages[0].shards
+        while True:
+            moment = replace(before, latest=seen.latest, query_time=to)
+            self._check_distance(moment.start, to)
+            order = replace(self._order(0, uuid.uuid4().hex, to, seen.latest, sources), ordered=ordered)
+            notes = self._job(rows if seen.rows else None, order)
+            # The last row may have been one that could not be read: then time has not gone that far.
+            accepted = _latest(notes)
+            reached = schedule.start if accepted is None else schedule.at_or_after(accepted)
+            if schedule.end is not None or reached >= to:
+                break
+            to = reached
+        commit = self._commit(order, moment, seen.rows, notes)
+        self.outputs.publish(0, commit.tables)
+        return _report(commit, None, notes, _stage_seconds(notes))
 
     def close(self) -> BatchReport | None:
         """Run the query times up to the one at or after the last arrival, as at the end of the input. The result is
@@ -263,7 +281,7 @@ class Pipeline:
             return None
         self._check_distance(moment.query_time, to)
         batch = self.last.batch + 1
-        order = self._order(batch, uuid.uuid4().hex, to, None, passing=True)
+        order = self._order(batch, uuid.uuid4().hex, to, None, self.last.sources, passing=True)
         notes = self._job(None, order)
         commit = self._commit(order, replace(moment, query_time=to), 0, notes)
         self.outputs.publish(batch, commit.tables, provisional=True)
@@ -282,6 +300,8 @@ def _report(
         batch=commit.batch,
         moment=commit.moment,
         rows=new["rows"],
+        accepted=new["accepted"],
+        unread=new["unread"],
         rejected=rejected,
         tables=dict(commit.tables),
         revised=new["revised"],
@@ -289,6 +309,20 @@ def _report(
         state_bytes=commit.state_bytes,
         seconds=seconds,
     )
+
+
+def _read(notes: list[Note], rows: int, rejected: Counter[str]) -> dict[str, int]:
+    """Rows that came, that could be read, and that lie after the end. Readers of files have counted them."""
+    readers = [note for note in notes if note.stage < 0]
+    rows = sum(note.rows for note in readers) if readers else rows
+    unread = sum(note.unread for note in readers or [note for note in notes if note.stage == 0])
+    refused = sum(count for reason, count in rejected.items() if reason in REASONS or reason == TOO_FAR)
+    return {"rows": rows, "accepted": rows - refused - unread, "unread": unread}
+
+
+def _latest(notes: list[Note]) -> int | None:
+    """The last arrival of a row that was taken."""
+    return max((note.latest for note in notes if note.latest is not None), default=None)
 
 
 def _stage_seconds(notes: list[Note]) -> dict[str, float]:

@@ -30,10 +30,11 @@ class Sources:
 
     labels: tuple[str, ...]
     forgotten: int = 0
+    several: bool = False
 
     def locate(self, rows: Ints) -> tuple[pa.Array, pa.Array]:
         """The sources of rows, and the places there."""
-        if len(self.labels) == 1 and not self.forgotten:
+        if not self.several:
             return pa.repeat(pa.scalar(self.labels[0], pa.string()), len(rows)), pa.array(rows)
         which = (rows >> SHIFT) - self.forgotten
         names = pa.array(["?", *self.labels], pa.string())

@@ -121,7 +121,7 @@ def _to_many(settings: Settings, stage: int) -> bool:
     """True where some row goes to more than one shard."""
     plan = settings.stages[stage]
     return plan.shards > 1 and any(
-        len(routes) > 1 or len(elsewhere(plan.grid, routes[0].parts)) > 1
+        len(routes) > 1 or any(len(elsewhere(plan.grid, route.parts)) > 1 for route in routes)
         for routes in _routes(settings, stage).values()
     )
 
@@ -153,8 +153,9 @@ def _place(df: DataFrame, settings: Settings, stage: int) -> Column:
     if plan.shards == 1:
         return F.lit(0)
     groups: dict[tuple[tuple[str, ...], tuple[int, ...]], list[str]] = {}
-    for name, (route,) in _routes(settings, stage).items():
-        groups.setdefault((_key_names(settings, name, route), route.parts), []).append(name)
+    for name, routes in _routes(settings, stage).items():
+        if routes:
+            groups.setdefault((_key_names(settings, name, routes[0]), routes[0].parts), []).append(name)
     places = {
         key: place_column(plan.grid, _routes(settings, stage)[names[0]][0], _keys(df, key[0]))
         if key[0]
@@ -188,5 +189,6 @@ def _placed(df: DataFrame, settings: Settings, stage: int) -> DataFrame:
     cases = []
     for name, routes in _routes(settings, stage).items():
         known = [(route, _keys(df, _key_names(settings, name, route))) for route in routes]
-        cases.append(([name], shards_column(grid, known)))
+        if known:
+            cases.append(([name], shards_column(grid, known)))
     return df.withColumn(SHARD, F.explode(_by_name(settings, cases, F.array(F.lit(0)))))

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from thalweg.io.errors import InputError
@@ -43,28 +43,28 @@ class Settings:
     disorder: int = 0
     max_ahead: int | None = None
 
-    @cached_property
+    @property
     def program(self) -> Program:
         return parsed(self.text)
 
-    @cached_property
+    @property
     def shapes(self) -> Shapes:
-        return shapes(self.program)
+        return shapes_of(self.text)
 
-    @cached_property
+    @property
     def header(self) -> Header:
-        return read_header(self.columns, self.shapes, self.label)
+        return headed(self.text, self.columns, self.label)
 
-    @cached_property
+    @property
     def plan(self) -> Plan:
         """The run of the whole program: clock, schedule, window."""
-        return prepare(self.program, (), Options(**self.options))
+        return planned(self.text, tuple(self.options.items()))
 
     def stage_plan(self, stage: int) -> Plan:
         """The run of one stage."""
-        return prepare(parsed(self.stages[stage].text), (), Options(**self.options))
+        return planned(self.stages[stage].text, tuple(self.options.items()))
 
-    @cached_property
+    @property
     def identity(self) -> str:
         """What a state belongs to. Where the stream starts is part of the state, not of this."""
         told = {name: value for name, value in self.options.items() if name != "start"}
@@ -88,6 +88,24 @@ class Settings:
 
 
 @lru_cache(maxsize=64)
+def planned(text: str, options: tuple[tuple[str, Any], ...]) -> Plan:
+    """The run of a program; a worker prepares it once."""
+    return prepare(parsed(text), (), Options(**dict(options)))
+
+
+@lru_cache(maxsize=64)
+def shapes_of(text: str) -> Shapes:
+    """The input rows of a program; a worker finds them once."""
+    return shapes(parsed(text))
+
+
+@lru_cache(maxsize=64)
+def headed(text: str, columns: tuple[str, ...], label: str) -> Header:
+    """How the columns are used."""
+    return read_header(columns, shapes_of(text), label)
+
+
+@lru_cache(maxsize=64)
 def parsed(text: str) -> Program:
     """The program of a text; each text is parsed once."""
     return parse(text)
@@ -96,7 +114,7 @@ def parsed(text: str) -> Program:
 def settings_of(
     program: Program,
     options: Options,
-    columns: Sequence[str],
+    columns: Sequence[str] | None,
     *,
     shards: int,
     event: str | None = None,
@@ -104,7 +122,7 @@ def settings_of(
     disorder: int | str = 0,
     max_ahead: int | str | None = None,
 ) -> Settings:
-    """Check the request and plan the stages."""
+    """Check the request and plan the stages. No columns: the rows come from files, each with its own."""
     program = with_query(program, options.query)
     plan = prepare(program, (), replace(options, query=None))
     if shards < 1:
@@ -118,11 +136,13 @@ def settings_of(
         options={**asdict(options), "query": None},
         shards=shards,
         stages=stages_of(program, shards),
-        columns=tuple(columns),
+        columns=tuple(columns or ()),
         label=label,
         disorder=plan.clock.duration(disorder, "disorder"),
         max_ahead=ahead,
     )
+    if columns is None:
+        return found
     candidates = [label] if event is None else [event]
     return replace(found, event=event_of(candidates, found.header, found.shapes, label))
 

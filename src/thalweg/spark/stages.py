@@ -47,8 +47,8 @@ Routes = Mapping[Name, tuple[Route, ...]]
 @dataclass(frozen=True, slots=True)
 class StagePlan:
     """One stage. `inputs` says where the rows of the stream go that it reads, `foreign` where the changes of earlier
-    stages go; `members` gives the places of the key in what it computes. `selective`: a shard also computes
-    keys of other shards, which are not reported."""
+    stages go (rows without a route go to the first shard); `members` gives the places of the key in what it computes.
+    `selective`: a shard also computes keys of other shards, which are not reported."""
 
     text: str
     grid: Grid
@@ -166,20 +166,19 @@ def _planned(
         why = obstacle or ("the key of an input stands inside a compound argument" if deep else None)
         return StagePlan(text, (), inputs, foreign, obstacle=why)
     grid = grid_of(shards, stage.width)
-    partial = any(
-        len(route.parts) < stage.width
-        for name in (*inputs, *foreign)
-        for route in routes.get(name, EVERYTHING)
-    )
-    twice = any(len(routes.get(name, ())) > 1 for name in (*inputs, *foreign))
+    read = {name: routes.get(name, ()) for name in inputs}
+    sent = {name: routes[name] for name in foreign}
+    every = [*read.values(), *sent.values()]
+    partial = any(len(route.parts) < stage.width for given in every for route in given)
+    twice = any(len(given) > 1 for given in every)
     everywhere = any(
         isinstance(s, Grounding) or (head_of(s) in members and _timeless(s)) for s in program.statements
     )
     return StagePlan(
         text,
         grid,
-        {name: routes.get(name, EVERYTHING) for name in inputs},
-        {name: routes.get(name, EVERYTHING) for name in foreign},
+        read,
+        sent,
         own,
         selective=partial or twice or everywhere,
     )

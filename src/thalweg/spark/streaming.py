@@ -19,6 +19,7 @@ from thalweg.runs import Options, as_program
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.engine import SparkEngine
 from thalweg.spark.files import Directory
+from thalweg.spark.files_engine import FilesEngine
 from thalweg.spark.metrics import Endpoint, Metrics, listener, metrics_of
 from thalweg.spark.outputs import Outputs, Sink
 from thalweg.spark.pipeline import BatchReport, Pipeline
@@ -118,13 +119,24 @@ class Stream:
             self._failure = error
             raise
 
-    def _start(self, query: StreamingQuery, *, closing: bool, port: int | None) -> None:
-        self.query = query
-        self._listener = listener(str(query.id), self._hear)
+    def begin(self, sdf: DataFrame, *, trigger: str | None, port: int | None, name: str | None) -> None:
+        """Start taking batches of a streaming DataFrame."""
+        checkpoint = self.pipeline.checkpoint
+        assert checkpoint is not None
+        writer = sdf.writeStream.foreachBatch(self._batch)
+        writer = writer.option("checkpointLocation", checkpoint.directory.url("spark"))
+        if name is not None:
+            writer = writer.queryName(name)
+        if trigger == AVAILABLE:
+            writer = writer.trigger(availableNow=True)
+        elif trigger is not None:
+            writer = writer.trigger(processingTime=trigger)
+        self.query = writer.start()
+        self._listener = listener(str(self.query.id), self._hear)
         self.tables.spark.streams.addListener(self._listener)
         if port is not None:
             self.endpoint = Endpoint(lambda: self.metrics, port)
-        if closing:
+        if trigger == AVAILABLE:
             self._closing = threading.Thread(target=self._close, name="thalweg-closing")
             self._closing.start()
 
@@ -227,16 +239,7 @@ def stream(
     outputs = Outputs(place, settings.kind, spark, dict(sinks or {}))
     running = started(settings, checked, outputs, SparkEngine(spark, row), idle_timeout)
     given = _with_beats(sdf) if idle_timeout is not None else sdf
-    writer = given.writeStream.foreachBatch(running._batch).option(
-        "checkpointLocation", directory.url("spark")
-    )
-    if name is not None:
-        writer = writer.queryName(name)
-    if trigger == AVAILABLE:
-        writer = writer.trigger(availableNow=True)
-    elif trigger is not None:
-        writer = writer.trigger(processingTime=trigger)
-    running._start(writer.start(), closing=trigger == AVAILABLE, port=metrics_port)
+    running.begin(given, trigger=trigger, port=metrics_port, name=name)
     return running
 
 
@@ -244,7 +247,7 @@ def started(
     settings: Settings,
     checkpoint: Checkpoint,
     outputs: Outputs,
-    engine: SparkEngine,
+    engine: SparkEngine | FilesEngine,
     idle_timeout: float | None,
 ) -> Stream:
     """A pipeline that is ready for its first batch, or for the next one."""

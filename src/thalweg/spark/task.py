@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from thalweg.io.assemble import filtered
 from thalweg.io.fold import concatenate
-from thalweg.io.rejects import REJECTED, Rejects
+from thalweg.io.rejects import REJECTED, Rejects, repeat
 from thalweg.io.sinks import STANDING
 from thalweg.io.tabular import Table, read_table, rows_as_text
 from thalweg.language.rules import Kind
@@ -28,6 +28,7 @@ from thalweg.runs import up_to
 from thalweg.spark.checkpoint import Lineage, Step, Stored, batch_name, shard_key
 from thalweg.spark.files import Directory
 from thalweg.spark.parcel import packed, unpacked
+from thalweg.spark.places import Sources
 from thalweg.spark.routing import MESSAGE, ROW, message_column
 from thalweg.spark.settings import Settings
 from thalweg.spark.shard import Outcome, Shard, latest_arrival
@@ -57,6 +58,7 @@ class Order:
     passing: bool = False
     ordered: bool = False
     limit: int | None = None
+    sources: Sources = Sources(("input",))
 
 
 @dataclass(slots=True)
@@ -66,7 +68,7 @@ class Note:
     stage: int
     shard: int
     rows: int = 0
-    accepted: int = 0
+    unread: int = 0
     latest: int | None = None
     rejected: dict[str, int] = field(default_factory=dict)
     tables: dict[str, int] = field(default_factory=dict)
@@ -93,6 +95,7 @@ def run_shard(order: Order, shard: int, batches: Iterable[pa.RecordBatch]) -> It
     reader = _Reader(order, shard, note)
     found = _Found(order, note)
     run = _taken(order, shard, note)
+    run.shard.sources = order.sources
     logged = _Log(order, run.lineage)
     for rows in reader.chunks(batches):
         logged.add(rows)
@@ -110,14 +113,12 @@ def run_shard(order: Order, shard: int, batches: Iterable[pa.RecordBatch]) -> It
     note.seconds = time.perf_counter() - began
     yield from reader.passed
     yield from found.messages()
-    yield _message(-1, shard, "note", json.dumps(asdict(note)).encode())
+    yield message(-1, shard, "note", json.dumps(asdict(note)).encode())
 
 
-def _message(stage: int, shard: int, kind: str, content: bytes) -> pa.RecordBatch:
-    columns = [pa.array([stage], pa.int32()), pa.array([shard], pa.int32()), [kind], [content]]
-    return pa.record_batch(
-        [*columns[:2], pa.array([kind]), pa.array([content], pa.binary())], names=list(MESSAGE)
-    )
+def message(stage: int, shard: int, kind: str, content: bytes) -> pa.RecordBatch:
+    place = [pa.array([stage], pa.int32()), pa.array([shard], pa.int32())]
+    return pa.record_batch([*place, pa.array([kind]), pa.array([content], pa.binary())], names=list(MESSAGE))
 
 
 # --------------------------------------------------------------------------- reading
@@ -164,7 +165,7 @@ class _Reader:
             if stage == self.order.stage:
                 found += unpacked(content)
             else:
-                self.passed.append(_message(stage, to, kind, content))
+                self.passed.append(message(stage, to, kind, content))
         return found
 
     def _read(self, table: pa.Table) -> list[Rows]:
@@ -184,32 +185,38 @@ class _Reader:
             offset=0,
             rejected=rejects,
         )
-        rows = self._within(up_to(rows, settings.plan.schedule.end), rejects)
-        self.rejected.append(rejects.table())
-        self.note.accepted += sum(map(len, rows))
+        before = sum(map(len, rows))
+        rows = up_to(rows, settings.plan.schedule.end)
+        self.note.unread += before - sum(map(len, rows))
+        rows, far = within(rows, self.order.limit, settings.max_ahead, self.order.sources)
+        self.rejected += [rejects.table(), far]
         latest = latest_arrival(rows)
         if latest is not None:
             self.note.latest = latest if self.note.latest is None else max(latest, self.note.latest)
         return rows
 
-    def _within(self, rows: list[Rows], rejects: Rejects) -> list[Rows]:
-        """The rows that do not claim to come from too far in the future."""
-        limit, ahead = self.order.limit, self.settings.max_ahead
-        if ahead is None or limit is None:
-            return rows
-        kept = []
-        for part in rows:
-            far = (part.arrival > limit) | (part.time > np.minimum(part.arrival, limit) + ahead)
-            if not far.any():
-                kept.append(part)
-                continue
-            where = part.row[far]
-            detail = f"more than {ahead} time-points after everything known, {limit}"
-            rejects.add(where, TOO_FAR, detail, pa.nulls(len(where), pa.string()))
-            rest = filtered(part, ~far)
-            if rest is not None:
-                kept.append(rest)
-        return kept
+
+def within(
+    rows: list[Rows], limit: int | None, ahead: int | None, sources: Sources
+) -> tuple[list[Rows], pa.Table]:
+    """The rows that do not claim to come from too far in the future, and the others as rejected ones."""
+    if ahead is None or limit is None:
+        return rows, REJECTED.empty_table()
+    kept: list[Rows] = []
+    refused = [REJECTED.empty_table()]
+    for part in rows:
+        far = (part.arrival > limit) | (part.time > np.minimum(part.arrival, limit) + ahead)
+        if not far.any():
+            kept.append(part)
+            continue
+        source, place = sources.locate(part.row[far])
+        detail = f"more than {ahead} time-points after everything known, {limit}"
+        told = [source, place, repeat(TOO_FAR, len(place)), repeat(detail, len(place))]
+        refused.append(pa.table([*told, pa.nulls(len(place), pa.string())], schema=REJECTED))
+        rest = filtered(part, ~far)
+        if rest is not None:
+            kept.append(rest)
+    return kept, pa.concat_tables(refused)
 
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:
@@ -247,7 +254,7 @@ class _Found:
             table = concatenate(parts) if parts else REJECTED.empty_table()
             self.note.tables[name] = table.num_rows
             if name == "rejected":
-                self._count(table)
+                counted(table, self.note)
             if name == "changes" and "cause" in table.column_names:
                 self.note.revised = (
                     pc.sum(pc.not_equal(table.column("cause").cast(pa.string()), "time")).as_py() or 0
@@ -256,15 +263,16 @@ class _Found:
                 file = f"part-{self.order.stage}-{shard:05d}.parquet"
                 self.order.out.write_table(table, *staging(self.order.batch), name, file)
 
-    def _count(self, rejected: pa.Table) -> None:
-        counts = Counter(rejected.column("reason").to_pylist())
-        self.note.rejected = dict(sorted(counts.items()))
-        if rejected.num_rows:
-            self.note.first_rejected = rejected.slice(0, 1).to_pylist()[0]
-
     def messages(self) -> Iterator[pa.RecordBatch]:
         for (stage, shard), rows in sorted(self._forwards.items()):
-            yield _message(stage, shard, "rows", packed(rows))
+            yield message(stage, shard, "rows", packed(rows))
+
+
+def counted(rejected: pa.Table, note: Note) -> None:
+    """Note how many rows were rejected, by reason, and the first of them."""
+    note.rejected = dict(sorted(Counter(rejected.column("reason").to_pylist()).items()))
+    if rejected.num_rows:
+        note.first_rejected = rejected.slice(0, 1).to_pylist()[0]
 
 
 def staging(batch: int) -> tuple[str, ...]:

@@ -1,0 +1,136 @@
+"""What the command line needs: `thalweg run --engine spark`, over files or following a directory.
+
+`drive` has the contract of `runs.drive`: everything found goes to the sink, and a summary comes back.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thalweg.io.errors import InputError
+from thalweg.language.program import Program
+from thalweg.result import Summary
+from thalweg.runs import Options, Progress, Sink
+from thalweg.spark.checkpoint import Checkpoint
+from thalweg.spark.files import Directory
+from thalweg.spark.files_engine import FilesEngine, listed
+from thalweg.spark.outputs import Outputs
+from thalweg.spark.pipeline import BatchReport, Pipeline
+from thalweg.spark.sessions import session
+from thalweg.spark.settings import Settings, settings_of
+from thalweg.spark.streaming import Stream, started
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def drive(
+    program: Program,
+    inputs: Sequence[str],
+    options: Options,
+    sink: Sink,
+    *,
+    master: str | None = None,
+    shards: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Summary:
+    """Run a program over files on Spark; the tables are those of an embedded run."""
+    began = time.perf_counter()
+    files = listed(inputs)
+    settings_of(
+        program, options, None, shards=shards or 1
+    )  # what is wrong with the request is said before Spark starts
+    spark = session(master, shards=shards)
+    count = shards or spark.sparkContext.defaultParallelism
+    settings = settings_of(program, options, None, shards=count)
+    with tempfile.TemporaryDirectory(prefix="thalweg-spark-") as place:
+        outputs = Outputs(Directory(place), settings.kind, spark)
+        pipeline = Pipeline(settings, outputs, FilesEngine(spark))
+        report = pipeline.whole(files)
+        if report is not None:
+            _hand_over(outputs, sink)
+            if progress is not None:
+                seconds = time.perf_counter() - began
+                progress(Progress(report.rows, report.rows, report.moment.query_time, seconds))
+    return _summary(
+        pipeline.settings, tuple(label for _, label in files), report, time.perf_counter() - began
+    )
+
+
+def _hand_over(outputs: Outputs, sink: Sink) -> None:
+    """Give the tables to the sink, file by file."""
+    for name in outputs.present():
+        for batch in outputs.directory.names(name):
+            for file in outputs.directory.names(name, batch):
+                sink.add(name, outputs.directory.table(name, batch, file))
+
+
+def _summary(
+    settings: Settings, sources: tuple[str, ...], report: BatchReport | None, seconds: float
+) -> Summary:
+    schedule = settings.plan.schedule
+    times = 0 if report is None else schedule.count(report.moment.query_time)
+    rejected = {} if report is None else report.rejected
+    return Summary(
+        kind=settings.program.kind,
+        sources=sources,
+        rows=0 if report is None else report.rows,
+        accepted=0 if report is None else report.accepted,
+        rejected=rejected,
+        unread=0 if report is None else report.unread,
+        query_times=times,
+        first_query_time=schedule.start + schedule.step if times else None,
+        last_query_time=report.moment.query_time if report is not None and times else None,
+        seconds=seconds,
+    )
+
+
+# --------------------------------------------------------------------------- following a directory
+
+
+def follow(
+    program: Program,
+    inputs: Sequence[str],
+    options: Options,
+    *,
+    checkpoint: str | Path,
+    out: str | Path | None = None,
+    master: str | None = None,
+    shards: int | None = None,
+    trigger: str | None = None,
+    files_per_batch: int | None = None,
+    disorder: int | str = 0,
+    max_ahead: int | str | None = None,
+    metrics_port: int | None = None,
+) -> Stream:
+    """Follow directories: every file that appears in them is read once. ``trigger="available"`` takes what is there and
+    ends. Files are taken by age; within a batch the rows may stand in any order."""
+    roots = [Path(given).absolute() for given in inputs]
+    for root in roots:
+        if not root.is_dir():
+            raise InputError("input", f"{root} is no directory that could be followed")
+    spark = session(master, shards=shards)
+    checked = Checkpoint(Directory(str(checkpoint)))
+    count = shards or (checked.settings().shards if checked.begun else spark.sparkContext.defaultParallelism)
+    settings = settings_of(program, options, None, shards=count, disorder=disorder, max_ahead=max_ahead)
+    place = Directory(str(out)) if out is not None else Directory(f"{str(checkpoint).rstrip('/')}/tables")
+    engine = FilesEngine(spark, tuple(map(str, roots)))
+    running = started(settings, checked, Outputs(place, settings.kind, spark), engine, None)
+    found = [_arrivals(spark, root, files_per_batch) for root in roots]
+    together = found[0]
+    for other in found[1:]:
+        together = together.unionByName(other)
+    running.begin(together, trigger=trigger, port=metrics_port, name=None)
+    return running
+
+
+def _arrivals(spark: SparkSession, root: Path, files_per_batch: int | None) -> DataFrame:
+    """The files of a directory as they appear; Spark does not read them."""
+    reader = spark.readStream.format("binaryFile").option("recursiveFileLookup", "true")
+    if files_per_batch is not None:
+        reader = reader.option("maxFilesPerTrigger", files_per_batch)
+    return reader.load(str(root)).select("path")
