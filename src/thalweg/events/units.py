@@ -638,16 +638,18 @@ class SweepUnit(FluentUnit):
             nothing = np.empty(0, np.int64)
             self.announce(clock, Version.LAST, [(nothing, nothing)] * len(self.stores))
             return False
-        changed = self._sweep(clock, wanted, cells, rows if once else rows[:0], causes)
+        settled = (clock.query if clock.tumbling and not round else clock.final) - 1
+        changed = self._sweep(clock, settled, wanted, cells, rows if once else rows[:0], causes)
         if once:
             edge = rows[:, 0] >= clock.query
             if edge.any():
                 self.candidates.merge(cells[edge], rows[edge])
         return changed
 
-    def _sweep(self, clock: Clock, wanted: Ints, changed: Ints, fresh: Ints, causes: Ints | None) -> bool:
+    def _sweep(
+        self, clock: Clock, settled: int, wanted: Ints, changed: Ints, fresh: Ints, causes: Ints | None
+    ) -> bool:
         """Sweep the groups of the wanted cells, and keep what is found."""
-        settled = (clock.query if clock.tumbling else clock.final) - 1
         cells, out, logged = self._run(wanted, changed, fresh, settled, clock.query, clock.tick)
         log = any(s.reads_points for s in self.stores)
         trim(
