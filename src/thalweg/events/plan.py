@@ -19,7 +19,7 @@ from thalweg.columns.keys import KeyTable
 from thalweg.columns.spans import RELATIONS
 from thalweg.columns.symbols import SymbolTable, number
 from thalweg.columns.timelines import GREET, INITIATE, TERMINATE, TERMINATE_ALL
-from thalweg.events.compile import Body, BodyCompiler, Catalogue, EdgeDriver, compile_body, solve
+from thalweg.events.compile import Body, BodyCompiler, Catalogue, EdgeDriver, EventDriver, compile_body, solve
 from thalweg.events.determined import (
     Apply,
     Complement,
@@ -249,6 +249,9 @@ class _Planner:
             if sweep is not None:
                 return Stage([sweep], loop=False)
         units = [self._unit(k) for k in members]
+        if cyclic:
+            for unit in units:
+                _probe_again(unit)
         inside = frozenset(id(s) for s in self._inside(members)) if cyclic else frozenset()
         return Stage(units, loop=cyclic, inside=inside)
 
@@ -538,6 +541,15 @@ class _Planner:
             for at, store in enumerate(unit.stores):
                 if not store.hidden:
                     self.plan.outputs.append((unit, at, store))
+
+
+def _probe_again(unit: Unit) -> None:
+    """The rounds of a loop ask again for events of the same query."""
+    for head in getattr(unit, "heads", ()):
+        driver = head.body.driver
+        if isinstance(driver, EventDriver):
+            for trigger in head.body.triggers:
+                driver.store.index(tuple(d for _, d in trigger.shared), probed=True)
 
 
 def _share(bodies: Sequence[Body]) -> None:
