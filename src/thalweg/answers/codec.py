@@ -32,6 +32,7 @@ class Codec:
         self.symbols = SymbolTable(texts or ())
         self._raw: dict[str, int] = {}
         self._seen: list[tuple[pa.Array, Ints]] = []
+        self._written: pa.Array = pa.array([], pa.string())
 
     def term(self, term: Term) -> int:
         """The code of a constant of the program."""
@@ -90,6 +91,10 @@ class Codec:
 
     def texts(self, codes: Ints) -> pa.Array:
         """The constants as canonical text."""
+        if len(codes) and codes.min() >= SYMBOL:
+            if len(self._written) != len(self.symbols):
+                self._written = pa.array(self.symbols.texts, pa.string())
+            return self._written.take(pa.array(codes - SYMBOL))
         distinct, places = np.unique(codes, return_inverse=True)
         return pa.array([self.one(int(c)) for c in distinct], pa.string()).take(pa.array(places))
 

@@ -12,7 +12,7 @@ or be retracted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -25,7 +25,7 @@ from thalweg.answers.engine import Blocks, Engine, Touched
 from thalweg.answers.inbox import REJECTED, Coded, Inbox, by_step, chunks, density
 from thalweg.answers.loose import NEVER, Loose
 from thalweg.answers.offline import check, plan
-from thalweg.answers.report import changes, report
+from thalweg.answers.report import Change, changes, new_answers, report
 from thalweg.answers.shapes import Shape
 from thalweg.answers.snapshot import pack, unpack
 from thalweg.answers.tables import Lazy, Shown, Writer
@@ -134,39 +134,33 @@ class Reasoner:
         clock = self.engine.clock
         rejected = self.inbox.rejected.take(clock)
         writer = self.writer
-        changed: list[Shown] = shown
-
-        def happened() -> list[Shown]:
-            if log:
-                changed.extend(self._changed(log))
-                log.clear()
-            return changed
-
         return Revision(
             Lazy(
                 {
-                    "answers": lambda: writer.answers(s for s in happened() if s.op[0] > 0),
+                    "answers": lambda: writer.answers([*shown, *self._changed(log, self._new_answers)]),
                     "open": lambda: writer.open(self._standing(state, clock)),
-                    "changes": lambda: writer.changes(happened()),
+                    "changes": lambda: writer.changes([*shown, *self._changed(log, self._differences)]),
                     "rejected": lambda: rejected,
                 }
             )
         )
 
-    def _changed(self, log: list[Touched]) -> Iterator[Shown]:
+    def _differences(self, touched: Touched) -> list[Change]:
+        shapes = self._shapes(touched.query, touched.loose)
+        return changes(report(shapes, touched.before), report(shapes, touched.after))
+
+    def _new_answers(self, touched: Touched) -> list[Change]:
+        return new_answers(self._shapes(touched.query, touched.loose), touched.before, touched.after)
+
+    def _changed(self, log: list[Touched], found: Callable[[Touched], list[Change]]) -> Iterator[Shown]:
         for touched in log:
-            shapes = self._shapes(touched.query, touched.loose)
-            before, after = report(shapes, touched.before), report(shapes, touched.after)
-            for change in changes(before, after):
+            for change in found(touched):
                 n = change.rows.length
                 key = (change.group.shape.number, change.group.mask)
                 source = (touched.after if change.op > 0 else touched.before)[key]
                 at, op = np.full(n, touched.clock), np.full(n, change.op)
-                time = (
-                    np.full(n, touched.time)
-                    if touched.loose is None
-                    else touched.loose.answer_times(change.rows)
-                )
+                loose = touched.loose
+                time = np.full(n, touched.time) if loose is None else loose.answer_times(change.rows)
                 yield Shown(change.group, change.rows, at, time, op, change.labels, source)
 
     def _shapes(self, query: int, loose: Loose | None) -> Mapping[int, Shape]:

@@ -58,11 +58,13 @@ def _by_time(atoms: list[TimedAtom]) -> list[TimedAtom]:
     return sorted(atoms, key=lambda a: a.time.offset if a.time is not None else 0)
 
 
+Blocks = Mapping[tuple[int, int], Block]
+"""The blocks of a cell by shape and mask."""
 Report = dict[tuple[int, int, int], tuple[Group, Block]]
 """Rows by (shape, mask, bits)."""
 
 
-def report(shapes: Mapping[int, Shape], blocks: Mapping[tuple[int, int], Block]) -> Report:
+def report(shapes: Mapping[int, Shape], blocks: Blocks) -> Report:
     """What a user sees of a cell."""
     groups: Report = {}
     for (number, mask), block in sorted(blocks.items(), key=lambda item: item[0]):
@@ -205,6 +207,18 @@ def changes(before: Report, after: Report) -> list[Change]:
     for group, rows in _other_answers(after, before):
         found.append(Change(group, rows, 1, np.full(rows.length, CERTAINLY)))
     return found
+
+
+def new_answers(shapes: Mapping[int, Shape], before: Blocks, after: Blocks) -> list[Change]:
+    """The certain answers that came, without looking at anything else."""
+    sides = []
+    for blocks in (before, after):
+        full = {k: b for k, b in blocks.items() if k[1] == shapes[k[0]].full}
+        sides.append({k: v for k, v in report(shapes, full).items() if v[0].is_certain} if full else {})
+    return [
+        Change(group, rows, 1, np.full(rows.length, CERTAINLY))
+        for group, rows in _other_answers(sides[1], sides[0])
+    ]
 
 
 def _other_answers(here: Report, there: Report) -> Iterator[tuple[Group, Block]]:

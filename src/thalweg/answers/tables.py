@@ -140,7 +140,7 @@ class Writer:
     def answers(self, shown: Iterable[Shown]) -> pa.Table:
         """The certain answers among the rows."""
         certain = merged(s for s in shown if s.group.is_certain and s.rows.length)
-        parts = [self._columns(s) | {"time_known": pa.array(s.at)} for s in certain]
+        parts = [self._columns(s, "answers") | {"time_known": pa.array(s.at)} for s in certain]
         return self._table("answers", parts, ["time_known", "query", "time", "answer"])
 
     def open(self, shown: Iterable[Shown]) -> pa.Table:
@@ -149,7 +149,7 @@ class Writer:
         for s in merged(s for s in shown if not s.group.is_certain and s.rows.length):
             met, missing = len(s.group.evidence()), len(s.group.needed())
             share = np.full(s.rows.length, met / (met + missing))
-            parts.append(self._columns(s) | {"as_of": pa.array(s.at), "share": pa.array(share)})
+            parts.append(self._columns(s, "open") | {"as_of": pa.array(s.at), "share": pa.array(share)})
         table = self._table("open", parts, ["query", "time", "answer"])
         return (
             table.take(pc.sort_indices(table, sort_keys=[("share", "descending")])) if len(table) else table
@@ -160,9 +160,9 @@ class Writer:
         labels = pa.array(LABELS)
         parts = []
         for s in merged(s for s in shown if s.rows.length):
-            status = pa.array(["certain" if s.group.is_certain else "open"] * s.rows.length)
+            status = pa.repeat("certain" if s.group.is_certain else "open", s.rows.length)
             happened = {"at": pa.array(s.at), "op": pa.array(s.op, pa.int8()), "status": status}
-            parts.append(self._columns(s) | happened | {"change": labels.take(pa.array(s.label))})
+            parts.append(self._columns(s, "changes") | happened | {"change": labels.take(pa.array(s.label))})
         return self._table("changes", parts, ["at", "query", "time", "answer", "op"])
 
     def _table(self, name: str, parts: list[dict[str, pa.Array]], order: list[str]) -> pa.Table:
@@ -175,25 +175,20 @@ class Writer:
 
     # -- columns
 
-    def _columns(self, s: Shown) -> dict[str, pa.Array]:
+    def _columns(self, s: Shown, table: str) -> dict[str, pa.Array]:
+        """The columns of a table that follow from the rows alone."""
         query = self.plan.queries[s.group.shape.query]
         n = s.rows.length
-        found: dict[str, pa.Array] = {
-            "query": pa.array([query.name] * n, pa.string()),
-            "time": self._times(s),
-            "where": self._where(s),
-            "evidence": self._listed(s, [self._atom(s, a) for a in s.group.evidence()]),
-            "needed": self._listed(
-                s,
-                [
-                    *(self._atom(s, a) for a in s.group.needed()),
-                    *(self._test(s, t) for t in s.group.tests()),
-                ],
-            ),
-            "decided_by": self._deadline(s),
+        makers: dict[str, Callable[[], pa.Array]] = {
+            "query": lambda: pa.repeat(query.name, n),
+            "answer": lambda: self._atom(s, replace(query.goal, args=s.group.shape.template.head)),
+            "time": lambda: self._times(s),
+            "where": lambda: self._where(s),
+            "evidence": lambda: self._listed(s, [self._atom(s, a) for a in s.group.evidence()]),
+            "needed": lambda: self._needed(s),
+            "decided_by": lambda: self._deadline(s),
         }
-        goal = replace(query.goal, args=s.group.shape.template.head)
-        found["answer"] = self._atom(s, goal)
+        found = {name: makers[name]() for name in self.schemas[table].names if name in makers}
         names = [a.name for a in query.goal.args if isinstance(a, Variable)]
         given = dict(zip(dict.fromkeys(names), head_keys(s.group.shape, s.rows).T, strict=False))
         for variable in self.variables:
@@ -201,8 +196,14 @@ class Writer:
             if codes is None:
                 found[variable] = pa.nulls(n, pa.string())
             else:
-                found[variable] = pc.if_else(pa.array(codes == STAR), None, self.codec.texts(codes))
+                starred = codes == STAR
+                texts = self.codec.texts(np.ascontiguousarray(codes))
+                found[variable] = pc.if_else(pa.array(starred), None, texts) if starred.any() else texts
         return found
+
+    def _needed(self, s: Shown) -> pa.Array:
+        atoms = [self._atom(s, a) for a in s.group.needed()]
+        return self._listed(s, [*atoms, *(self._test(s, t) for t in s.group.tests())])
 
     def _times(self, s: Shown) -> pa.Array:
         """The answers' times; none where an answer waits for the premises that give it one."""
