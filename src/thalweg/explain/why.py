@@ -167,18 +167,12 @@ class Explainer:
             yield Node(Part.DELAYED, said, below, time, self.known.place_of(rule))
 
     def _survives(self, source: Pair, since: int, time: int) -> bool:
-        """True when the pair was not broken after `since` and before `time`, as far as its timeline says."""
+        """True when no timeline shows that the pair was broken after `since` and before `time`."""
         tick = self.known.tick
-        for start, end in self.known.intervals(source):
-            if start <= since + tick and (end is None or end > since + tick):
-                return end is None or end >= time
-        return all(
-            start > time or start <= since + tick for start, _ in self.known.intervals(source)
-        ) and not any(
-            since + tick < start <= time
-            for p, (start, _) in self.known.timelines.of(source[0])
-            if p[1] != source[1]
-        )
+        if any(end is not None and since + tick < end <= time for _, end in self.known.intervals(source)):
+            return False
+        others = self.known.timelines.of(source[0])
+        return not any(since + tick < start <= time for pair, (start, _) in others if pair[1] != source[1])
 
     # ------------------------------------------------------------------ events
 
