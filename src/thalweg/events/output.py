@@ -16,7 +16,8 @@ from thalweg.columns.symbols import as_floats, number_text
 from thalweg.columns.timelines import OPEN
 from thalweg.events.plan import Plan
 from thalweg.events.stores import TIME, EventStore, FluentStore, Moves
-from thalweg.events.units import Clock, SweepUnit
+from thalweg.events.sweeping import SweepUnit
+from thalweg.events.units import Clock
 from thalweg.protocol import Ints
 
 CHANGES = pa.schema(

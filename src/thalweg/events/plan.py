@@ -19,7 +19,7 @@ from thalweg.columns.keys import KeyTable
 from thalweg.columns.spans import RELATIONS
 from thalweg.columns.symbols import SymbolTable, number
 from thalweg.columns.timelines import GREET, INITIATE, TERMINATE, TERMINATE_ALL
-from thalweg.events.compile import Body, BodyCompiler, Catalogue, EdgeDriver, EventDriver, compile_body, solve
+from thalweg.events.compile import BodyCompiler, Catalogue, compile_body, solve
 from thalweg.events.determined import (
     Apply,
     Complement,
@@ -36,6 +36,7 @@ from thalweg.events.determined import (
     required,
 )
 from thalweg.events.domains import VIEW, Domains, binding, hidden, split_terminations
+from thalweg.events.drivers import Body, EdgeDriver, EventDriver
 from thalweg.events.frames import CopyStep, Frame, MissingStep, Reader, SameStep, Slot, Step, run_steps
 from thalweg.events.normal import (
     DelayRule,
@@ -58,7 +59,8 @@ from thalweg.events.normal import (
 )
 from thalweg.events.sorts import Coder, Sorts
 from thalweg.events.stores import EventStore, FactStore, FluentStore
-from thalweg.events.units import Condition, DelayPlan, EventUnit, FluentUnit, Head, SimpleUnit, SweepUnit
+from thalweg.events.sweeping import DelayPlan, SweepUnit
+from thalweg.events.units import Condition, EventUnit, FluentUnit, Head, SimpleUnit
 from thalweg.language.program import Program
 from thalweg.language.rules import Allen, Combine, Duration, Effect, Role
 from thalweg.language.terms import Number, Term, Variable, variables

@@ -14,7 +14,7 @@ from thalweg.columns.ragged import Ragged
 from thalweg.columns.symbols import SymbolTable
 from thalweg.events.admission import Waiting
 from thalweg.events.determined import InputUnit, SpanUnit
-from thalweg.events.units import SweepUnit
+from thalweg.events.sweeping import SweepUnit
 
 if TYPE_CHECKING:
     from thalweg.events.reasoner import Reasoner

@@ -1,0 +1,267 @@
+"""Drivers and triggers: which rows a rule body has to be evaluated for.
+
+A driver is the literal that brings rows (time, arguments) to a body. A trigger is another literal whose change affects
+driver rows: because all literals are read at one time-point, exactly those at the changed times that agree with it (or
+a few more, where it shares no variable with the driver).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from thalweg.columns.keys import KeyTable
+from thalweg.columns.ragged import Version
+from thalweg.events.frames import Frame, Reader, Slot, Step
+from thalweg.events.stores import Block, EventStore, FactStore, FluentStore, Moves
+from thalweg.language.rules import Edge
+from thalweg.protocol import Ints, Mask
+
+
+@dataclass(slots=True)
+class Driver:
+    """The literal that brings rows (time, arguments) to a body, and how its rows become a frame."""
+
+    slots: tuple[Slot, ...]
+    used: frozenset[str] = field(default=frozenset(), init=False)
+    """The variables that somebody reads."""
+
+    def frame(self, block: Block, causes: Ints | None) -> Frame:
+        """The rows that fit the pattern, with its variables bound."""
+        keep: Mask | None = None
+        columns: dict[str, Ints] = {}
+        for i, slot in enumerate(self.slots):
+            if slot.name is not None and slot.name not in columns:
+                if slot.name in self.used:
+                    columns[slot.name] = block.column(1 + i)
+                continue
+            column = block.column(1 + i)
+            fits = column == (slot.code if slot.name is None else columns[slot.name])
+            keep = fits if keep is None else keep & fits
+        frame = Frame(block.column(0), columns, np.arange(len(block.matrix)), causes)
+        return frame if keep is None else frame.take(keep)
+
+    @property
+    def variables(self) -> dict[str, int]:
+        """The first position of each variable."""
+        found: dict[str, int] = {}
+        for i, slot in enumerate(self.slots):
+            if slot.name is not None:
+                found.setdefault(slot.name, i)
+        return found
+
+    def prepare(self, positions: tuple[int, ...]) -> None:
+        """Make the index that `select` will use."""
+
+    def moves(self) -> Moves:
+        """What changed in the relation."""
+        raise NotImplementedError
+
+    def select(
+        self, positions: tuple[int, ...], columns: list[Ints], froms: Ints, tos: Ints, version: Version
+    ) -> tuple[Ints, Ints]:
+        """Rows that agree with the columns on the positions in the time ranges, and the range of each."""
+        raise NotImplementedError
+
+
+@dataclass(slots=True)
+class EventDriver(Driver):
+    store: EventStore
+
+    def prepare(self, positions: tuple[int, ...]) -> None:
+        self.store.index(positions)
+
+    def moves(self) -> Moves:
+        return self.store.moves
+
+    def select(
+        self, positions: tuple[int, ...], columns: list[Ints], froms: Ints, tos: Ints, version: Version
+    ) -> tuple[Ints, Ints]:
+        index = self.store.index(positions)
+        ids = index.keys.find(columns, len(froms))
+        at, which = index.lists.ranges(ids, froms, tos, version)
+        return index.lists.pool[at, :-1], which
+
+
+@dataclass(slots=True)
+class EdgeDriver(Driver):
+    store: FluentStore
+    edge: Edge
+    tick: int
+    edges: Moves | None = None
+    from_before: bool = False
+    """Also edges from before the stream's start (for hidden rules)."""
+
+    def moves(self) -> Moves:
+        return self.edges if self.edges is not None else Moves.none(len(self.slots) + 1)
+
+    def select(
+        self, positions: tuple[int, ...], columns: list[Ints], froms: Ints, tos: Ints, version: Version
+    ) -> tuple[Ints, Ints]:
+        keys = tuple(p for p in positions if p < self.store.arity + self.store.by_value)
+        ids, which = self.store.match(keys, [columns[positions.index(p)] for p in keys], len(froms))
+        rows, nth = self.store.edge_rows(ids, froms[which], tos[which], self.edge, self.tick, version)
+        which = which[nth]
+        if len(keys) < len(positions):
+            same = rows[:, -1] == columns[-1][which]
+            rows, which = rows[same], which[same]
+        return rows, which
+
+
+@dataclass(slots=True)
+class EffectDriver(Driver):
+    store: FluentStore
+    kind: int
+    start: int
+
+    def moves(self) -> Moves:
+        moves = self.store.effects
+
+        def part(rows: Ints, causes: Ints) -> tuple[Ints, Ints]:
+            keep = (rows[:, 1] == self.kind) & (rows[:, 0] >= self.start)
+            return np.delete(rows[keep], 1, axis=1), causes[keep]
+
+        gone, gone_cause = part(moves.gone, moves.gone_cause)
+        came, came_cause = part(moves.came, moves.came_cause)
+        return Moves(len(self.slots) + 1, gone, came, gone_cause, came_cause)
+
+    def select(
+        self, positions: tuple[int, ...], columns: list[Ints], froms: Ints, tos: Ints, version: Version
+    ) -> tuple[Ints, Ints]:
+        keys = tuple(p for p in positions if p < self.store.arity)
+        ids, which = self.store.match(keys, [columns[positions.index(p)] for p in keys], len(froms))
+        at, nth = self.store.points.ranges(ids, froms[which], tos[which], version)
+        points = self.store.points.pool[at]
+        ids, which = ids[nth], which[nth]
+        keep = points[:, 1] == self.kind
+        if len(keys) < len(positions):
+            keep &= points[:, 2] == columns[-1][which]
+        points, ids, which = points[keep], ids[keep], which[keep]
+        return np.hstack([points[:, :1], self.store.instances.keys[ids], points[:, 2:3]]), which
+
+
+# --------------------------------------------------------------------------- triggers
+
+
+@dataclass(slots=True)
+class Trigger:
+    """A literal that can change the result of driver rows. `shared` pairs its positions with the driver's."""
+
+    store: EventStore | FluentStore | FactStore
+    kind: str  # event, holds, next, edge, effect, fact
+    constants: tuple[tuple[int, int], ...]
+    shared: tuple[tuple[int, int], ...]
+    tick: int
+
+    def changed(self) -> bool:
+        match self.store:
+            case EventStore():
+                return bool(self.store.moves)
+            case FluentStore() if self.kind == "effect":
+                return bool(self.store.effects)
+            case FluentStore():
+                return bool(self.store.stretches)
+            case _:
+                return False
+
+    def ranges(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Changes as (argument rows, from, to, cause)."""
+        store = self.store
+        match store:
+            case EventStore():
+                return _points(store.moves, 1)
+            case FluentStore() if self.kind == "effect":
+                return _points(store.effects, 2)
+            case FluentStore():
+                s = store.stretches
+                froms = s.froms - self.tick if self.kind in ("edge", "next") else s.froms
+                return store.instances.keys[s.ids], froms, s.tos, s.causes
+            case _:
+                raise TypeError(store)
+
+    def select(self, driver: Driver, low: int, high: int, version: Version) -> tuple[Ints, Ints]:
+        """Driver rows in (low, high] that the changes touch, with their causes."""
+        rows, froms, tos, causes = self.ranges()
+        froms, tos = np.maximum(froms, low + 1), np.minimum(tos, high + 1)
+        keep = froms < tos
+        for position, code in self.constants:
+            keep &= rows[:, position] == code
+        rows, froms, tos, causes = rows[keep], froms[keep], tos[keep], causes[keep]
+        positions = tuple(d for _, d in self.shared)
+        columns = [np.ascontiguousarray(rows[:, p]) for p, _ in self.shared]
+        found, which = driver.select(positions, columns, froms, tos, version)
+        return found, causes[which]
+
+
+def _points(moves: Moves, skip: int) -> tuple[Ints, Ints, Ints, Ints]:
+    rows = np.concatenate([moves.gone, moves.came])
+    causes = np.concatenate([moves.gone_cause, moves.came_cause])
+    return rows[:, skip:], rows[:, 0], rows[:, 0] + 1, causes
+
+
+# --------------------------------------------------------------------------- rules
+
+
+@dataclass(slots=True)
+class Body:
+    """A compiled rule body: evaluate it for changed driver rows, before and after."""
+
+    driver: Driver
+    steps: list[Step]
+    triggers: list[Trigger]
+    keys: list[str]
+    """What the driver and the steps up to each position do, in words that are equal for equal work."""
+    shared: dict[int, str] = field(default_factory=dict)
+    """Positions before which the work is shared with another rule."""
+
+    def affected(self, reader: Reader) -> bool:
+        """Has anything that the body reads changed?"""
+        driven = reader.sees(self.driver.store) and bool(self.driver.moves())  # type: ignore[attr-defined]
+        return driven or any(reader.sees(t.store) and t.changed() for t in self.triggers)
+
+    def run(self, reader: Reader, low: int, high: int, causes: bool) -> Frame:
+        """Solutions for the driver rows that are affected by the current changes, as `reader` sees the state."""
+        store = self.driver.store  # type: ignore[attr-defined]
+        moves = self.driver.moves() if reader.sees(store) else Moves.none(len(self.driver.slots) + 1)
+        rows, cause = (moves.gone, moves.gone_cause) if reader.before else (moves.came, moves.came_cause)
+        version = reader.version(store)
+        more = [
+            t.select(self.driver, low, high, version) for t in self.triggers if reader.sees(t.store) and t.changed()
+        ]
+        more = [m for m in more if len(m[0])]
+        if more:
+            rows, cause = _distinct(
+                np.concatenate([rows, *(m[0] for m in more)]), np.concatenate([cause, *(m[1] for m in more)])
+            )
+            block = Block(rows)
+        else:
+            block = moves.gone_block if reader.before else moves.came_block
+        if not len(block.matrix):
+            return self.driver.frame(block, cause if causes else None)
+        return self._run(block, cause if causes else None, reader)
+
+    def _run(self, block: Block, cause: Ints | None, reader: Reader) -> Frame:
+        """All steps, starting after the longest prefix that another rule has already run on the same rows."""
+        at, frame = 0, None
+        for n in sorted(self.shared, reverse=True):
+            frame = reader.memo.get((id(block), self.shared[n]))
+            if frame is not None:
+                at = n
+                break
+        if frame is None:
+            frame = self.driver.frame(block, cause)
+        for n in range(at, len(self.steps)):
+            if n in self.shared and n != at:
+                reader.memo[id(block), self.shared[n]] = frame
+            frame = self.steps[n].run(frame, reader)
+        return frame
+
+
+def _distinct(rows: Ints, causes: Ints) -> tuple[Ints, Ints]:
+    """Each row once, with the largest cause."""
+    table = KeyTable(rows.shape[1], len(rows))
+    ids = table.intern([rows[:, c] for c in range(rows.shape[1])], len(rows))
+    best = np.full(table.count, -1)
+    np.maximum.at(best, ids, causes)
+    return table.keys.copy(), best
