@@ -31,14 +31,12 @@ NEW = 2**61
 class Sorted:
     """The rows of a table by the text of an instance, which is a range of ranks for each prefix."""
 
-    def __init__(self, column: pa.ChunkedArray, *others: Ints) -> None:
+    def __init__(self, column: pa.ChunkedArray) -> None:
         found = coded(column)
         self._words = found.words
-        order = (
-            np.lexsort((*reversed(others), found.ranks)) if len(found.ranks) else found.ranks.astype(np.int64)
-        )
-        self.order = order
-        self._ranks = found.ranks[order] if len(found.ranks) else found.ranks
+        in_order = bool(np.all(found.ranks[1:] >= found.ranks[:-1]))
+        self.order: Ints = np.arange(len(found.ranks)) if in_order else np.argsort(found.ranks, kind="stable")
+        self._ranks = found.ranks[self.order]
 
     def rows(self, pattern: Term) -> slice:
         """The rows whose instance may match the pattern."""
@@ -90,7 +88,7 @@ class Timelines:
     def __init__(self, table: pa.Table) -> None:
         start = np.asarray(table.column("start"), np.int64)
         end = np.asarray(table.column("end").fill_null(int(OPEN_END)), np.int64)
-        self._fluents = Sorted(table.column("fluent"), start)
+        self._fluents = Sorted(table.column("fluent"))
         order = self._fluents.order
         self._start, self._end = start[order], end[order]
         values = coded(table.column("value"))
@@ -144,7 +142,7 @@ class Derived:
 
     def __init__(self, table: pa.Table) -> None:
         time = np.asarray(table.column("time"), np.int64)
-        self._events = Sorted(table.column("event"), time)
+        self._events = Sorted(table.column("event"))
         self._time = time[self._events.order]
 
     def at(self, event: Term, time: int) -> Iterator[Ground]:

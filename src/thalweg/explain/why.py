@@ -105,7 +105,9 @@ class Explainer:
         for row in rows:
             event = row.value is None
             pairs = self.known.domains.triggered([row.term]) if event else {(row.term, None)}
-            facts = self.known.domains.shown([row.term] if event else [], [] if event else [(row.term, row.value)])
+            facts = self.known.domains.shown(
+                [row.term] if event else [], [] if event else [(row.term, row.value)]
+            )
             if (pair[0], None) in pairs or facts:
                 yield self._row(row)
 
