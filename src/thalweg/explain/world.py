@@ -90,15 +90,25 @@ class Known:
 
     def instances(self, fluent: Term, value: Term) -> Iterator[Pair]:
         """The pairs that match and hold at some time."""
-        seen: set[Pair] = set()
+        yield from (p for p in self._seen(fluent) if unify(value, p[1], EMPTY) is not None)
+
+    def known(self, fluent: Term) -> Iterator[Pair]:
+        """The known instances that match, each with a value that it may have: those that hold at some time, and those
+        that grounding rules list."""
+        yield from self._seen(fluent)
+        for rule in self.description.groundings:
+            subst = None if rule.value is None else unify(rule.entity, fluent, EMPTY)
+            for answer in () if subst is None else solve(rule.alternatives, subst, self.knowledge):
+                pair = resolve(rule.entity, answer), resolve(rule.value, answer)
+                if all(map(is_ground, pair)):
+                    yield pair
+
+    def _seen(self, fluent: Term) -> Iterator[Pair]:
         if self.is_output(fluent):
             found: Iterable[Pair] = (pair for pair, _ in self.timelines.of(fluent))
         else:
-            found = ((f.term, f.value) for f in self.given.stretches(fluent, value))
-        for pair in found:
-            if pair not in seen:
-                seen.add(pair)
-                yield pair
+            found = ((f.term, f.value) for f in self.given.stretches(fluent, Var("_")))
+        yield from dict.fromkeys(found)
 
 
 def place(span: Span) -> str:
@@ -230,11 +240,14 @@ class At:
         if is_ground(fluent) and is_ground(value):
             yield subst
             return
-        for pair in self.known.instances(fluent, value):
+        found: dict[tuple[Ground, Ground], Subst] = {}
+        for pair in self.known.known(fluent):
             extended = unify(fluent, pair[0], subst)
-            extended = None if extended is None else unify(value, pair[1], extended)
+            if extended is not None and not is_ground(resolve(value, extended)):
+                extended = unify(value, pair[1], extended)
             if extended is not None:
-                yield extended
+                found.setdefault((pair[0], resolve(value, extended)), extended)
+        yield from found.values()
 
 
 def matched(fluent: Term, value: Term, pair: Pair) -> Subst | None:
