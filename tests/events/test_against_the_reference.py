@@ -12,12 +12,14 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from thalweg import parse
+from thalweg.analysis.checker import check
 from thalweg.events.reasoner import Reasoner
 from thalweg.events.state import ForeignState
+from thalweg.language.diagnostics import Severity
 from thalweg.reference.events import run
 from thalweg.testing.comparison import assert_same_rows, assert_same_timeline
 from thalweg.testing.engines import Fold, Result, replay_with, to_batch
@@ -50,7 +52,10 @@ def drawn(percent: int) -> Callable[[Any], Any]:
 
 
 def scenario_of(seed: int, features: Features | None = None, mess: Mess | None = None) -> Scenario:
-    return random_scenario(Random(seed), features, mess, size=30, times=24)
+    """The scenario of a seed; one whose program the checker refuses is passed over."""
+    scenario = random_scenario(Random(seed), features, mess, size=30, times=24)
+    assume(all(diagnostic.severity is not Severity.ERROR for diagnostic in check(scenario.program)))
+    return scenario
 
 
 def assert_agrees(scenario: Scenario, seed: int) -> None:
