@@ -137,6 +137,18 @@ def _applies(row: Ints, width: int, state: Ints) -> bool:
 
 
 @njit(cache=True)
+def _fire(effects: Ints, n: int, last: Ints, delay: Ints, cell: int) -> int:
+    """Add the effect of a countdown to the effects of this time-point."""
+    effects[n, 0], effects[n, 3] = cell, last[cell]
+    if delay[1] == NONE:
+        effects[n, 1], effects[n, 2] = TERMINATE, delay[0]
+    else:
+        effects[n, 1], effects[n, 2] = INITIATE, delay[1]
+    last[cell] = n
+    return n + 1
+
+
+@njit(cache=True)
 def sweep(
     cells: Ints,
     starts: Ints,
@@ -233,13 +245,7 @@ def sweep(
                     undecided += 1
                     continue
                 effects = _widen(effects, n + 1)
-                effects[n, 0], effects[n, 3] = i, last[i]
-                if delays[d, 1] == NONE:
-                    effects[n, 1], effects[n, 2] = TERMINATE, delays[d, 0]
-                else:
-                    effects[n, 1], effects[n, 2] = INITIATE, delays[d, 1]
-                last[i] = n
-                n += 1
+                n = _fire(effects, n, last, delays[d], i)
                 since[d] = NONE
             moving = True
             while moving and undecided > 0:
@@ -266,13 +272,7 @@ def sweep(
                         left += 1
                         continue
                     effects = _widen(effects, n + 1)
-                    effects[n, 0], effects[n, 3] = i, last[i]
-                    if delays[d, 1] == NONE:
-                        effects[n, 1], effects[n, 2] = TERMINATE, delays[d, 0]
-                    else:
-                        effects[n, 1], effects[n, 2] = INITIATE, delays[d, 1]
-                    last[i] = n
-                    n += 1
+                    n = _fire(effects, n, last, delays[d], i)
                     since[d] = NONE
                     moving = True
                 undecided = left

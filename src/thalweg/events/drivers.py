@@ -7,6 +7,7 @@ a few more, where it shares no variable with the driver).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +21,7 @@ from thalweg.protocol import Ints, Mask
 
 
 @dataclass(slots=True)
-class Driver:
+class Driver(ABC):
     """The literal that brings rows (time, arguments) to a body, and how its rows become a frame."""
 
     slots: tuple[Slot, ...]
@@ -54,15 +55,15 @@ class Driver:
     def prepare(self, positions: tuple[int, ...]) -> None:
         """Make the index that `select` will use."""
 
+    @abstractmethod
     def moves(self) -> Moves:
         """What changed in the relation."""
-        raise NotImplementedError
 
+    @abstractmethod
     def select(
         self, positions: tuple[int, ...], columns: list[Ints], froms: Ints, tos: Ints, version: Version
     ) -> tuple[Ints, Ints]:
         """Rows that agree with the columns on the positions in the time ranges, and the range of each."""
-        raise NotImplementedError
 
 
 @dataclass(slots=True)
