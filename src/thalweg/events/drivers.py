@@ -53,7 +53,8 @@ class Driver(ABC):
         return found
 
     def prepare(self, positions: tuple[int, ...]) -> None:
-        """Make the index that `select` will use."""
+        """Make the index that `select` will use, where one is needed."""
+        return
 
     @abstractmethod
     def moves(self) -> Moves:
