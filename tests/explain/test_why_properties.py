@@ -71,26 +71,26 @@ def unexplained(tree: Node) -> list[str]:
     return [node.text for node in tree if node.part is Part.UNEXPLAINED]
 
 
-def check_leaves(scenario: Scenario) -> None:
+def check_leaves(scenario: Scenario, *, complete: bool) -> None:
     if not scenario.rows:
         return
     result = ran(scenario)
     for question in asked(result):
         tree = result.why(question)
-        assert not unexplained(tree), f"{question}\n{tree}\n{scenario}"
+        assert not (complete and unexplained(tree)), f"{question}\n{tree}\n{scenario}"
         assert {(leaf.fact, leaf.time) for leaf in tree.leaves()} <= facts(scenario.rows), f"{question}\n{scenario}"
 
 
 @settings(max_examples=12, deadline=None)
 @given(scenario=scenarios(mess=TIDY, size=25))
 def test_every_leaf_of_an_explanation_is_in_the_input(scenario: Scenario) -> None:
-    check_leaves(scenario)
+    check_leaves(scenario, complete=True)
 
 
 @settings(max_examples=8, deadline=None)
 @given(scenario=scenarios(mess=Mess(), size=25))
 def test_every_leaf_is_in_the_input_of_an_untidy_stream(scenario: Scenario) -> None:
-    check_leaves(scenario)
+    check_leaves(scenario, complete=False)
 
 
 @settings(max_examples=6, deadline=None)

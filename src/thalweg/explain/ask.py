@@ -112,7 +112,7 @@ def _known(result: Result, rows: Sequence[Rows], plan: Plan, last: int) -> Known
         Description(result.program),
         Timelines(result.arrow["timeline"]),
         Derived(result.arrow["events"]),
-        Given(rows, plan.feed, rejected, last, plan.spacing),
+        Given(rows, plan, rejected, last),
         plan,
         last,
     )

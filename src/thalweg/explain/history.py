@@ -10,6 +10,7 @@ import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +18,14 @@ import pyarrow as pa
 
 from thalweg.explain.tree import Place
 from thalweg.explain.wording import ground
-from thalweg.io.feed import Feed
 from thalweg.io.fold import coded
 from thalweg.protocol import OPEN_END, Ints, Rows
 from thalweg.reference.intervals import Interval, Intervals, maximal
 from thalweg.reference.state import Pair
 from thalweg.reference.terms import EMPTY, Ground, Signature, Term, constant, is_ground, number, text, unify
+
+if TYPE_CHECKING:
+    from thalweg.runs import Plan
 
 NEW = 2**61
 """The row number of what was never in the input."""
@@ -164,23 +167,23 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """An input row that counts."""
+    """An input row that counts. An interval that came when its beginning was final already counts from `since` on."""
 
     term: Ground
     value: Ground | None
     start: int
     end: int | None
     number: int
+    since: int
 
 
 class Given:
     """The input that counts: known by the last query time, not rejected, not retracted."""
 
-    def __init__(
-        self, rows: Sequence[Rows], feed: Feed, rejected: set[tuple[str, int]], last: int, tick: int
-    ) -> None:
+    def __init__(self, rows: Sequence[Rows], plan: Plan, rejected: set[tuple[str, int]], last: int) -> None:
         self.rows = tuple(rows)
-        self._feed, self._rejected, self._last, self._tick = feed, rejected, last, tick
+        self._plan, self._rejected, self._last = plan, rejected, last
+        self._feed, self._tick = plan.feed, plan.spacing
         self._parts: dict[Signature, list[Rows]] = {}
         for part in rows:
             self._parts.setdefault((part.name, len(part.args)), []).append(part)
@@ -285,7 +288,15 @@ class Given:
                 end = None if end == OPEN_END else end
             term = (part.name, *arguments) if arguments else part.name
             value = None if values is None else as_constant(values[i])
-            yield Fact(term, value, start, end, int(part.row[row])), int(part.op[row]), int(part.arrival[row])
+            arrival = int(part.arrival[row])
+            since = start if values is None else max(start, self._final(arrival) + self._tick)
+            yield Fact(term, value, start, end, int(part.row[row]), since), int(part.op[row]), arrival
+
+    def _final(self, arrival: int) -> int:
+        """The last time-point that is final when a row that arrives then is first seen."""
+        schedule = self._plan.schedule
+        horizon = schedule.at_or_after(arrival) - (self._plan.window or 0)
+        return max(schedule.start, horizon - horizon % self._tick) - self._tick * (horizon < schedule.start)
 
     def _counting(self, found: Iterator[tuple[Fact, int, int]] | list[tuple[Fact, int, int]]) -> list[Fact]:
         """What is left when arrivals, rejections and retractions have been taken into account."""

@@ -57,9 +57,9 @@ class Explainer:
     def _given(self, pair: Pair, interval: Interval, time: int, said: str) -> Node:
         """An input fluent: the rows that make the interval up to the time."""
         rows = [
-            f for f in self.known.given.stretches(*pair) if contains([interval], f.start) and f.start <= time
+            f for f in self.known.given.stretches(*pair) if contains([interval], f.since) and f.since <= time
         ]
-        here = [f for f in rows if contains([(f.start, f.end)], time)] or rows
+        here = [f for f in rows if contains([(f.since, f.end)], time)] or rows
         return Node(Part.INTERVAL, said, tuple(map(self._row, here)), time)
 
     def _row(self, row: Row) -> Node:

@@ -86,7 +86,7 @@ class Known:
         """The maximal intervals of a pair, computed or input."""
         if self.is_output(pair[0]):
             return self.timelines.intervals(pair)
-        return maximal((f.start, f.end) for f in self.given.stretches(*pair))
+        return maximal((f.since, f.end) for f in self.given.stretches(*pair))
 
     def instances(self, fluent: Term, value: Term) -> Iterator[Pair]:
         """The pairs that match and hold at some time."""
@@ -167,7 +167,7 @@ class At:
             yield from self.known.timelines.holding(fluent, time)
             return
         found = self.known.given.stretches(fluent, value)
-        yield from dict.fromkeys((f.term, f.value) for f in found if contains([(f.start, f.end)], time))
+        yield from dict.fromkeys((f.term, f.value) for f in found if contains([(f.since, f.end)], time))
 
     def edges(self, fluent: Term, value: Term, *, start: bool) -> Iterator[Pair]:
         """The pairs that begin (or cease) to hold after this point."""
