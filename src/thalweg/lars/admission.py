@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from numba import njit
 
 from thalweg.analysis.types import NUMBER
-from thalweg.columns.symbols import numbers
 from thalweg.lars.codes import Codes
 from thalweg.lars.stratify import Predicate
 from thalweg.protocol import Ints, Rows
@@ -61,6 +62,37 @@ class Rejected:
 EMPTY_REJECTED = REJECTED.empty_table()
 
 
+@njit(cache=True)
+def _code(
+    op: npt.NDArray[np.int8], arrival: Ints, time: Ints, row: Ints, now: int, coded: Ints
+) -> tuple[int, bool, bool]:
+    """Fill in the columns besides the arguments. Returns the earliest time, whether all rows are insertions on time,
+    and whether they are in the order of their ticks."""
+    earliest = time[0]
+    clean = True
+    in_order = True
+    last = coded.shape[1] - 1
+    for k in range(len(time)):
+        due = max(max(arrival[k], time[k]), now + 1)
+        clean = clean and due == time[k] and op[k] > 0
+        in_order = in_order and (k == 0 or coded[k - 1, DUE] <= due)
+        earliest = min(earliest, time[k])
+        coded[k, DUE] = due
+        coded[k, ARRIVAL] = arrival[k]
+        coded[k, OP] = op[k]
+        coded[k, ROW] = row[k]
+        coded[k, last] = np.float64(time[k]).view(np.int64)
+    return earliest, clean, in_order
+
+
+class Part(NamedTuple):
+    """Coded rows. `clean`: all are insertions on time; `in_order`: of their ticks."""
+
+    rows: Ints
+    clean: bool
+    in_order: bool
+
+
 class Admission:
     """Codes rows and keeps them until their tick."""
 
@@ -70,8 +102,7 @@ class Admission:
         self.start = start
         self.lateness = lateness
         self.rejected = Rejected()
-        self.waiting: dict[Predicate, list[Ints]] = {}
-        self._in_order: dict[Predicate, bool] = {}
+        self.waiting: dict[Predicate, list[Part]] = {}
 
     def accept(self, rows: Rows, now: int) -> None:
         """Code the rows of one name; what can never be used is rejected at once."""
@@ -85,21 +116,17 @@ class Admission:
             return
         coded = np.empty((count, 5 + len(kinds)), np.int64)
         good = self._arguments(rows, kinds, coded, now)
-        time = rows.time
-        coded[:, -1] = numbers(time)
-        np.maximum(rows.arrival, time, out=coded[:, DUE])
-        np.maximum(coded[:, DUE], now + 1, out=coded[:, DUE])
-        coded[:, ARRIVAL], coded[:, OP], coded[:, ROW] = rows.arrival, rows.op, rows.row
-        if time.min() < self.start:
-            early = time < self.start
+        earliest, clean, in_order = _code(rows.op, rows.arrival, rows.time, rows.row, now, coded)
+        if earliest < self.start:
+            early = rows.time < self.start
             self.rejected.add(now, rows.row[early], BEFORE_START, f"the timeline starts at {self.start}")
             good = ~early if good is None else good & ~early
-        self.put(predicate, coded if good is None else coded[good])
+        self.put(predicate, Part(coded if good is None else coded[good], clean, in_order))
 
-    def put(self, predicate: Predicate, rows: Ints) -> None:
+    def put(self, predicate: Predicate, part: Part) -> None:
         """Let coded rows wait for their tick."""
-        self.waiting.setdefault(predicate, []).append(rows)
-        self._in_order[predicate] = False
+        if len(part.rows):
+            self.waiting.setdefault(predicate, []).append(part)
 
     def _refuse_name(self, rows: Rows, now: int) -> None:
         arities = sorted(arity for name, arity in self.kinds if name == rows.name)
@@ -130,44 +157,44 @@ class Admission:
                 good = ~bad if good is None else good & ~bad
         return good
 
-    def ticks(self, to: int) -> tuple[Ints, Ints]:
+    def ticks(self, to: int) -> tuple[list[int], list[int]]:
         """The ticks up to `to` at which rows take part, and those at which late ones do."""
-        due: list[Ints] = []
-        late: list[Ints] = []
+        due: set[int] = set()
+        late: set[int] = set()
         for predicate in self.waiting:
-            ready = self._ready(predicate, to)
-            if len(ready):
-                due.append(ready[:, DUE])
-                if self.lateness or ready[0, DUE] != ready[-1, DUE]:
-                    tardy = ready[:, DUE] > ready[:, -1].copy().view(np.float64)
-                    late.append(ready[tardy, DUE])
-        return _distinct(due), _distinct(late)
+            rows, clean, _ = self._ready(predicate, to)
+            if len(rows):
+                first, last = int(rows[0, DUE]), int(rows[-1, DUE])
+                due.update([first] if first == last else np.unique(rows[:, DUE]).tolist())
+                if not clean:
+                    tardy = rows[:, DUE] > rows[:, -1].copy().view(np.float64)
+                    late.update(rows[tardy, DUE].tolist())
+        return sorted(due), sorted(late)
 
-    def _ready(self, predicate: Predicate, to: int) -> Ints:
+    def _ready(self, predicate: Predicate, to: int) -> Part:
         """The rows whose tick has come, in the order of their ticks."""
         parts = self.waiting[predicate]
-        rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        if len(parts) > 1 or not self._in_order.get(predicate):
-            ticks = rows[:, DUE]
-            if (ticks[1:] < ticks[:-1]).any():
-                rows = rows[np.argsort(ticks, kind="stable")]
-            self.waiting[predicate] = [rows]
-            self._in_order[predicate] = True
-        if not len(rows) or rows[-1, DUE] <= to:
-            return rows
-        return rows[: np.searchsorted(rows[:, DUE], to, side="right")]
+        part = parts[0]
+        if len(parts) > 1 or not part.in_order:
+            rows = np.concatenate([p.rows for p in parts]) if len(parts) > 1 else part.rows
+            rows = rows[np.argsort(rows[:, DUE], kind="stable")]
+            part = Part(rows, all(p.clean for p in parts), True)
+            self.waiting[predicate] = [part]
+        if part.rows[-1, DUE] <= to:
+            return part
+        return part._replace(rows=part.rows[: np.searchsorted(part.rows[:, DUE], to, side="right")])
 
-    def take(self, to: int) -> dict[Predicate, Ints]:
+    def take(self, to: int) -> dict[Predicate, Part]:
         """Rows whose tick has come."""
-        found: dict[Predicate, Ints] = {}
+        found: dict[Predicate, Part] = {}
         for predicate in list(self.waiting):
             ready = self._ready(predicate, to)
-            rest = self.waiting[predicate][0][len(ready) :]
-            if len(rest):
-                self.waiting[predicate] = [rest]
+            whole = self.waiting[predicate][0]
+            if len(ready.rows) < len(whole.rows):
+                self.waiting[predicate] = [whole._replace(rows=whole.rows[len(ready.rows) :])]
             else:
                 del self.waiting[predicate]
-            if len(ready):
+            if len(ready.rows):
                 found[predicate] = ready
         return found
 
@@ -198,14 +225,6 @@ class Admission:
         up = final & (rows[:, OP] > 0) & ~held
         down = final & (rows[:, OP] < 0) & held
         return rows[up][:, facts], rows[down][:, facts]
-
-
-def _distinct(parts: list[Ints]) -> Ints:
-    if not parts:
-        return np.empty(0, np.int64)
-    if len(parts) == 1 and len(parts[0]) and parts[0][0] == parts[0][-1]:
-        return parts[0][:1]
-    return np.unique(np.concatenate(parts))
 
 
 def _parsed(values: pa.Array) -> tuple[pa.Array, npt.NDArray[np.bool_]]:

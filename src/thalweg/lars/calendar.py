@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from thalweg.lars.labels import DUE, FOREVER, HI, LO, NEXT
+from thalweg.lars.labels import FOREVER, HI, LO, NEXT
 from thalweg.lars.store import Store
 from thalweg.protocol import Ints
 
@@ -17,7 +17,7 @@ _SPOKES = 1024
 
 
 @njit(cache=True)
-def _collect(lab: Ints, wheel: Ints, entries: Ints, free: Ints, last: int, target: int, out: Ints) -> int:
+def _collect(waits: Ints, wheel: Ints, entries: Ints, free: Ints, last: int, target: int, out: Ints) -> int:
     """Take the entries due in (last, target] off the wheel; the tuples they are valid for go to `out`."""
     n = 0
     spokes = len(wheel)
@@ -34,8 +34,8 @@ def _collect(lab: Ints, wheel: Ints, entries: Ints, free: Ints, last: int, targe
                 wheel[spoke] = at
             else:
                 i = entries[at, 0]
-                if lab[i, DUE] == due:
-                    lab[i, DUE] = FOREVER
+                if waits[i] == due:
+                    waits[i] = FOREVER
                     out[n] = i
                     n += 1
                 entries[at, 2] = free[0]
@@ -46,11 +46,11 @@ def _collect(lab: Ints, wheel: Ints, entries: Ints, free: Ints, last: int, targe
 
 @njit(cache=True)
 def _flips(
-    lab: Ints, nodes: Ints, wheel: Ints, entries: Ints, free: Ints, changed: Ints, due: Ints, last: int, target: int,
-    out: Ints,
+    lab: Ints, nodes: Ints, waits: Ints, wheel: Ints, entries: Ints, free: Ints, changed: Ints, due: Ints, last: int,
+    target: int, out: Ints,
 ) -> int:  # fmt: skip
-    """Rows (tuple, +1 or -1, tick, until) for every change of truth in (last, target]. `until` is the last tick for
-    which that lasts without further input. Rows beyond the room of `out` are counted only, and then nothing else is
+    """Rows (tuple, +1 or -1, tick, tick, FOREVER, until) for every change of truth in (last, target]. `until` is the
+    last tick for which that lasts without further input. Rows beyond the room of `out` are counted only, and then nothing else is
     touched. Otherwise the next change of every tuple looked at is entered on the wheel."""
     n = 0
     seen = np.empty(len(changed) + len(due), np.int64)
@@ -58,11 +58,11 @@ def _flips(
     m = 0
     for k in range(len(seen)):
         i = due[k] if k < len(due) else changed[k - len(due), 0]
-        if lab[i, DUE] < 0:
+        if waits[i] < 0:
             continue
         seen[m] = i
-        old[m] = lab[i, DUE]
-        lab[i, DUE] = -1
+        old[m] = waits[i]
+        waits[i] = -1
         m += 1
         lo = lab[i, LO]
         hi = lab[i, HI]
@@ -74,14 +74,18 @@ def _flips(
                     out[n, 0] = i
                     out[n, 1] = 1
                     out[n, 2] = lo
-                    out[n, 3] = hi
+                    out[n, 3] = lo
+                    out[n, 4] = FOREVER
+                    out[n, 5] = hi
                 n += 1
             if hi >= last and hi < target:
                 if n < len(out):
                     out[n, 0] = i
                     out[n, 1] = -1
                     out[n, 2] = hi + 1
-                    out[n, 3] = following - (following < FOREVER)
+                    out[n, 3] = hi + 1
+                    out[n, 4] = FOREVER
+                    out[n, 5] = following - (following < FOREVER)
                 n += 1
             if at < 0:
                 break
@@ -91,7 +95,7 @@ def _flips(
     spokes = len(wheel)
     for k in range(m):
         i = seen[k]
-        lab[i, DUE] = old[k]
+        waits[i] = old[k]
         if n > len(out):
             continue
         following = FOREVER
@@ -111,7 +115,7 @@ def _flips(
             hi = nodes[at, 1]
             at = nodes[at, 2]
         if following != old[k]:
-            lab[i, DUE] = following
+            waits[i] = following
             if following < FOREVER:
                 at = free[0]
                 if at >= 0:
@@ -127,7 +131,7 @@ def _flips(
 
 
 @njit(cache=True)
-def _rename(lab: Ints, wheel: Ints, entries: Ints, free: Ints, renamed: Ints) -> None:
+def _rename(wheel: Ints, entries: Ints, free: Ints, renamed: Ints) -> None:
     """Give the entries the new ids of their tuples; entries of tuples that are gone stay, for nobody."""
     for spoke in range(len(wheel)):
         at = wheel[spoke]
@@ -154,11 +158,11 @@ class Calendar:
         self._wheel = np.full(_SPOKES, -1, np.int64)
         self._entries = np.empty((64, 3), np.int64)
         self._free = np.array([-1, 0], np.int64)
-        self._out = np.empty((256, 4), np.int64)
+        self._out = np.empty((256, 6), np.int64)
         self._due = np.empty(64, np.int64)
 
     def turn(self, last: int, target: int) -> Ints:
-        """Changes of truth in (last, target] as rows (tuple, +1 or -1, tick, until)."""
+        """Changes of truth in (last, target] as rows (tuple, +1 or -1, query time, from, to, until)."""
         store = self.store
         changed = store.plus
         if len(store.minus):
@@ -167,7 +171,7 @@ class Calendar:
             return self._out[:0]
         if len(self._due) < self._free[1]:
             self._due = np.empty(len(self._entries), np.int64)
-        d = _collect(store.lab, self._wheel, self._entries, self._free, last, target, self._due)
+        d = _collect(store.due, self._wheel, self._entries, self._free, last, target, self._due)
         if not d and not len(changed):
             return self._out[:0]
         need = int(self._free[1]) + d + len(changed)
@@ -177,21 +181,21 @@ class Calendar:
             self._entries = entries
         while True:
             n = _flips(
-                store.lab, store.nodes, self._wheel, self._entries, self._free, changed, self._due[:d], last, target,
-                self._out,
+                store.lab, store.nodes, store.due, self._wheel, self._entries, self._free, changed, self._due[:d], last,
+                target, self._out,
             )  # fmt: skip
             if n <= len(self._out):
-                return self._out[:n]
-            self._out = np.empty((2 * n, 4), np.int64)
+                return self._out[:n].copy()
+            self._out = np.empty((2 * n, 6), np.int64)
 
     def rename(self, renamed: Ints) -> None:
         """After the store was compacted."""
-        _rename(self.store.lab, self._wheel, self._entries, self._free, renamed)
+        _rename(self._wheel, self._entries, self._free, renamed)
 
     def rebuild(self) -> None:
         """After the store was restored: enter what its tuples wait for."""
-        ids = np.flatnonzero(self.store.lab[: len(self.store), DUE] < FOREVER)
-        dues = self.store.lab[ids, DUE]
+        ids = np.flatnonzero(self.store.due[: len(self.store)] < FOREVER)
+        dues = self.store.due[ids]
         self._wheel[:] = -1
         self._free[:] = (-1, len(ids))
         self._entries = np.empty((2 * len(ids) + 64, 3), np.int64)

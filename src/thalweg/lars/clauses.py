@@ -86,6 +86,9 @@ class RuleCompiler:
 
     def run(self) -> None:
         """Add the rules of the clause to the network."""
+        if signature(self.clause.head) in self.compiler.same:
+            self.compiler.head(signature(self.clause.head), pointed=self.clause.at is not None)
+            return
         self.clause = replace(self.clause, body=tuple(map(self._timeless, self.clause.body)))
         for body in self._variants():
             self._rule(body)
@@ -206,18 +209,8 @@ class RuleCompiler:
         match literal:
             case Call(goal, negated):
                 self._read(body, compiler.now(signature(goal)), goal, (), negated)
-            case Windowed(atom, "sometime", window, _, negated):
-                assert window is not None
-                view = compiler.sometime(signature(atom), positioned(window, atom))
-                self._read(body, view, atom, (), negated)
-            case Windowed(atom, "always", window, _, negated):
-                assert window is not None
-                view = compiler.always(signature(atom), positioned(window, atom))
-                self._read(body, view, atom, (), negated)
-            case Windowed(atom, _, window, time, negated):
-                assert time is not None
-                view = compiler.at(signature(atom), positioned(window, atom) if window else None)
-                self._read(body, view, atom, (time,), negated)
+            case Windowed(atom, _, _, time, negated):
+                self._read(body, compiler.view(literal), atom, () if time is None else (time,), negated)
             case Aggregate():
                 store, groups = self._aggregate(literal)
                 slots = [self._slot(body, Variable(n), SYMBOL) for n in groups]

@@ -8,19 +8,20 @@ a point counts, so views follow insertions and deletions like anything else.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from thalweg.analysis.types import NUMBER, SYMBOL, Types, infer
 from thalweg.language.program import Program
-from thalweg.language.rules import Clause, Window
-from thalweg.language.terms import Number, arguments, signature
-from thalweg.lars.clauses import RuleCompiler
-from thalweg.lars.codes import Codes
+from thalweg.language.rules import Window, Windowed
+from thalweg.language.terms import Number, Variable, arguments, signature
+from thalweg.lars.clauses import RuleCompiler, positioned
 from thalweg.lars.counting import TupleAlways, TupleWindow
 from thalweg.lars.operators import Always, Diagonal, Operator
 from thalweg.lars.rule import Reads, Rule
 from thalweg.lars.store import Store
 from thalweg.lars.stratify import Predicate, Strata, rules, stratify
+from thalweg.lars.texts import Texts
 from thalweg.lars.windows import NO_CLIP, at_point, inside
 from thalweg.protocol import Ints
 
@@ -50,10 +51,11 @@ class Compiler:
     back."""
 
     def __init__(
-        self, program: Program, codes: Codes, *, start: int, fed: frozenset[Predicate], revisable: bool
+        self, program: Program, texts: Texts, *, start: int, fed: frozenset[Predicate], revisable: bool
     ) -> None:
         self.program = program
-        self.codes = codes
+        self.texts = texts
+        self.codes = texts.codes
         self.start = start
         self.fed = fed
         self.revisable = revisable
@@ -61,6 +63,7 @@ class Compiler:
         self.types: Types = infer(program)
         self.network = Network()
         self.at_rules = {signature(r.head) for _, r in rules(program) if r.at is not None}
+        self.same = copied_windows(program)
         self.plain_rules = {signature(r.head) for _, r in rules(program) if r.at is None}
 
     def run(self) -> Network:
@@ -100,7 +103,10 @@ class Compiler:
     def _source(self, role: str, predicate: Predicate, extra: int) -> Store:
         name, arity = predicate
         self.kinds_of(predicate)
-        found, _ = self.store(f"{role} {name}/{arity}", arity + extra)
+        if role in ("plain", "ahead") and predicate in self.same:
+            found = self.view(self.same[predicate])
+        else:
+            found, _ = self.store(f"{role} {name}/{arity}", arity + extra)
         table = {"in": "inputs", "ahead": "ahead", "plain": "plain", "facts": "facts"}[role]
         getattr(self.network, table)[predicate] = found
         return found
@@ -140,6 +146,15 @@ class Compiler:
         )
 
     # ------------------------------------------------------------------ views
+
+    def view(self, literal: Windowed) -> Store:
+        """The store of a window atom."""
+        predicate = signature(literal.atom)
+        window = positioned(literal.window, literal.atom) if literal.window is not None else None
+        if literal.mode == "at":
+            return self.at(predicate, window)
+        assert window is not None
+        return self.sometime(predicate, window) if literal.mode == "sometime" else self.always(predicate, window)
 
     def now(self, predicate: Predicate) -> Store:
         """What is in at the tick of evaluation."""
@@ -241,7 +256,7 @@ class Compiler:
             if window.kind == "partition":
                 every = [mine] if mine is not None else []
             names = self._texts(every)
-            self.network.operators.append(TupleWindow(window, every, names, mine, ahead, view, self.codes))
+            self.network.operators.append(TupleWindow(window, every, names, mine, ahead, view, self.texts))
         return view
 
     def _texts(self, stores: list[Store]) -> list[tuple[str, tuple[str, ...]]]:
@@ -284,6 +299,31 @@ class Compiler:
         found = next(o for o in self.network.operators if o.writes is store)
         assert isinstance(found, TupleWindow)
         return found
+
+
+def copied_windows(program: Program) -> dict[Predicate, Windowed]:
+    """Predicates whose only rule says the same as one window atom: they share its store."""
+    heads = Counter(signature(rule.head) for _, rule in rules(program))
+    found: dict[Predicate, Windowed] = {}
+    for _, rule in rules(program):
+        if heads[signature(rule.head)] > 1 or len(rule.body) > 1 or not isinstance(rule.body[0], Windowed):
+            continue
+        literal = rule.body[0]
+        args = (*arguments(rule.head), *([rule.at] if rule.at is not None else []))
+        inside_out = (*arguments(literal.atom), *([literal.time] if literal.time is not None else []))
+        names = [a.name for a in args if isinstance(a, Variable) and not a.anonymous]
+        if literal.negated or literal.window is None or args != inside_out or len(set(names)) < len(args):
+            continue
+        if literal.window.past or literal.window.future:
+            found[signature(rule.head)] = literal
+    shapes = Counter((signature(x.atom), x.mode, positioned_of(x)) for x in found.values())
+    return {p: x for p, x in found.items() if shapes[signature(x.atom), x.mode, positioned_of(x)] == 1}
+
+
+def positioned_of(literal: Windowed) -> Window:
+    """The window of a literal, with places instead of names."""
+    assert literal.window is not None
+    return positioned(literal.window, literal.atom)
 
 
 def _shown(window: Window | None) -> str:

@@ -7,34 +7,20 @@ inside while their point is not before the first atom inside.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 from numba import njit
 
 from thalweg.columns.symbols import as_floats
 from thalweg.language.rules import Window
 from thalweg.language.terms import Number
-from thalweg.lars.codes import Codes
 from thalweg.lars.labels import FOREVER
 from thalweg.lars.operators import Moment
 from thalweg.lars.store import Store
+from thalweg.lars.texts import Texts as Writer
 from thalweg.protocol import Ints
 
 Texts = npt.NDArray[np.str_]
-
-
-def atom_texts(name: str, kinds: Sequence[str], rows: Ints, codes: Codes) -> pa.Array:
-    """The texts of atoms, one per row of argument codes."""
-    if not kinds:
-        return pa.array([name] * len(rows), pa.string())
-    parts: list[object] = [f"{name}("]
-    for i, kind in enumerate(kinds):
-        parts += [codes.texts(np.ascontiguousarray(rows[:, i]), kind), ","]
-    return pc.binary_join_element_wise(*parts[:-1], ")", "")
 
 
 class TupleWindow:
@@ -48,13 +34,13 @@ class TupleWindow:
         mine: Store | None,
         ahead: Store | None,
         writes: Store,
-        codes: Codes,
+        texts: Writer,
     ) -> None:
         self.window = window
         self.every, self.names, self.mine, self.ahead = every, names, mine, ahead
         self.reads = (*every, *([ahead] if ahead is not None else []))
         self.writes = writes
-        self.codes = codes
+        self.writer = texts
         self.by = [int(v.value) for v in window.by if isinstance(v, Number)]
         self.times: Ints = np.empty(0, np.int64)
         self.texts: Texts = np.empty(0, "U1")
@@ -81,7 +67,7 @@ class TupleWindow:
         self, store: Store, name: str, kinds: tuple[str, ...], pieces: Ints
     ) -> tuple[Ints, Texts, Ints]:
         rows = store.changed_keys[pieces[:, 0]]
-        texts = atom_texts(name, kinds, rows, self.codes).to_numpy(zero_copy_only=False).astype(np.str_)
+        texts = self.writer.atoms(name, kinds, rows).to_numpy(zero_copy_only=False).astype(np.str_)
         return as_floats(rows[:, -1]).astype(np.int64), texts, rows
 
     def _remove(self, gone: tuple[Ints, Texts, Ints]) -> None:

@@ -16,9 +16,8 @@ from thalweg.protocol import Ints
 FOREVER = 2**62
 """The end of a label that lasts until further input."""
 
-LO, HI, NEXT, GHOST_LO, GHOST_HI, DUE = range(6)
-"""Columns of `lab`. The ghost is the hull of what a round took away; `DUE` is the next tick in the calendar."""
-LAB_WIDTH = 6
+LO, HI, NEXT = range(3)
+"""Columns of `lab`."""
 COUNT, USED, FREE = range(3)
 """Cells of `meta`."""
 

@@ -15,7 +15,7 @@ from numba import njit
 from thalweg.columns.symbols import as_floats
 from thalweg.lars.labels import FOREVER, HI, LO, NEXT, add
 from thalweg.lars.rule import Reads, Rule
-from thalweg.lars.store import NOTHING, Store, enter
+from thalweg.lars.store import NOTHING, Store, enter, slot_of
 from thalweg.lars.windows import inside
 from thalweg.language.rules import Window
 from thalweg.protocol import Ints
@@ -143,11 +143,11 @@ class Diagonal:
 @njit(cache=True)
 def _extend_runs(
     keys: Ints, lab: Ints, nodes: Ints, table: Ints, meta: Ints, chain: Ints, heads: Ints, wanted: Ints,
-    source: Ints, pieces: Ints, past: int, start: int, horizon: int, points: Ints, rows: Ints, out: Ints,
+    source: Ints, pieces: Ints, past: int, start: int, horizon: int, ordered: bool, points: Ints, rows: Ints, out: Ints,
 ) -> int:  # fmt: skip
     """Add the points of new occurrences to the runs of their tuples. A run [a, b] makes `always` over the last `past`
     points true on [a + past, b] (from the start on, where the run begins there); the ticks that a point adds are
-    written as (row, from, to)."""
+    written as (row, from, to). In `ordered` input a gap is never filled, so earlier runs need not be kept."""
     n = 0
     width = source.shape[1] - 1
     row = np.empty(width, np.int64)
@@ -156,16 +156,26 @@ def _extend_runs(
         u = np.int64(np.int64(source[i, width]).view(np.float64))
         for c in range(width):
             row[c] = source[i, c]
-        t = enter(keys, lab, table, meta, chain, heads, wanted, row)
-        if add(lab, nodes, meta, t, u, u, horizon - past - 1, points, 0) == 0:
-            continue
+        t = table[slot_of(keys, table, row)] - 1
+        if t < 0:
+            t = enter(keys, lab, table, meta, chain, heads, wanted, row)
         a = lab[t, LO]
         b = lab[t, HI]
-        at = lab[t, NEXT]
-        while b < u:
-            a = nodes[at, 0]
-            b = nodes[at, 1]
-            at = nodes[at, 2]
+        if lab[t, NEXT] < 0 and u > b and (a > b or u == b + 1 or ordered or b < horizon - 1):
+            a = a if a <= b and u == b + 1 else u
+            b = u
+            lab[t, LO] = a
+            lab[t, HI] = b
+        else:
+            if add(lab, nodes, meta, t, u, u, horizon - past - 1, points, 0) == 0:
+                continue
+            a = lab[t, LO]
+            b = lab[t, HI]
+            at = lab[t, NEXT]
+            while b < u:
+                a = nodes[at, 0]
+                b = nodes[at, 1]
+                at = nodes[at, 2]
         first = u if a <= start else max(u, a + past)
         last = min(b, u + past)
         if first <= last:
@@ -273,7 +283,7 @@ class Always:
     def _add_to_runs(self, moment: Moment) -> bool:
         """False where runs are not enough; nothing is changed then."""
         past = self.window.past
-        if any(len(s.minus) or not _lasting(s, past) for s in self.reads):
+        if any(len(s.minus) or not (s.delta_rows is not None or _lasting(s, past)) for s in self.reads):
             return False
         self._runs.compact(moment.horizon - past - 1)
         came = [
@@ -291,7 +301,8 @@ class Always:
             self._points = np.empty((2 * int(runs.meta[1]) + 64, 3), np.int64)
         n = _extend_runs(
             runs.keys, runs.lab, runs.nodes, runs.table, runs.meta, runs.chain, runs.heads, runs.wanted,
-            source.changed_keys, pieces, self.window.past, moment.start, moment.horizon, self._points, rows, out,
+            source.changed_keys, pieces, self.window.past, moment.start, moment.horizon, source.delta_rows is not None,
+            self._points, rows, out,
         )  # fmt: skip
         return rows[:n], out[:n]
 

@@ -19,25 +19,27 @@ from hashlib import sha256
 from itertools import islice, product
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+from numba import njit
 
 from thalweg.columns.symbols import SymbolTable, as_floats
 from thalweg.language.diagnostics import ProgramError, has_errors
 from thalweg.language.program import Program
 from thalweg.language.rules import Clause, Declare, Role
 from thalweg.language.terms import arguments, signature
-from thalweg.lars.admission import EMPTY_REJECTED, ROW, Admission
+from thalweg.lars.admission import EMPTY_REJECTED, ROW, Admission, Part
 from thalweg.lars.calendar import Calendar
 from thalweg.lars.choice import Choice
 from thalweg.lars.codes import Codes
 from thalweg.lars.compile import Compiler, Network
-from thalweg.lars.counting import atom_texts
 from thalweg.lars.engine import Engine
 from thalweg.lars.labels import FOREVER
-from thalweg.lars.operators import Diagonal, Moment
+from thalweg.lars.operators import Diagonal, Moment, every_tick
 from thalweg.lars.packing import pack, unpack
 from thalweg.lars.store import NOTHING, Store
 from thalweg.lars.stratify import Predicate, check, stratify
+from thalweg.lars.texts import Texts
 from thalweg.protocol import Batch, Ints, Revision
 
 CHANGES = pa.schema(
@@ -79,7 +81,7 @@ class Output:
 
 @dataclass(slots=True)
 class _Found:
-    """Changes of one output at one step: tuples, and rows (op, query time, from, to, until)."""
+    """Changes of one output at one step: tuples, and rows (id, op, query time, from, to, until)."""
 
     output: Output
     keys: Ints
@@ -89,8 +91,8 @@ class _Found:
 class _Naming:
     """Texts of atoms, for the order of answers and for loops without one."""
 
-    def __init__(self, network: Network, codes: Codes) -> None:
-        self._codes = codes
+    def __init__(self, network: Network, texts: Texts) -> None:
+        self._texts = texts
         self._of = {
             id(store): (predicate, pointed, network.kinds[predicate])
             for pointed, table in ((False, network.plain), (True, network.ahead))
@@ -101,11 +103,11 @@ class _Naming:
         if id(store) not in self._of:
             return store.name, None
         (name, _), pointed, kinds = self._of[id(store)]
-        text = atom_texts(name, kinds, key.reshape(1, len(key)), self._codes)[0].as_py()
+        text = self._texts.atoms(name, kinds, key.reshape(1, len(key)))[0].as_py()
         return text, int(as_floats(key[-1:])[0]) if pointed else None
 
     def loop(self, text: str) -> int:
-        return self._codes.symbols.add(text)
+        return self._texts.codes.symbols.add(text)
 
 
 class Reasoner:
@@ -142,6 +144,7 @@ class Reasoner:
         self._models = models
         self._with_answers = answers
         self._codes = Codes()
+        self._texts = Texts(self._codes)
         self._fed = _read_inputs(program)
         self._now = start - 1
         self._build()
@@ -152,14 +155,14 @@ class Reasoner:
 
     def _build(self) -> None:
         compiler = Compiler(
-            self.program, self._codes, start=self.start, fed=self._fed, revisable=self.lateness > 0
+            self.program, self._texts, start=self.start, fed=self._fed, revisable=self.lateness > 0
         )
         network = self._network = compiler.run()
         self._moment = Moment(self.start, self.start, self.start)
         weighs = {
             table[p].name for table in (network.plain, network.ahead) for p in table if p in compiler.strata.chosen
         }
-        naming = _Naming(network, self._codes)
+        naming = _Naming(network, self._texts)
         self._engine = Engine(network, self._moment, weighs, naming, predict=self._predict)
         diagonals = any(isinstance(o, Diagonal) for o in network.operators)
         self._lazy = diagonals or (bool(self._engine.choices) and not self._predict)
@@ -219,16 +222,15 @@ class Reasoner:
             tables["answers"] = self.answers()
         return Revision(tables)
 
-    def _segments(self, due: Ints, late: Ints, to: int) -> Iterable[tuple[int, int]]:
+    def _segments(self, due: list[int], late: list[int], to: int) -> Iterable[tuple[int, int]]:
         """Runs of ticks (first with input, last) that one round handles; they cover everything up to `to`."""
         if not self._blocks:
-            ticks = due.tolist()
-            for tick in ticks:
+            for tick in due:
                 yield tick, tick
-            if not ticks or ticks[-1] < to:
+            if not due or due[-1] < to:
                 yield to + 1, to
             return
-        cuts = [self._now + 1, *(t for t in late.tolist() if t > self._now + 1), to + 1]
+        cuts = [self._now + 1, *(t for t in late if t > self._now + 1), to + 1]
         for first, following in zip(cuts, cuts[1:], strict=False):
             yield first, following - 1
 
@@ -262,36 +264,30 @@ class Reasoner:
     # ------------------------------------------------------------------ input
 
     def _feed(self, last: int) -> None:
-        for predicate, rows in self._admission.take(last).items():
-            rows = self._admission.in_time(rows)
+        for predicate, (rows, clean, _) in self._admission.take(last).items():
             store = self._network.inputs[predicate]
-            kept = predicate in self._network.kept
-            gone = NOTHING
-            if not len(rows):
-                continue
-            if kept or (rows[:, 2] < 0).any():
+            gone = None
+            if not clean:
+                rows = self._admission.in_time(rows)
+                if not len(rows):
+                    continue
                 facts, gone = self._admission.resolve(rows, store.holds)
             else:
                 facts = np.ascontiguousarray(rows[:, ROW + 1 :])
             self._change_input(predicate, store, facts, gone)
 
-    def _change_input(self, predicate: Predicate, store: Store, facts: Ints, gone: Ints) -> None:
+    def _change_input(self, predicate: Predicate, store: Store, facts: Ints, gone: Ints | None) -> None:
         reach = self._network.reach.get(predicate, 0)
-        times = np.ascontiguousarray(facts[:, -1]).view(np.float64).astype(np.int64)
         pieces = np.empty((len(facts), 3), np.int64)
-        pieces[:, 0] = np.arange(len(facts))
-        pieces[:, 1] = times
-        pieces[:, 2] = FOREVER if reach is None else times + reach
+        _occurrences(facts, -1 if reach is None else reach, pieces)
         if predicate not in self._network.kept:
             store.delta_rows, store.plus = facts, pieces
             return
         columns = np.arange(store.width)
-        horizon = self._moment.horizon
         lost = []
-        if len(gone):
-            span = np.stack([np.arange(len(gone)), np.full(len(gone), -FOREVER), np.full(len(gone), FOREVER)], axis=1)
-            lost = [store.strike(np.ascontiguousarray(gone), span, columns)]
-        store.settle([store.absorb(facts, pieces, columns, horizon)], lost)
+        if gone is not None and len(gone):
+            lost = [store.strike(np.ascontiguousarray(gone), every_tick(len(gone)), columns)]
+        store.settle([store.absorb(facts, pieces, columns, self._moment.horizon)], lost)
 
     def _open_input(self, predicate: Predicate) -> None:
         """A predicate that rules derive gets input as well: its views must take that in."""
@@ -309,7 +305,7 @@ class Reasoner:
         """The complete state: versioned, deterministic."""
         arrays = {"now": np.array([self._now], np.int64), **self._engine.state()}
         for (name, arity), parts in self._admission.waiting.items():
-            arrays[f"waiting/{name}/{arity}"] = np.concatenate(parts)
+            arrays[f"waiting/{name}/{arity}"] = np.concatenate([p.rows for p in parts])
         header = {
             "version": VERSION,
             "program": self._fingerprint(),
@@ -333,7 +329,7 @@ class Reasoner:
         self._engine.restore(arrays)
         for key, rows in _under(arrays, "waiting/").items():
             name, arity = key.rsplit("/", 1)
-            self._admission.put((name, int(arity)), rows)
+            self._admission.put((name, int(arity)), Part(rows, False, False))
         for tick, rows_of, reason, detail in header["rejected"]:
             self._admission.rejected.add(tick, np.array(rows_of, np.int64), reason, detail)
         self._rebuild_calendars()
@@ -362,22 +358,17 @@ class Reasoner:
         for output in self._outputs:
             store = output.store
             rows = output.calendar.turn(last, target)
-            table = np.empty((len(rows), 5), np.int64)
-            table[:, 0], table[:, 1], table[:, 2], table[:, 4] = rows[:, 1], rows[:, 2], rows[:, 2], rows[:, 3]
-            table[:, 3] = FOREVER
-            ids = rows[:, 0]
             if self.lateness and (len(store.plus) or len(store.minus)):
-                past_ids, past = _revisions(store, last)
-                ids, table = np.concatenate([past_ids, ids]), np.concatenate([past, table])
-            if len(ids):
-                out.append(_Found(output, store.keys[ids], table))
+                rows = np.concatenate([_revisions(store, last), rows])
+            if len(rows):
+                out.append(_Found(output, store.keys[rows[:, 0]], rows))
         return out
 
     def _blank_flips(self, last: int, target: int) -> list[Ints]:
         """Where answer streams begin or cease to be missing: rows (code of the loop, op, tick, until)."""
         found = []
         for calendar in self._blanks:
-            rows = calendar.turn(last, target).copy()
+            rows = calendar.turn(last, target)
             if len(rows):
                 rows[:, 0] = calendar.store.keys[rows[:, 0], 0]
                 found.append(rows)
@@ -390,7 +381,7 @@ class Reasoner:
         rows = rows[np.argsort(rows[:, 2], kind="stable")]
         op = pa.DictionaryArray.from_arrays(pa.array((rows[:, 1] < 0).astype(np.int8)), _OPS)
         loops = pa.array([self._codes.symbols.texts[i] for i in rows[:, 0].tolist()], pa.string())
-        until = pa.nulls(len(rows), pa.int64()) if self._blocks else _open(rows[:, 3])
+        until = pa.nulls(len(rows), pa.int64()) if self._blocks else _open(rows[:, 5])
         return pa.table([pa.array(rows[:, 2]), op, loops, until], schema=NO_ANSWER)
 
     def models(self, most: int = 0) -> pa.Table:
@@ -428,20 +419,29 @@ class Reasoner:
         if not found:
             return _NO_CHANGES
         rows = found[0].rows if len(found) == 1 else np.concatenate([f.rows for f in found])
-        atoms = pa.chunked_array([self._texts(f) for f in found], pa.string())
-        points = pa.chunked_array([_points(f) for f in found], pa.int64())
-        op = pa.DictionaryArray.from_arrays(pa.array((rows[:, 0] < 0).astype(np.int8)), _OPS)
-        until = pa.nulls(len(rows), pa.int64()) if self._blocks else _open(rows[:, 4])
-        table = pa.table(
-            [pa.array(rows[:, 1]), op, atoms, points, pa.array(rows[:, 2]), _open(rows[:, 3]), until], schema=CHANGES
-        )
-        if len(found) > 1 and (np.diff(rows[:, 1]) < 0).any():
-            table = table.take(np.argsort(rows[:, 1], kind="stable"))
-        return table
+        n = len(rows)
+        columns, ops = np.empty((4, n), np.int64), np.empty(n, np.int8)
+        valid = np.zeros((2, n // 8 + 1), np.uint8)
+        in_order = _columns(rows, columns, ops, valid)
+        op = pa.DictionaryArray.from_arrays(pa.array(ops), _OPS)
+        query, start, end, until = (pa.py_buffer(column) for column in columns)
+        arrays = [
+            pa.Array.from_buffers(pa.int64(), n, [None, query]),
+            op,
+            _chunked([self._atoms(f) for f in found], pa.string()),
+            _chunked([_points(f) for f in found], pa.int64()),
+            pa.Array.from_buffers(pa.int64(), n, [None, start]),
+            pa.Array.from_buffers(pa.int64(), n, [pa.py_buffer(valid[0]), end]),
+            pa.nulls(n, pa.int64())
+            if self._blocks
+            else pa.Array.from_buffers(pa.int64(), n, [pa.py_buffer(valid[1]), until]),
+        ]
+        table = pa.Table.from_arrays(arrays, schema=CHANGES)
+        return table if in_order else table.take(np.argsort(rows[:, 2], kind="stable"))
 
-    def _texts(self, found: _Found) -> pa.Array:
-        name, arity = found.output.predicate
-        return atom_texts(name, self._network.kinds[name, arity], found.keys, self._codes)
+    def _atoms(self, found: _Found) -> pa.Array:
+        predicate = found.output.predicate
+        return self._texts.atoms(predicate[0], self._network.kinds[predicate], found.keys)
 
     def answers(self) -> pa.Table:
         """The answer stream at the current tick: every derived atom with the ticks of its current interval."""
@@ -451,7 +451,7 @@ class Reasoner:
             pieces = pieces[pieces[:, 1] <= self._now]
             keys = output.store.keys[pieces[:, 0]]
             found = _Found(output, keys, NOTHING)
-            columns = [self._texts(found), _points(found), pa.array(pieces[:, 1]), _open(pieces[:, 2])]
+            columns = [self._atoms(found), _points(found), pa.array(pieces[:, 1]), _open(pieces[:, 2])]
             parts.append(pa.table(columns, schema=ANSWERS))
         return pa.concat_tables(parts) if parts else ANSWERS.empty_table()
 
@@ -470,17 +470,50 @@ def _read_inputs(program: Program) -> frozenset[Predicate]:
     return frozenset(read | declared)
 
 
-def _revisions(store: Store, last: int) -> tuple[Ints, Ints]:
-    """What a round, at the tick after `last`, says anew about ticks up to it: ids and rows (op, query time, from, to, until)."""
-    ids, rows = [], []
+@njit(cache=True)
+def _occurrences(facts: Ints, reach: int, pieces: Ints) -> None:
+    """Each fact from its time on, for as long as it matters (-1: for ever)."""
+    last = facts.shape[1] - 1
+    for k in range(len(facts)):
+        time = np.int64(np.int64(facts[k, last]).view(np.float64))
+        pieces[k, 0] = k
+        pieces[k, 1] = time
+        pieces[k, 2] = FOREVER if reach < 0 else time + reach
+
+
+@njit(cache=True)
+def _columns(
+    rows: Ints, columns: Ints, ops: npt.NDArray[np.int8], valid: npt.NDArray[np.uint8]
+) -> bool:
+    """Rows (tuple, op, query time, from, to, until) as columns with bits for what is not null; are they in order of
+    query times?"""
+    in_order = True
+    for k in range(len(rows)):
+        in_order = in_order and (k == 0 or rows[k - 1, 2] <= rows[k, 2])
+        ops[k] = 0 if rows[k, 1] > 0 else 1
+        for c in range(4):
+            columns[c, k] = rows[k, 2 + c]
+        for c in range(2):
+            if rows[k, 4 + c] < FOREVER:
+                valid[c, k >> 3] |= np.uint8(1 << (k & 7))
+    return in_order
+
+
+def _chunked(arrays: list[pa.Array], kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    return arrays[0] if len(arrays) == 1 else pa.chunked_array(arrays, kind)
+
+
+def _revisions(store: Store, last: int) -> Ints:
+    """What a round, at the tick after `last`, says anew about ticks up to it: rows (tuple, op, query time, from, to,
+    until)."""
+    found = []
     for op, pieces in ((-1, store.minus), (1, store.plus)):
         past = pieces[pieces[:, 1] <= last]
-        table = np.empty((len(past), 5), np.int64)
-        table[:, 0], table[:, 1], table[:, 2], table[:, 4] = op, last + 1, past[:, 1], past[:, 2]
-        table[:, 3] = np.where(past[:, 2] >= last, FOREVER, past[:, 2])
-        ids.append(past[:, 0])
-        rows.append(table)
-    return np.concatenate(ids), np.concatenate(rows)
+        rows = np.empty((len(past), 6), np.int64)
+        rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 5] = past[:, 0], op, last + 1, past[:, 1], past[:, 2]
+        rows[:, 4] = np.where(past[:, 2] >= last, FOREVER, past[:, 2])
+        found.append(rows)
+    return np.concatenate(found)
 
 
 def _points(found: _Found) -> pa.Array:

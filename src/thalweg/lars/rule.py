@@ -23,6 +23,7 @@ from thalweg.protocol import Ints
 Frame = tuple[Ints, Ints]
 """Rows of variable slots, and pieces (row, from, to)."""
 Step = Callable[[Ints, Ints], Frame]
+NO_GHOSTS = np.empty((0, 2), np.int64)
 NO_CONSTANTS: Mapping[int, int] = MappingProxyType({})
 EMPTY: Frame = (np.empty((0, 0), np.int64), NOTHING)
 
@@ -225,7 +226,7 @@ def _join(reads: Reads, bound: set[int], ghosts: bool) -> Step:
             out = np.empty((room, 3), np.int64)
             n = steps.join(
                 rows, pieces, store.keys, store.lab, store.nodes, store.table, store.meta, store.chain, store.heads,
-                store.wanted, spec, window, how, j, ghosts, out_rows, out,
+                store.wanted, spec, window, how, j, store.ghosts if ghosts else NO_GHOSTS, out_rows, out,
             )  # fmt: skip
             if n <= room:
                 return out_rows[:n], out[:n]

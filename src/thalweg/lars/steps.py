@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from thalweg.lars.labels import COUNT, GHOST_HI, GHOST_LO, HI, LO, NEXT, gather, subtract
+from thalweg.lars.labels import COUNT, HI, LO, NEXT, gather, subtract
 from thalweg.lars.store import hash_some, slot_of
 from thalweg.lars.windows import NONE, clip
 from thalweg.protocol import Ints
@@ -65,7 +65,7 @@ def _first(keys: Ints, table: Ints, meta: Ints, heads: Ints, wanted: Ints, how: 
     if how == BY_KEY:
         return table[slot_of(keys, table, probe)] - 1
     if how == BY_CHAIN:
-        return heads[j, hash_some(probe, wanted[j]) & (heads.shape[1] - 1)] - 1
+        return heads[j, hash_some(probe, wanted, j) & (heads.shape[1] - 1)] - 1
     return 0 if meta[COUNT] > 0 else -1
 
 
@@ -94,13 +94,13 @@ def join(
     window: Ints,
     how: int,
     j: int,
-    ghosts: bool,
+    ghosts: Ints,
     out_rows: Ints,
     out: Ints,
 ) -> int:
     """Extend each piece by the tuples that agree with it, over the common ticks.
 
-    With `ghosts`, what the round took away counts too. Returns the number of pieces found; where that is more than
+    What the round took away counts too, where `ghosts` has a row for each tuple. Returns the number of pieces found; where that is more than
     `out` can hold the call is repeated with more room.
     """
     n = 0
@@ -118,7 +118,7 @@ def join(
                 lo = lab[i, LO]
                 hi = lab[i, HI]
                 at = lab[i, NEXT]
-                haunted = ghosts and lab[i, GHOST_LO] <= lab[i, GHOST_HI]
+                haunted = i < len(ghosts) and ghosts[i, 0] <= ghosts[i, 1]
                 while True:
                     s = max(lo, pieces[k, 1])
                     e = min(hi, pieces[k, 2])
@@ -136,8 +136,8 @@ def join(
                         hi = nodes[at, 1]
                         at = nodes[at, 2]
                     elif haunted:
-                        lo = lab[i, GHOST_LO]
-                        hi = lab[i, GHOST_HI]
+                        lo = ghosts[i, 0]
+                        hi = ghosts[i, 1]
                         haunted = False
                     else:
                         break

@@ -12,13 +12,9 @@ from numba import njit
 
 from thalweg.lars.labels import (
     COUNT,
-    DUE,
     FOREVER,
     FREE,
-    GHOST_HI,
-    GHOST_LO,
     HI,
-    LAB_WIDTH,
     LO,
     NEXT,
     USED,
@@ -31,6 +27,9 @@ from thalweg.lars.labels import (
 from thalweg.lars.windows import NO_CLIP, clip
 from thalweg.protocol import Ints
 
+_NO_GHOST = np.array([[FOREVER, -FOREVER]], np.int64)
+_CROWD = 4096
+"""Smaller stores are not worth packing."""
 NOTHING = np.empty((0, 3), np.int64)
 """A change of no tuple."""
 
@@ -47,11 +46,11 @@ def hash_row(row: Ints) -> int:
 
 
 @njit(cache=True)
-def hash_some(row: Ints, wanted: Ints) -> int:
-    """A spread of the columns whose flag in `wanted` is 1."""
+def hash_some(row: Ints, wanted: Ints, j: int) -> int:
+    """A spread of the columns whose flag in row j of `wanted` is 1."""
     h = np.uint64(0x9E3779B97F4A7C15)
     for c in range(len(row)):
-        if wanted[c] == 1:
+        if wanted[j, c] == 1:
             h ^= np.uint64(row[c])
             h *= np.uint64(0xFF51AFD7ED558CCD)
             h ^= h >> np.uint64(32)
@@ -92,11 +91,8 @@ def enter(
     lab[i, LO] = 1
     lab[i, HI] = 0
     lab[i, NEXT] = -1
-    lab[i, GHOST_LO] = 1
-    lab[i, GHOST_HI] = 0
-    lab[i, DUE] = FOREVER
     for j in range(len(wanted)):
-        bucket = hash_some(row, wanted[j]) & (heads.shape[1] - 1)
+        bucket = hash_some(row, wanted, j) & (heads.shape[1] - 1)
         chain[i, j] = heads[j, bucket]
         heads[j, bucket] = i + 1
     return i
@@ -119,10 +115,14 @@ def _absorb(
     horizon: int,
     out: Ints,
 ) -> int:
-    """Unite tuples taken from columns of `source` with pieces (row of source, from, to); new parts go to `out`."""
+    """Unite tuples taken from columns of `source` with pieces (row of source, from, to); new parts go to `out`.
+
+    This is `enter` and `add`, written out: calls that pass many arrays cost more than they do.
+    """
     n = 0
     width = len(columns)
     row = np.empty(width, np.int64)
+    buckets = heads.shape[1] - 1
     for k in range(len(pieces)):
         i = pieces[k, 0]
         s = pieces[k, 1]
@@ -133,8 +133,28 @@ def _absorb(
             continue
         for c in range(width):
             row[c] = source[i, columns[c]]
-        t = enter(keys, lab, table, meta, chain, heads, wanted, row)
-        n = add(lab, nodes, meta, t, s, e, horizon, out, n)
+        at = slot_of(keys, table, row)
+        t = table[at] - 1
+        if t < 0:
+            t = meta[COUNT]
+            meta[COUNT] = t + 1
+            table[at] = t + 1
+            for c in range(width):
+                keys[t, c] = row[c]
+            lab[t, NEXT] = -1
+            for j in range(len(wanted)):
+                bucket = hash_some(row, wanted, j) & buckets
+                chain[t, j] = heads[j, bucket]
+                heads[j, bucket] = t + 1
+        elif lab[t, LO] <= lab[t, HI]:
+            n = add(lab, nodes, meta, t, s, e, horizon, out, n)
+            continue
+        lab[t, LO] = s
+        lab[t, HI] = e
+        out[n, 0] = t
+        out[n, 1] = s
+        out[n, 2] = e
+        n += 1
     return n
 
 
@@ -145,6 +165,7 @@ def _strike(
     nodes: Ints,
     table: Ints,
     meta: Ints,
+    ghosts: Ints,
     source: Ints,
     pieces: Ints,
     columns: Ints,
@@ -171,12 +192,8 @@ def _strike(
         before = n
         n = take(lab, nodes, meta, t, s, e, out, n)
         for q in range(before, n):
-            if lab[t, GHOST_LO] > lab[t, GHOST_HI]:
-                lab[t, GHOST_LO] = out[q, 1]
-                lab[t, GHOST_HI] = out[q, 2]
-            else:
-                lab[t, GHOST_LO] = min(lab[t, GHOST_LO], out[q, 1])
-                lab[t, GHOST_HI] = max(lab[t, GHOST_HI], out[q, 2])
+            ghosts[t, 0] = min(ghosts[t, 0], out[q, 1])
+            ghosts[t, 1] = max(ghosts[t, 1], out[q, 2])
     return n
 
 
@@ -299,11 +316,13 @@ def _united(rows: Ints, out: Ints) -> int:
 
 @njit(cache=True)
 def _compact(
-    keys: Ints, lab: Ints, nodes: Ints, table: Ints, meta: Ints, chain: Ints, heads: Ints, wanted: Ints, horizon: int
-) -> Ints:
+    keys: Ints, lab: Ints, nodes: Ints, table: Ints, meta: Ints, chain: Ints, heads: Ints, wanted: Ints, due: Ints,
+    horizon: int,
+) -> Ints:  # fmt: skip
     """Drop tuples whose labels ended before the horizon, in place; returns the new id of every old one, or -1."""
     count = meta[COUNT]
     renamed = np.full(count, -1, np.int64)
+    row = np.empty(keys.shape[1], np.int64)
     table[:] = 0
     heads[:] = 0
     meta[COUNT] = 0
@@ -321,10 +340,19 @@ def _compact(
                 meta[FREE] = at
                 at = following
             continue
-        held = lab[i].copy()
-        t = enter(keys, lab, table, meta, chain, heads, wanted, keys[i].copy())
-        lab[t] = held
+        for c in range(len(row)):
+            row[c] = keys[i, c]
+        lo = lab[i, LO]
+        hi = lab[i, HI]
+        at = lab[i, NEXT]
+        waits = due[i]
+        t = enter(keys, lab, table, meta, chain, heads, wanted, row)
+        lab[t, LO] = lo
+        lab[t, HI] = hi
+        lab[t, NEXT] = at
+        due[t] = waits
         renamed[i] = t
+    due[meta[COUNT] : count] = FOREVER
     return renamed
 
 
@@ -334,7 +362,7 @@ def _rehash(keys: Ints, table: Ints, meta: Ints, chain: Ints, heads: Ints, wante
     for i in range(meta[COUNT]):
         table[slot_of(keys, table, keys[i])] = i + 1
         for j in range(len(wanted)):
-            bucket = hash_some(keys[i], wanted[j]) & (heads.shape[1] - 1)
+            bucket = hash_some(keys[i], wanted, j) & (heads.shape[1] - 1)
             chain[i, j] = heads[j, bucket]
             heads[j, bucket] = i + 1
 
@@ -381,7 +409,7 @@ def _with_prefix(keys: Ints, chain: Ints, heads: Ints, wanted: Ints, j: int, row
     full = np.zeros(keys.shape[1], np.int64)
     for k in range(len(rows)):
         full[:width] = rows[k]
-        i = heads[j, hash_some(full, wanted[j]) & (heads.shape[1] - 1)] - 1
+        i = heads[j, hash_some(full, wanted, j) & (heads.shape[1] - 1)] - 1
         while i >= 0:
             same = True
             for c in range(width):
@@ -406,24 +434,26 @@ class Store:
         self.minus: Ints = NOTHING
         self.delta_rows: Ints | None = None
         self._haunted: list[Ints] = []
-        self._crowded = 4096
+        self._crowded = _CROWD
         self._out = np.empty((64, 3), np.int64)
         self.meta = np.array([0, 0, -1], np.int64)
         self._allocate(16, 16)
 
     def _allocate(self, room: int, nodes: int) -> None:
         self.keys = np.empty((room, self.width), np.int64)
-        self.lab = np.empty((room, LAB_WIDTH), np.int64)
+        self.lab = np.empty((room, 3), np.int64)
         self.nodes = np.empty((nodes, 3), np.int64)
+        self.ghosts = np.tile(_NO_GHOST, (room, 1))
+        self.due = np.full(room, FOREVER)
         self._index_arrays(room)
 
     def _index_arrays(self, room: int) -> None:
         size = 32
         while size < 2 * room:
             size *= 2
-        self.table = np.zeros(size, np.int64)
-        self.chain = np.zeros((room, len(self.indexes)), np.int64)
-        self.heads = np.zeros((len(self.indexes), size), np.int64)
+        self.table = np.zeros(size, np.int32)
+        self.chain = np.zeros((room, len(self.indexes)), np.int32)
+        self.heads = np.zeros((len(self.indexes), size), np.int32)
         self.wanted = np.zeros((len(self.indexes), self.width), np.int64)
         for j, columns in enumerate(self.indexes):
             self.wanted[j, list(columns)] = 1
@@ -451,10 +481,11 @@ class Store:
         need = int(self.meta[COUNT]) + more
         if need > len(self.keys):
             room = max(need, 2 * len(self.keys))
-            keys, lab = np.empty((room, self.width), np.int64), np.empty((room, LAB_WIDTH), np.int64)
+            keys, lab = np.empty((room, self.width), np.int64), np.empty((room, 3), np.int64)
+            ghosts, due = np.tile(_NO_GHOST, (room, 1)), np.full(room, FOREVER)
             n = len(self)
-            keys[:n], lab[:n] = self.keys[:n], self.lab[:n]
-            self.keys, self.lab = keys, lab
+            keys[:n], lab[:n], ghosts[:n], due[:n] = self.keys[:n], self.lab[:n], self.ghosts[:n], self.due[:n]
+            self.keys, self.lab, self.ghosts, self.due = keys, lab, ghosts, due
             self._index_arrays(room)
         need = int(self.meta[USED]) + more
         if need > len(self.nodes):
@@ -486,7 +517,7 @@ class Store:
         self.reserve(len(pieces))
         out = self._scratch(4 * len(pieces) + int(self.meta[USED]) + 8)
         n = _strike(
-            self.keys, self.lab, self.nodes, self.table, self.meta, source, pieces, columns, window, out
+            self.keys, self.lab, self.nodes, self.table, self.meta, self.ghosts, source, pieces, columns, window, out
         )
         gone = out[:n].copy()
         if n:
@@ -520,11 +551,8 @@ class Store:
         """Remember what went away, for rules that had used it."""
         if len(gone):
             ids = gone[:, 0]
-            empty = self.lab[ids, GHOST_LO] > self.lab[ids, GHOST_HI]
-            self.lab[ids[empty], GHOST_LO] = FOREVER
-            self.lab[ids[empty], GHOST_HI] = -FOREVER
-            np.minimum.at(self.lab[:, GHOST_LO], ids, gone[:, 1])
-            np.maximum.at(self.lab[:, GHOST_HI], ids, gone[:, 2])
+            np.minimum.at(self.ghosts[:, 0], ids, gone[:, 1])
+            np.maximum.at(self.ghosts[:, 1], ids, gone[:, 2])
             self._haunted.append(ids)
 
     def settle(self, came: list[Ints], gone: list[Ints]) -> None:
@@ -547,8 +575,7 @@ class Store:
             return
         self.plus = self.minus = NOTHING
         for ids in self._haunted:
-            self.lab[ids, GHOST_LO] = 1
-            self.lab[ids, GHOST_HI] = 0
+            self.ghosts[ids] = _NO_GHOST
         self._haunted.clear()
 
     def compact(self, horizon: int) -> Ints | None:
@@ -556,14 +583,16 @@ class Store:
         if len(self) < self._crowded:
             return None
         renamed = _compact(
-            self.keys, self.lab, self.nodes, self.table, self.meta, self.chain, self.heads, self.wanted, horizon
-        )
-        self._crowded = max(4096, 2 * len(self))
+            self.keys, self.lab, self.nodes, self.table, self.meta, self.chain, self.heads, self.wanted,
+            self.due, horizon,
+        )  # fmt: skip
+        self._crowded = max(_CROWD, 4 * len(self))
         return renamed
 
     def forget(self) -> None:
         """Drop everything."""
         if len(self):
+            self.due[: len(self)] = FOREVER
             self.meta[:] = (0, 0, -1)
             self.table[:] = 0
             self.heads[:] = 0
@@ -607,6 +636,7 @@ class Store:
     def adopt(self, other: Store) -> None:
         """Take over the content of a store of the same shape."""
         self.keys, self.lab, self.nodes, self.meta = other.keys, other.lab, other.nodes, other.meta
+        self.ghosts, self.due = other.ghosts, other.due
         self._index_arrays(len(self.keys))
 
     def live(self, horizon: int) -> Ints:
@@ -620,7 +650,8 @@ class Store:
         n = len(self)
         rows = self.live(-FOREVER)
         nodes = rows[1:][rows[1:, 0] == rows[:-1, 0]]
-        return {"keys": self.keys[:n].copy(), "lab": self.lab[:n][:, [LO, HI, DUE]].copy(), "nodes": nodes}
+        lab = np.column_stack([self.lab[:n, LO], self.lab[:n, HI], self.due[:n]])
+        return {"keys": self.keys[:n].copy(), "lab": lab, "nodes": nodes}
 
     def restore(self, state: dict[str, Ints]) -> None:
         """Take back what `state` gave."""
@@ -628,7 +659,7 @@ class Store:
         n = len(state["keys"])
         self.reserve(n + len(state["nodes"]))
         self.ids(state["keys"])
-        self.lab[:n, LO], self.lab[:n, HI], self.lab[:n, DUE] = state["lab"].T
+        self.lab[:n, LO], self.lab[:n, HI], self.due[:n] = state["lab"].T
         out = np.empty((1 + 2 * len(state["nodes"]), 3), np.int64)
         for i, s, e in state["nodes"].tolist():
             add(self.lab, self.nodes, self.meta, i, s, e, -FOREVER, out, 0)
