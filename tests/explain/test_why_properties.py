@@ -81,19 +81,19 @@ def check_leaves(scenario: Scenario, *, complete: bool) -> None:
         assert {(leaf.fact, leaf.time) for leaf in tree.leaves()} <= facts(scenario.rows), f"{question}\n{scenario}"
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(scenario=scenarios(mess=TIDY, size=25))
 def test_every_leaf_of_an_explanation_is_in_the_input(scenario: Scenario) -> None:
     check_leaves(scenario, complete=True)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(scenario=scenarios(mess=Mess(), size=25))
 def test_every_leaf_is_in_the_input_of_an_untidy_stream(scenario: Scenario) -> None:
     check_leaves(scenario, complete=False)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(scenario=scenarios(Features().without("dynamic_domains", "grounding"), TIDY, size=15))
 def test_a_minimal_set_is_enough_and_none_of_it_can_go(scenario: Scenario) -> None:
     if not scenario.rows:
