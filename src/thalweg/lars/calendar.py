@@ -10,10 +10,11 @@ import numpy as np
 from numba import njit
 
 from thalweg.lars.labels import FOREVER, HI, LO, NEXT
-from thalweg.lars.store import Store
+from thalweg.lars.store import NOTHING, Store
 from thalweg.protocol import Ints
 
 _SPOKES = 1024
+_NO_FLIPS = np.empty((0, 6), np.int64)
 
 
 @njit(cache=True)
@@ -165,15 +166,15 @@ class Calendar:
         """Changes of truth in (last, target] as rows (tuple, +1 or -1, query time, from, to, until)."""
         store = self.store
         changed = store.plus
-        if len(store.minus):
+        if store.minus is not NOTHING:
             changed = np.concatenate([changed, store.minus])
-        if target - last == 1 and self._wheel[target % _SPOKES] < 0 and not len(changed):
-            return self._out[:0]
+        elif changed is NOTHING and target - last == 1 and self._wheel[target % _SPOKES] < 0:
+            return _NO_FLIPS
         if len(self._due) < self._free[1]:
             self._due = np.empty(len(self._entries), np.int64)
         d = _collect(store.due, self._wheel, self._entries, self._free, last, target, self._due)
-        if not d and not len(changed):
-            return self._out[:0]
+        if not d and changed is NOTHING:
+            return _NO_FLIPS
         need = int(self._free[1]) + d + len(changed)
         if need > len(self._entries):
             entries = np.empty((2 * need, 3), np.int64)

@@ -47,8 +47,14 @@ class Component:
 
     def update(self, moment: Moment) -> None:
         """Follow the changes of the stores below."""
-        plus = [u for u in self.outer if len(u.store.minus if u.negated else u.store.plus)]
-        minus = [u for u in self.outer if len(u.store.plus if u.negated else u.store.minus)]
+        plus: list[_Use] = []
+        minus: list[_Use] = []
+        for use in self.outer:
+            store = use.store
+            if store.plus is not NOTHING:
+                (minus if use.negated else plus).append(use)
+            if store.minus is not NOTHING:
+                (plus if use.negated else minus).append(use)
         if not plus and not minus:
             return
         self._came, self._gone = {}, {}
@@ -174,7 +180,7 @@ class Engine:
             pieces = np.column_stack(
                 [np.arange(len(rows)), np.full(len(rows), self.moment.start), np.full(len(rows), FOREVER)]
             )
-            store.plus = store.absorb(rows, pieces, np.arange(store.width), self.moment.horizon)
+            store.change(store.absorb(rows, pieces, np.arange(store.width), self.moment.horizon), NOTHING)
         for part in self.parts:
             if isinstance(part, Component):
                 part.start(self.moment)
@@ -190,7 +196,8 @@ class Engine:
     def end_round(self) -> None:
         """Forget the changes and the ghosts of the round."""
         for store in self.stores:
-            store.end_round()
+            if store.plus is not NOTHING or store.minus is not NOTHING or store.haunted:
+                store.end_round()
 
     def compact(self, horizon: int) -> dict[int, Ints]:
         """Between rounds: drop what is over; the new ids of the stores that were packed, by the store's id."""
@@ -243,7 +250,7 @@ class Engine:
         """The ground program of a choice, from everything that is known below it."""
         assert isinstance(relaxed, Component)
         for store in choice.outer:
-            store.plus = store.live(-FOREVER)
+            store.change(store.live(-FOREVER), NOTHING)
         relaxed.start(self.moment)
         place = self.choices.index(choice)
         if place < len(old.choices):

@@ -272,6 +272,8 @@ class Always:
         self._points = np.empty((64, 3), np.int64)
 
     def update(self, moment: Moment) -> None:
+        if all(s.plus is NOTHING and s.minus is NOTHING for s in self.reads):
+            return
         if self.runs and not self._add_to_runs(moment):
             self.runs = False
             self._take(((s, s.live(moment.horizon)) for s in self.reads), moment)
@@ -283,8 +285,9 @@ class Always:
     def _add_to_runs(self, moment: Moment) -> bool:
         """False where runs are not enough; nothing is changed then."""
         past = self.window.past
-        if any(len(s.minus) or not (s.delta_rows is not None or _lasting(s, past)) for s in self.reads):
-            return False
+        for source in self.reads:
+            if source.minus is not NOTHING or (source.delta_rows is None and not _lasting(source, past)):
+                return False
         self._runs.compact(moment.horizon - past - 1)
         came = [
             self.writes.absorb(*self._extend(s, moment), self._columns, moment.horizon) for s in self.reads if len(s.plus)
@@ -333,7 +336,7 @@ class Always:
         w = self.window
         n = _sweep(table, count, w.past, w.future, w.hop, moment.start, moment.horizon, out)
         ids = self.writes.ids(self._groups.keys[:count])
-        self.writes.plus, self.writes.minus = self.writes.replace(ids, out[:n], moment.horizon)
+        self.writes.change(*self.writes.replace(ids, out[:n], moment.horizon))
 
     def state(self) -> dict[str, Ints]:
         return {"runs": np.array([self.runs]), **{f"run {k}": v for k, v in self._runs.state().items()}}
@@ -462,7 +465,7 @@ class Aggregated:
         place = np.searchsorted(every, new)
         order = np.lexsort((found[:, 2], place))
         rows = np.stack([place, found[:, 2], found[:, 3]], axis=1)[order]
-        store.plus, store.minus = store.replace(every, rows, moment.horizon)
+        store.change(*store.replace(every, rows, moment.horizon))
 
     def state(self) -> dict[str, Ints]:
         return {}

@@ -65,6 +65,8 @@ NO_ANSWER = pa.schema(
 MODELS = pa.schema([("query_time", pa.int64()), ("model", pa.int64()), ("atom", pa.string()), ("at", pa.int64())])
 VERSION = 1
 """Of snapshots; another version is refused."""
+_PACKING = 16
+"""Stores are looked at for packing once in so many rounds."""
 _OPS = pa.array(["insert", "delete"])
 _NO_CHANGES = CHANGES.empty_table()
 
@@ -147,6 +149,7 @@ class Reasoner:
         self._texts = Texts(self._codes)
         self._fed = _read_inputs(program)
         self._now = start - 1
+        self._rounds = 0
         self._build()
         self._admission = Admission(self._codes, self._network.kinds, start, lateness)
         self._begin()
@@ -242,7 +245,9 @@ class Reasoner:
             return
         moment = self._moment
         moment.horizon, moment.target = first - self.lateness, last
-        self._compact()
+        self._rounds += 1
+        if self._rounds % _PACKING == 0:
+            self._compact()
         self._feed(last)
         self._engine.run()
         found += self._flips(self._now, last)
@@ -281,7 +286,8 @@ class Reasoner:
         pieces = np.empty((len(facts), 3), np.int64)
         _occurrences(facts, -1 if reach is None else reach, pieces)
         if predicate not in self._network.kept:
-            store.delta_rows, store.plus = facts, pieces
+            store.delta_rows = facts
+            store.change(pieces, NOTHING)
             return
         columns = np.arange(store.width)
         lost = []
@@ -358,7 +364,7 @@ class Reasoner:
         for output in self._outputs:
             store = output.store
             rows = output.calendar.turn(last, target)
-            if self.lateness and (len(store.plus) or len(store.minus)):
+            if self.lateness and (store.plus is not NOTHING or store.minus is not NOTHING):
                 rows = np.concatenate([_revisions(store, last), rows])
             if len(rows):
                 out.append(_Found(output, store.keys[rows[:, 0]], rows))

@@ -433,7 +433,7 @@ class Store:
         self.plus: Ints = NOTHING
         self.minus: Ints = NOTHING
         self.delta_rows: Ints | None = None
-        self._haunted: list[Ints] = []
+        self.haunted: list[Ints] = []
         self._crowded = _CROWD
         self._out = np.empty((64, 3), np.int64)
         self.meta = np.array([0, 0, -1], np.int64)
@@ -521,7 +521,7 @@ class Store:
         )
         gone = out[:n].copy()
         if n:
-            self._haunted.append(gone[:, 0])
+            self.haunted.append(gone[:, 0])
         return gone
 
     def replace(self, ids: Ints, rows: Ints, horizon: int) -> tuple[Ints, Ints]:
@@ -538,14 +538,14 @@ class Store:
         the change."""
         every = np.unique(np.concatenate([self.live(first)[:, 0], ids]))
         if not len(every):
-            self.plus = self.minus = NOTHING
+            self.change(NOTHING, NOTHING)
             return
         real = starts <= ends
         place = np.searchsorted(every, ids[real])
         order = np.lexsort((starts[real], place))
         rows = np.stack([place, starts[real], ends[real]], axis=1)[order]
         out = np.empty_like(rows)
-        self.plus, self.minus = self.replace(every, out[: _united(rows, out)], first)
+        self.change(*self.replace(every, out[: _united(rows, out)], first))
 
     def haunt(self, gone: Ints) -> None:
         """Remember what went away, for rules that had used it."""
@@ -553,13 +553,13 @@ class Store:
             ids = gone[:, 0]
             np.minimum.at(self.ghosts[:, 0], ids, gone[:, 1])
             np.maximum.at(self.ghosts[:, 1], ids, gone[:, 2])
-            self._haunted.append(ids)
+            self.haunted.append(ids)
 
     def settle(self, came: list[Ints], gone: list[Ints]) -> None:
         """Set the change of the round from all that was added and taken on the way."""
-        plus = np.concatenate(came) if len(came) > 1 else came[0] if came else NOTHING
+        plus = came[0] if len(came) == 1 else np.concatenate(came) if came else NOTHING
         if not gone:
-            self.plus, self.minus = plus, NOTHING
+            self.change(plus, NOTHING)
             return
         lost = np.concatenate(gone)
         plus = plus[np.argsort(plus[:, 0], kind="stable")]
@@ -567,16 +567,19 @@ class Store:
         size = 2 * (len(plus) + len(lost)) + int(self.meta[USED]) + 8
         up, down = np.empty((size, 3), np.int64), np.empty((size, 3), np.int64)
         a, b = _settle(self.lab, self.nodes, plus, lost, up, down)
-        self.plus, self.minus = up[:a].copy(), down[:b].copy()
+        self.change(up[:a].copy(), down[:b].copy())
+
+    def change(self, plus: Ints, minus: Ints) -> None:
+        """Set the change of the round; a part that is empty is `NOTHING` itself."""
+        self.plus = plus if len(plus) else NOTHING
+        self.minus = minus if len(minus) else NOTHING
 
     def end_round(self) -> None:
         """Forget the change and the ghosts of the round."""
-        if not len(self.plus) and not len(self.minus) and not self._haunted:
-            return
         self.plus = self.minus = NOTHING
-        for ids in self._haunted:
+        for ids in self.haunted:
             self.ghosts[ids] = _NO_GHOST
-        self._haunted.clear()
+        self.haunted.clear()
 
     def compact(self, horizon: int) -> Ints | None:
         """Between rounds: drop what ended before the horizon, when that is likely to be half of the store."""
