@@ -6,6 +6,7 @@ times that agree with it; `Trigger` finds them (or a few more, where the literal
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -303,7 +304,8 @@ def compile_body(catalogue: Catalogue, rule: PointRule, scope: int, outer: set[s
     steps = compiler.steps(body, bound, outer)
     if rule.time in outer and rule.time not in bound:
         steps.append(TimeStep(rule.time))
-    driver.used = frozenset(names(body) | outer)
+    again = Counter(slot.name for slot in driver.slots if slot.name is not None)
+    driver.used = frozenset(names(body) | outer | {name for name, times in again.items() if times > 1})
     keys = [f"{type(driver).__name__}{literal}", *compiler.trail]
     keys += ["time"] * (len(steps) + 1 - len(keys))
     triggers = [t for x in body for t in _triggers(compiler, x, driver)]

@@ -6,7 +6,7 @@ subsets of the possible heads, `prefer` picks the one a reasoner has to report. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -230,7 +230,8 @@ def _aggregate(
             value = 1 if literal.function == "count" else evaluate(literal.template, found)
             groups.setdefault(tuple((n, found[n]) for n in names), []).append(value)
     for key, values in groups.items():
-        total = {"count": len, "sum": sum, "min": min, "max": max}[literal.function](values)
+        functions: dict[str, Callable[..., float]] = {"count": len, "sum": sum, "min": min, "max": max}
+        total = functions[literal.function](values)
         found = match_term(literal.result, number(total), {**bound, **dict(key)})
         if found is not None:
             yield found
