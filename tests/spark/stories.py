@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from thalweg.runs import run
 
-TRAFFIC = """
+CARS = """
 event speed(vehicle: symbol, kmh: float).
 event halt(vehicle: symbol).
 event tow(lorry: symbol, load: symbol).
@@ -31,6 +31,14 @@ fi(level(V)=fined, level(V)=clear, 60).
 holdsFor(racing(V)=true, I) :-
     holdsFor(moving(V)=true, I1), holdsFor(level(V)=fined, I2), intersect_all([I1, I2], I).
 
+initiatedAt(busy(L)=true, T) :- happensAt(tow(L, _), T).
+terminatedAt(busy(L)=true, T) :- happensAt(halt(L), T).
+"""
+"""Late rows, retractions, a cycle, delayed effects; all of it by vehicle."""
+
+TRAFFIC = (
+    CARS
+    + """
 % relations
 initiatedAt(towing(L, V)=true, T) :- happensAt(tow(L, V), T), \\+ holdsAt(moving(V)=true, T).
 terminatedAt(towing(L, V)=true, T) :- happensAt(tow(L, V), T), holdsAt(moving(V)=true, T).
@@ -43,7 +51,8 @@ holdsFor(convoy(L, V)=true, I) :-
 initiatedAt(busy=true, T) :- happensAt(start(towing(_, _)=true), T).
 terminatedAt(busy=true, T) :- happensAt(end(towing(_, _)=true), T).
 """
-"""Late rows, retractions, a cycle, delayed effects, relations, and something that has no key."""
+)
+"""And relations, and something that has no key."""
 
 COLUMNS = pa.schema(
     [
@@ -80,7 +89,7 @@ class Story:
         return directory
 
 
-def traffic(seed: int = 7, size: int = 1500) -> Story:
+def traffic(seed: int = 7, size: int = 1500, program: str = TRAFFIC) -> Story:
     """Cars and lorries for an hour or so; some rows are late, taken back, repeated, or bad."""
     rng = Random(seed)
     cars = [f"v{i}" for i in range(25)] + ["0012", "12", "12.0", "North Sea"]
@@ -108,7 +117,17 @@ def traffic(seed: int = 7, size: int = 1500) -> Story:
     ]
     rows.sort(key=lambda row: row["arrival"])
     numbered = [row | {"nr": number} for number, row in enumerate(rows, start=1)]
-    return Story(TRAFFIC, pa.Table.from_pylist(numbered, COLUMNS), {"window": 120, "step": 30, "start": 0})
+    return Story(program, pa.Table.from_pylist(numbered, COLUMNS), {"window": 120, "step": 30, "start": 0})
+
+
+def short_traffic() -> Story:
+    """Less of it."""
+    return traffic(seed=3, size=250)
+
+
+def cars() -> Story:
+    """Only what can be told by vehicle: one stage, for tests that start it often."""
+    return traffic(seed=3, size=250, program=CARS)
 
 
 def rows_of(table: pa.Table, columns: list[str]) -> Counter[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from inprocess import Made, made, pieces
-from stories import Story, rows_of, traffic
+from stories import Story, rows_of, short_traffic, traffic
 
 from thalweg.io.errors import InputError
 from thalweg.runs import RowRejected
@@ -68,7 +68,7 @@ class Fuse:
 
 @pytest.fixture(scope="module")
 def short() -> Story:
-    return traffic(seed=3, size=250)
+    return short_traffic()
 
 
 @pytest.fixture(scope="module")

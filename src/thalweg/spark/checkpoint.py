@@ -109,7 +109,7 @@ class Commit:
     def of_json(told: Mapping[str, Any]) -> Commit:
         shards = {key: Lineage.of_json(lineage) for key, lineage in told["shards"].items()}
         known = told["sources"]
-        sources = Sources(tuple(known["labels"]), known["forgotten"], known["several"])
+        sources = Sources(tuple(known["labels"]), known["forgotten"], known["several"], known["offset"])
         moment = Moment(**told["moment"])
         return Commit(told["batch"], told["mark"], moment, shards, told["tables"], told["totals"], sources)
 

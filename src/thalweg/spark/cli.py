@@ -41,9 +41,7 @@ def drive(
     """Run a program over files on Spark; the tables are those of an embedded run."""
     began = time.perf_counter()
     files = listed(inputs)
-    settings_of(
-        program, options, None, shards=shards or 1
-    )  # what is wrong with the request is said before Spark starts
+    settings_of(program, options, None, shards=shards or 1)  # refuses a wrong request before Spark starts
     spark = session(master, shards=shards)
     count = shards or spark.sparkContext.defaultParallelism
     settings = settings_of(program, options, None, shards=count)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from thalweg.spark.places import Sources
-from thalweg.spark.routing import MESSAGE_SCHEMA, knocks, numbered, shuffled
+from thalweg.spark.routing import MESSAGE_SCHEMA, first_number, knocks, numbered, shuffled
 from thalweg.spark.settings import Settings
 from thalweg.spark.survey import Survey, survey
 from thalweg.spark.task import Note, Order, run_order
@@ -35,7 +35,9 @@ class SparkEngine:
     def numbered(
         self, df: DataFrame, settings: Settings, batch: int, before: Sources | None
     ) -> tuple[DataFrame, Sources]:
-        return numbered(df, settings, self.row, batch), Sources((settings.label,))
+        return numbered(df, settings, self.row), Sources(
+            (settings.label,), offset=first_number(batch, self.row)
+        )
 
     def survey(self, rows: DataFrame, settings: Settings, clock: int | None) -> Survey:
         return survey(rows, settings, clock)

@@ -26,11 +26,13 @@ def offset_of(source: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The names of the sources, by number. Of many the first ones may be forgotten: `forgotten` says how many."""
+    """The names of the sources, by number. Of many the first ones may be forgotten: `forgotten` says how many.
+    `offset` is added to the row numbers of a batch."""
 
     labels: tuple[str, ...]
     forgotten: int = 0
     several: bool = False
+    offset: int = 0
 
     def locate(self, rows: Ints) -> tuple[pa.Array, pa.Array]:
         """The sources of rows, and the places there."""

@@ -30,21 +30,24 @@ def message_column(name: str) -> str:
     return f"{_PREFIX}{name}"
 
 
-def numbered(df: DataFrame, settings: Settings, row: str | None, batch: int) -> DataFrame:
-    """The columns that are read, and a row number: the user's, or one that Spark gives."""
+def numbered(df: DataFrame, settings: Settings, row: str | None) -> DataFrame:
+    """The columns that are read, and a row number: the user's, or one that Spark gives, unique in the batch. The same for
+    every batch, so that Spark compiles it once."""
     from pyspark.sql import functions as F
 
+    number: Column
     if row is not None:
-        number: Column = F.col(f"`{row}`").cast("bigint")
-    elif batch == 0:
-        number = F.monotonically_increasing_id() + 1
+        number = F.col(f"`{row}`").cast("bigint")
     else:
-        # partition and place, each in the bits it needs, so that rows of different batches differ
         given = F.monotonically_increasing_id()
-        place = F.shiftright(given, 33) * 2**27 + given % 2**33
-        number = F.lit((batch % 2**23) * 2**40 + 1) + place
+        number = F.shiftright(given, 33) * 2**27 + given % 2**33 + 1
     columns = [F.col(f"`{name}`") for name in settings.header.needed(settings.shapes)]
     return df.select(*columns, number.alias(ROW))
+
+
+def first_number(batch: int, row: str | None) -> int:
+    """What to add to the row numbers of a batch, so that rows of different batches differ."""
+    return 0 if row is not None else (batch % 2**23) << 40
 
 
 def knocks(spark: SparkSession, shards: int) -> DataFrame:

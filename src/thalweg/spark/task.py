@@ -173,7 +173,7 @@ class _Reader:
         self.note.rows += table.num_rows
         names = settings.header.needed(settings.shapes)
         columns = {name: _flat(table.column(name)) for name in names}
-        number = table.column(ROW).to_numpy()
+        number = table.column(ROW).to_numpy() + self.order.sources.offset
         piece = Table(columns, number, lambda where: rows_as_text(columns, where))
         rejects = Rejects(settings.label)
         rows = read_table(
