@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import random
+from dataclasses import dataclass
 
 import numpy as np
 from answers_support import facts, ground_rows
@@ -10,13 +11,14 @@ from hypothesis import strategies as st
 
 from thalweg import parse
 from thalweg.answers.offline import check, plan
+from thalweg.answers.plans import Plan
 from thalweg.answers.reasoner import Reasoner
 from thalweg.answers.stratify import dependencies
 from thalweg.language.diagnostics import has_errors
 from thalweg.language.program import Program
 from thalweg.reference.answers import Evolutions, Fact
 
-ATOMS = 12
+ATOMS = 10
 """How many input atoms a reference universe has at most: it knows every subset of them."""
 
 
@@ -52,7 +54,6 @@ class Universe:
     constants: list[str]
     end: int
     reach: dict[tuple[str, int], int]
-    results: list[object] = field(default_factory=list)
 
 
 def universe(text: str) -> Universe | None:
@@ -65,12 +66,108 @@ def universe(text: str) -> Universe | None:
     for constants in [["a", "b"], ["a"]] if "X" in text else [["a"]]:
         end = min(6, ATOMS // (inputs * len(constants)) - 1) if inputs else -1
         if end >= 2:
-            reach: dict[tuple[str, int], int] = {}
-            for _ in range(8):
-                for d in dependencies(made.datalog):
-                    reach[d.source] = max(reach.get(d.source, 0), d.step + reach.get(d.target, 0))
-            return Universe(text, program, Evolutions(program, constants, end), constants, end, reach)
+            return Universe(text, program, Evolutions(program, constants, end), constants, end, _reach(made))
     return None
+
+
+class Rich:
+    """Programs over two constants and up to three variables: joins, constants, background, tests, projections.
+
+    Made from a seed; too large to try every stream, so streams that agree with the actual one are sampled.
+    """
+
+    ARITIES = ("e", 1), ("g", 2), ("h", 2)
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.arity = dict(self.ARITIES) | {n: self.rng.choice((0, 1, 2)) for n in "pqr"}
+
+    def text(self) -> str:
+        inputs = self.rng.choice((["e", "g"], ["e", "g", "h"]))
+        heads = [self.rng.choice("pqr") for _ in range(self.rng.randint(2, 5))]
+        rules = [self._rule(head, [*inputs, *inputs, *heads]) for head in heads]
+        if any("site" in rule for rule in rules):
+            rules += ["site(a, north).", "site(b, south).", "site(b, north)."]
+        asked = [
+            self.rng.choice("ab") if self.rng.random() < 0.1 else v for v in "XY"[: self.arity[heads[0]]]
+        ]
+        return f"query {self._atom(heads[0], 0, asked)}.\n" + "\n".join(rules)
+
+    def _atom(self, name: str, shift: int, args: list[str], negated: bool = False) -> str:
+        time = f"T{shift:+d}" if shift else "T"
+        return ("not " if negated else "") + f"{name}({', '.join([*args, time])})"
+
+    def _rule(self, head: str, names: list[str]) -> str:
+        rng = self.rng
+        variables = rng.choice((["X"], ["X", "Y"], ["X", "Y"], ["X", "Y", "Z"]))
+        body = []
+        for _ in range(rng.randint(1, 3)):
+            name, negated = rng.choice(names), rng.random() < 0.35
+            args = [
+                rng.choice("ab") if rng.random() < 0.15 else rng.choice(variables)
+                for _ in range(self.arity[name])
+            ]
+            if negated and args and rng.random() < 0.1:
+                args[-1] = "_"
+            body.append(self._atom(name, rng.choice((-1, 0, 0, 1, 1, 2)), args, negated))
+        used = [v for v in variables if any(v in literal for literal in body)] or ["a"]
+        args = [
+            rng.choice("ab") if rng.random() < 0.12 else rng.choice(used) for _ in range(self.arity[head])
+        ]
+        if len(used) > 1 and rng.random() < 0.15:
+            body.append(f"{used[0]} \\= {used[1]}")
+        if rng.random() < 0.12:
+            body.append(f"site({used[0]}, {rng.choice(('K', 'north'))})")
+        if rng.random() < 0.08:
+            body.append("T mod 2 =:= 0")
+        return f"{self._atom(head, rng.choice((0, 0, 1, -1)), args)} :- {', '.join(body)}."
+
+
+def sampled(text: str, lateness: int, rng: random.Random) -> tuple[Universe, list[Arrival]] | None:
+    """A stream for the program, with the evolutions that agree with it at some clock time, a few of each."""
+    program = parse(text)
+    if has_errors(check(program)):
+        return None
+    made = plan(program)
+    widest = max((len(t.variables()) for q in made.queries for t in q.templates), default=0)
+    if any(q.loose for q in made.queries) or not made.datalog.inputs or widest > 4:
+        return None
+    end, constants = rng.choice((3, 4)), ["a", "b"]
+    atoms = sorted(Evolutions(program, constants, end, []).atoms)
+    density = rng.choice((0.1, 0.3, 0.6))
+    stream = [a for atom in atoms if rng.random() < density for a in _life(atom, lateness, rng)]
+    streams, known = [], set[Fact]()
+    for clock in range(end + lateness + 1):
+        known -= {a.fact for a in stream if a.at == clock and a.op < 0}
+        known |= {a.fact for a in stream if a.at == clock and a.op > 0}
+        free = [a for a in atoms if a.time > clock - lateness and a not in known]
+        for share in (0.0, 0.1, 0.1, 0.3, 0.3, 0.6, 0.6, 0.9):
+            streams += [known | {a for a in free if rng.random() < share} for _ in range(2)]
+    streams.append(set(known))
+    everything = [*constants, "zz", *(["north", "south"] if "site" in text else [])]
+    world = Evolutions(program, everything, end, streams)
+    return Universe(text, program, world, everything, end, _reach(made)), stream
+
+
+def _life(atom: Fact, lateness: int, rng: random.Random) -> list[Arrival]:
+    latest = atom.time + lateness
+    came = rng.randint(atom.time, latest)
+    found = [Arrival(came, 1, atom)]
+    if lateness and rng.random() < 0.35:
+        went = rng.randint(came, latest)
+        found.append(Arrival(went, -1, atom))
+        if went < latest and rng.random() < 0.5:
+            found.append(Arrival(rng.randint(went + 1, latest), 1, atom))
+    return found
+
+
+def _reach(made: Plan) -> dict[tuple[str, int], int]:
+    """How far ahead of a predicate its input can lie, as long as it is not much."""
+    reach: dict[tuple[str, int], int] = {}
+    for _ in range(8):
+        for d in dependencies(made.datalog):
+            reach[d.source] = max(reach.get(d.source, 0), min(d.step, 50) + reach.get(d.target, 0))
+    return reach
 
 
 @dataclass(frozen=True)
@@ -82,21 +179,21 @@ class Arrival:
     fact: Fact
 
 
-@st.composite
-def arrivals(draw: st.DrawFn, atoms: list[Fact], lateness: int) -> list[Arrival]:
+def arrivals(atoms: list[Fact], lateness: int) -> st.SearchStrategy[list[Arrival]]:
     """Some of the atoms, each arriving within the lateness, some retracted, some retracted and inserted again."""
-    found = []
-    for atom in atoms:
-        if not draw(st.booleans()):
-            continue
-        latest = atom.time + lateness
-        came = draw(st.integers(atom.time, latest))
-        found.append(Arrival(came, 1, atom))
-        if lateness and draw(st.integers(0, 2)) == 0:
-            went = draw(st.integers(came, latest))
-            found.append(Arrival(went, -1, atom))
-            if went < latest and draw(st.booleans()):
-                found.append(Arrival(draw(st.integers(went + 1, latest)), 1, atom))
+    lives = [st.one_of(st.just([]), _lives(atom, atom.time + lateness)) for atom in atoms]
+    return st.tuples(*lives).map(lambda found: [a for life in found for a in life])
+
+
+@st.composite
+def _lives(draw: st.DrawFn, atom: Fact, latest: int) -> list[Arrival]:
+    came = draw(st.integers(atom.time, latest))
+    found = [Arrival(came, 1, atom)]
+    if latest > atom.time and draw(st.integers(0, 2)) == 0:
+        went = draw(st.integers(came, latest))
+        found.append(Arrival(went, -1, atom))
+        if went < latest and draw(st.booleans()):
+            found.append(Arrival(draw(st.integers(went + 1, latest)), 1, atom))
     return found
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from answers_random import arrivals, programs, run, universe
+import random
+
+from answers_random import Rich, arrivals, programs, run, sampled, universe
+from answers_support import facts
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from thalweg import parse
+from thalweg.answers.reasoner import Reasoner
+from thalweg.reference.answers import Evolutions
+
 SETTINGS = settings(
-    max_examples=60,
+    max_examples=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
@@ -29,3 +36,39 @@ def test_late_and_retracted_rows_revise_the_answers(text: str, lateness: int, da
     assume(world is not None)
     assert world is not None
     run(world, data.draw(arrivals(world.evolutions.atoms, lateness)), lateness)
+
+
+@SETTINGS
+@given(st.integers(0, 1 << 30), st.integers(0, 2))
+def test_joins_constants_background_and_tests_are_sound_and_complete(seed: int, lateness: int) -> None:
+    made = sampled(Rich(seed).text(), lateness, random.Random(seed))
+    assume(made is not None)
+    assert made is not None
+    run(*made, lateness)
+
+
+MONOTONE = (
+    "query p(X, T). p(X, T) :- e(X, T), e(X, T+1).",
+    "query p(X, T). p(X, T) :- e(X, T+1), f(X, T). p(X, T-1) :- f(X, T+1).",
+    "query p(X, T). q(X, T+1) :- e(X, T), f(X, T). p(X, T) :- q(X, T), e(X, T+2). p(X, T) :- f(X, T-1), e(X, T).",
+)
+
+
+@SETTINGS
+@given(st.sampled_from(MONOTONE), st.data())
+def test_without_negation_the_open_answers_are_the_supported_answers(text: str, data: st.DataObject) -> None:
+    """Definition 6 itself: the same hypotheses for the same substitution, where some are left; certain otherwise."""
+    program = parse(text)
+    world = Evolutions(program, ["a"], 3)
+    stream = data.draw(st.sets(st.sampled_from(world.atoms)))
+    reasoner = Reasoner(program)
+    for now in range(2):
+        reasoner.accept(facts(*((f.name, *f.args, f.time) for f in stream if f.time == now)))
+        standing = {(r["answer"], frozenset(r["needed"])) for r in reasoner.advance(now)["open"].to_pylist()}
+        expected = set()
+        for goal in world.goals(reasoner.plan.queries[0].goal):
+            history = [f for f in stream if f.time <= now]
+            hypotheses = {h for h, _ in world.supported(goal, history, now)}
+            if goal.time <= 1 and hypotheses and frozenset() not in hypotheses:
+                expected |= {(str(goal), frozenset(map(str, h))) for h in hypotheses}
+        assert {s for s in standing if int(s[0].rstrip(")").split(", ")[1]) <= 1} == expected

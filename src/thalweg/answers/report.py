@@ -7,11 +7,13 @@ the reports of before and after.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from thalweg.answers.blocks import DEAD, Block
 from thalweg.answers.codec import STAR, Bools
@@ -19,7 +21,7 @@ from thalweg.answers.datalog import Test, TimedAtom
 from thalweg.answers.kernels import distinct, first, index
 from thalweg.answers.shapes import Comparison, Computation, Shape
 from thalweg.columns.keys import matrix
-from thalweg.language.terms import Variable
+from thalweg.language.terms import Term, Variable
 from thalweg.protocol import Ints
 
 
@@ -99,20 +101,70 @@ def _without_superseded(groups: Report) -> Report:
             answered = keys if answered is None else np.concatenate([answered, keys])
             if rows.length:
                 kept[key] = (group, rows)
+    shown: dict[object, list[Ints]] = {}
     for key, (group, rows) in groups.items():
-        if group.is_certain or not _has_head(group):
-            if not group.is_certain:
-                kept[key] = (group, rows)
+        if group.is_certain:
             continue
-        better = [head_keys(g.shape, r) for g, r in groups.values() if _needs_less(g, group)]
-        if answered is not None:
-            better.append(answered)
-        for keys in better:
-            if rows.length and len(keys):
-                rows = _drop(rows, _among(head_keys(group.shape, rows), keys))
+        if _has_head(group):
+            better = [head_keys(g.shape, r) for g, r in groups.values() if _needs_less(g, group)]
+            if answered is not None:
+                better.append(answered)
+            for keys in better:
+                if rows.length and len(keys):
+                    rows = _drop(rows, _among(head_keys(group.shape, rows), keys))
+        rows = _not_shown_yet(group, rows, shown)
         if rows.length:
             kept[key] = (group, rows)
     return kept
+
+
+def _not_shown_yet(group: Group, rows: Block, shown: dict[object, list[Ints]]) -> Block:
+    """Rows of another alternative that say the same, for the same answer and with the same premises, are left out."""
+    if not group.shape.has_twins or not rows.length:
+        return rows
+    alike = shown.setdefault(_signature(group), [])
+    keys = _row_keys(group, rows)
+    if alike:
+        gone = _among(keys, np.concatenate(alike))
+        rows, keys = _drop(rows, gone), keys[~gone]
+    alike.append(keys)
+    return rows
+
+
+@lru_cache(maxsize=4096)
+def _signature(group: Group) -> tuple[object, ...]:
+    """What two rows must have in common to say the same: the predicates and times of what is met and missing."""
+    sides = (group.evidence(), group.needed())
+    return tuple(tuple(sorted((a.negated, a.predicate, str(a.time)) for a in side)) for side in sides)
+
+
+def _row_keys(group: Group, rows: Block) -> Ints:
+    """Answer, evidence and needed premises of every row, as numbers that are equal when these are."""
+    sums = [np.zeros(rows.length, np.uint64) for _ in range(2)]
+    for side, atoms in enumerate((group.evidence(), group.needed())):
+        for atom in atoms:
+            mixed = np.full(rows.length, _salt(f"{side}{atom.negated}{atom.predicate}{atom.time}"), np.uint64)
+            for arg in atom.args:
+                mixed = _mixed(mixed, _argument_codes(group, rows, arg))
+            sums[side] += mixed
+    head = head_keys(group.shape, rows)
+    return np.column_stack([head, *(s.view(np.int64) for s in sums)])
+
+
+def _argument_codes(group: Group, rows: Block, arg: Term) -> Ints:
+    if isinstance(arg, Variable):
+        column = rows.columns[group.shape.names.index(arg.name)]
+        return np.full(rows.length, STAR, np.int64) if column is None else column
+    return np.full(rows.length, group.shape.codes[arg], np.int64)
+
+
+def _mixed(state: npt.NDArray[np.uint64], codes: Ints) -> npt.NDArray[np.uint64]:
+    state = (state ^ codes.view(np.uint64)) * np.uint64(0xFF51AFD7ED558CCD)
+    return state ^ (state >> np.uint64(32))
+
+
+def _salt(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
 
 
 def _first_of_each(group: Group, rows: Block, answered: Ints | None) -> Block:

@@ -120,6 +120,10 @@ class Shape:
     first: int | None = None
     closures: dict[int, tuple[tuple[int, ...], frozenset[int]]] = field(default_factory=dict)
     judged: dict[int, int] = field(default_factory=dict)
+    codes: dict[Term, int] = field(default_factory=dict)
+    """The codes of the constants in its premises."""
+    has_twins: bool = False
+    """True when another alternative of the query has the same predicates at the same times."""
     stamp: int | None = None
     """The column that holds the answer's time, where rows of several times stand together."""
 
@@ -204,10 +208,19 @@ class Shape:
 
 def compile_plan(plan: Plan, codec: Codec) -> list[list[Shape]]:
     """The shapes of every query."""
-    return [
+    compiled = [
         [compile_template(plan, codec, number, i, template) for i, template in enumerate(query.templates)]
         for number, query in enumerate(plan.queries)
     ]
+    for shapes in compiled:
+        outlines = [_outline(shape.template) for shape in shapes]
+        for shape, outline in zip(shapes, outlines, strict=True):
+            shape.has_twins = outlines.count(outline) > 1
+    return compiled
+
+
+def _outline(template: Template) -> list[tuple[bool, Signature, str]]:
+    return sorted((p.negated, p.predicate, str(p.time)) for p in template.premises)
 
 
 def compile_template(
@@ -224,6 +237,7 @@ def compile_template(
     head = dict(
         zip((a.name for a in goal.args if isinstance(a, Variable)), _head_terms(goal, template), strict=True)
     )
+    constants = {a for p in template.premises for a in p.args if not isinstance(a, Variable)}
     return Shape(
         query,
         number,
@@ -239,6 +253,7 @@ def compile_template(
         tuple(slot(term) for term in head.values()),
         frozenset(place[name] for name in open_variables(template)),
         min((offset for variable, offset in template.floors if variable == own), default=0),
+        codes={constant: codec.term(constant) for constant in constants},
     )
 
 

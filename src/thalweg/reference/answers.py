@@ -219,7 +219,7 @@ class Evolutions:
             inputs = {atom: (numbers >> i & 1).astype(np.bool_) for i, atom in enumerate(self.atoms)}
         else:
             self.width = len(streams)
-            inputs = {atom: np.array([atom in stream for stream in streams]) for atom in self.atoms}
+            inputs = {a: np.array([a in stream for stream in streams], np.bool_) for a in self.atoms}
         self.truth = _alternate(list(ground(datalog, self.constants, end)), inputs, self.width)
         self._nothing = np.zeros(self.width, np.bool_)
 
