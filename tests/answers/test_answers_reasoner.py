@@ -336,3 +336,23 @@ def test_steps_without_anything_to_do_are_skipped() -> None:
     reasoner = Reasoner(parse(WARM))
     reasoner.accept(facts(("temp", "a", "high", 10**9)))
     assert len(reasoner.advance(2 * 10**9)["changes"]) == 2
+
+
+# --------------------------------------------------------------------------- found by random programs
+
+
+def test_an_answer_for_everybody_is_an_exception_to_another_where_a_constant_fixes_it() -> None:
+    reasoner = Reasoner(parse("query r(X, Y, T). r(a, X, T+1) :- not r(X, X, T), not e(X, T)."))
+    answers = reasoner.advance(2)["answers"].to_pylist()
+    assert [(r["answer"], r["where"]) for r in answers] == [("r(a, Y, 1)", None), ("r(a, Y, 2)", "Y != a")]
+
+
+def test_two_alternatives_that_say_the_same_are_one_open_answer() -> None:
+    text = "query p(X, Y, T). p(X, Y, T) :- e(X, Y, T), f(X, T+1). p(X, Y, T) :- e(Y, X, T), f(Y, T+1)."
+    reasoner = Reasoner(parse(text))
+    reasoner.accept(facts(("e", "a", "a", 0), ("e", "a", "b", 0)))
+    assert sorted(reasoner.advance(0)["open"].column("answer").to_pylist()) == [
+        "p(a, a, 0)",
+        "p(a, b, 0)",
+        "p(b, a, 0)",
+    ]

@@ -9,6 +9,8 @@ the earliest to the latest premise of an answer. LARS: as far as the windows ove
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 
 from thalweg.analysis.bodies import body_of, literals
 from thalweg.analysis.delays import largest_delay
@@ -128,7 +130,16 @@ def time_offset(time: Term) -> int | None:
 
 
 def _answers(program: Program, found: Dependencies) -> Horizon:
-    """Premises of an answer at `T` lie between ``T+low`` and ``T+high``; input waits for the latest of them."""
+    """Premises of an answer at `T` lie between ``T+low`` and ``T+high``; input waits for the latest of them. Where
+    the reasoner can plan the program it knows better: negation may go back in time for ever and memory not."""
+    why = "until the latest premise of an answer that needs it is decided"
+    planned = _planned(program)
+    if planned is not None:
+        kept = tuple(
+            Retention(node, planned.get((node.name, node.arity), 0), reading, why)
+            for node, reading in _readers(found).items()
+        )
+        return Horizon(kept, False, 0, ())
     spread: dict[Node, tuple[int, int] | None] = {
         node: (0, 0) for node, part in found.parts.items() if part in INPUT_PARTS
     }
@@ -141,10 +152,19 @@ def _answers(program: Program, found: Dependencies) -> Horizon:
     known = [ends for ends in spread.values() if ends is not None]
     reach = None if len(known) < len(spread) else max((high - low for low, high in known), default=0)
     inputs = tuple(
-        Retention(node, reach, reading, "until the latest premise of an answer that needs it is decided")
+        Retention(node, reach, reading, why)
         for node, reading in _readers(found).items()
     )
     return Horizon(inputs, False, 0, tuple(endless))
+
+
+def _planned(program: Program) -> dict[tuple[str, int], int | None] | None:
+    """How long the reasoner keeps each input; None where it is not there or has no plan."""
+    module = "thalweg.answers.offline"
+    if find_spec(module) is None:
+        return None
+    kept: dict[tuple[str, int], int | None] | None = import_module(module).kept_input(program)
+    return kept
 
 
 def _atoms(program: Program, index: int) -> tuple[Term, list[Term]]:

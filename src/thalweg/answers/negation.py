@@ -10,6 +10,7 @@ of their own, and those that are excluded are remembered as exceptions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -300,10 +301,9 @@ class Decisions:
         origins: list[Ints] = []
         tuples: list[Ints] = []
         for other_shape, _, other in self._deciding(negative, at):
-            found = _mentions(shape, block, stars, negative, other_shape, other)
-            if found is not None:
-                origins.append(found[0])
-                tuples.append(found[1])
+            for origin, named in _mentions(shape, block, stars, negative, other_shape, other):
+                origins.append(origin)
+                tuples.append(named)
         if not origins:
             return None
         origin, named = np.concatenate(origins), np.concatenate(tuples)
@@ -320,12 +320,16 @@ class Decisions:
 
     def _half_known(self, shape: Shape, negative: Negative, at: int) -> bool:
         """True when the deciding query has rows that fix some of the open variables but not all."""
-        places = [k for k, slot in enumerate(negative.key) if slot.column in shape.open]
         for other_shape, _, other in self._deciding(negative, at):
-            head = other_shape.head
-            fixed = [head[k].column < 0 or other.columns[head[k].column] is not None for k in places]
-            if any(fixed) and not all(fixed):
-                return True
+            starred = starred_rows(other_shape, other)
+            for present, loose in ((not starred.all(), frozenset[int]()), (starred.any(), other_shape.open)):
+                fixed = {
+                    slot.column
+                    for slot, head in zip(negative.key, other_shape.head, strict=True)
+                    if slot.column in shape.open and _is_fixed(other, head, loose)
+                }
+                if present and fixed and fixed != shape.open:
+                    return True
         return False
 
 
@@ -362,18 +366,40 @@ def _matrix_of(block: Block, columns: list[int]) -> Ints:
 
 def _mentions(
     shape: Shape, block: Block, stars: Ints, negative: Negative, other_shape: Shape, other: Block
+) -> Iterator[tuple[Ints, Ints]]:
+    """Star rows joined with the rows of one deciding block, on what both have bound. A place that the deciding row
+    leaves open agrees with anything; a constant it names must fix all open columns to be an exception."""
+    starred = starred_rows(other_shape, other)
+    for rows, loose in (
+        (np.flatnonzero(~starred), frozenset[int]()),
+        (np.flatnonzero(starred), other_shape.open),
+    ):
+        if len(rows):
+            found = _mentions_by(shape, block, stars, negative, other_shape, other, rows, loose)
+            if found is not None:
+                yield found
+
+
+def _is_fixed(other: Block, head: Slot, loose: frozenset[int]) -> bool:
+    """True when a deciding row says which constant stands at a place of its head."""
+    return head.column < 0 or (head.column not in loose and other.columns[head.column] is not None)
+
+
+def _mentions_by(
+    shape: Shape,
+    block: Block,
+    stars: Ints,
+    negative: Negative,
+    other_shape: Shape,
+    other: Block,
+    rows: Ints,
+    loose: frozenset[int],
 ) -> tuple[Ints, Ints] | None:
-    """Star rows joined with the rows of one deciding block, on what both have bound."""
-    rows = np.flatnonzero(~starred_rows(other_shape, other))
-    if not len(rows):
-        return None
     keep = np.ones(len(rows), np.bool_)
     opened: dict[int, Ints] = {}
     shared: list[tuple[Ints, Ints]] = []
     for slot, head in zip(negative.key, other_shape.head, strict=True):
-        if head.column >= 0 and other.columns[head.column] is None:
-            if slot.column in shape.open:
-                return None
+        if not _is_fixed(other, head, loose):
             continue
         value = _column(other, head, rows)
         if slot.column in shape.open:
@@ -384,6 +410,8 @@ def _mentions(
             keep &= value == slot.code
         elif (column := block.columns[slot.column]) is not None:
             shared.append((value, column[stars]))
+    if opened.keys() != shape.open:
+        return None
     chosen = np.flatnonzero(keep)
     named = matrix([opened[c][chosen] for c in sorted(shape.open)], len(chosen))
     if shared:

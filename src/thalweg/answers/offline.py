@@ -89,6 +89,24 @@ def plan(program: Program) -> Plan:
     return made
 
 
+def kept_input(program: Program) -> dict[Signature, int | None] | None:
+    """For how many time-points the facts of each input predicate wait for others, themselves or in an answer that is
+    consulted; None for one of them: for the horizon of the run. None at all when the program is refused."""
+    made, found = _Planning(program).run()
+    if made is None or has_errors(found):
+        return None
+    waits = [
+        max(query.keep, query.delay) - premise.time.offset
+        for query in made.queries
+        for premise in (p for t in query.templates for p in t.positive)
+        if premise.time is not None
+    ]
+    kept: dict[Signature, int | None] = dict.fromkeys(made.datalog.inputs, max(waits, default=0))
+    for loose in (t for q in made.queries for t in q.loose if t.needs_horizon):
+        kept.update(dict.fromkeys((p.predicate for g in loose.groups for p in g.premises), None))
+    return kept
+
+
 def unbound_in_head(rule: Rule) -> list[str]:
     """Variables of the head of a rule with a body that the body does not mention."""
     if not rule.body:

@@ -220,7 +220,7 @@ def compile_plan(plan: Plan, codec: Codec) -> list[list[Shape]]:
 
 
 def _outline(template: Template) -> list[tuple[bool, Signature, str]]:
-    return sorted((p.negated, p.predicate, str(p.time)) for p in template.premises)
+    return sorted((p.negated, p.predicate, str(p.time)) for p in template.premises if p.time is not None)
 
 
 def compile_template(

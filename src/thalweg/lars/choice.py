@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, product
 from typing import Protocol
 
@@ -215,6 +216,7 @@ class Choice:
 
     def renamed(self) -> None:
         """Ids have changed: read all atoms of the instances anew."""
+        self._known_texts: dict[int, tuple[str, int | None]] = {}
         self._heads = np.empty(0, np.int64)
         width = max((len(t.positive) + len(t.negative) for t in self._templates), default=0)
         self._bodies = np.empty((0, max(width, 1)), np.int64)
@@ -296,23 +298,30 @@ class Choice:
 
     def _group(self, instances: Ints, members: Ints, previous: Bools) -> Group:
         weighs = np.array(self._weighs)[self.possible.keys[: len(self.possible), 0]]
-        return Group(
-            self._heads, self._bodies, instances, members, previous, weighs, _Order(self, instances)
-        )
+        order = partial(self._places, instances)
+        return Group(self._heads, self._bodies, instances, members, previous, weighs, order)
 
-    def place(self, i: int) -> tuple[object, ...]:
-        """Where an instance stands in the order of rules and heads."""
-        origin = self._templates[int(self.instances.keys[i, 0])].origin
-        head = int(self._heads[i])
+    def _places(self, instances: Ints) -> Ints:
+        """Where instances stand in the order of rules and heads; those without a choice in their head come last."""
+        rules = self.instances.keys[instances, 0]
+        pairs, inverse = np.unique(np.stack([rules, self._heads[instances]], axis=1), axis=0, return_inverse=True)
+        keys = [self._place(rule, head) for rule, head in pairs.tolist()]
+        rank = {key: i for i, key in enumerate(sorted(set(keys)))}
+        return np.array([rank[key] for key in keys], np.int64)[inverse.ravel()]
+
+    def _place(self, rule: int, head: int) -> tuple[int, str, int]:
+        origin = self._templates[rule].origin
         if origin is None or not self._weighs[int(self.possible.keys[head, 0])]:
             return (1 << 60, "", 0)
         text, point = self._text(head)
         return (origin, text, -1 if point is None else point)
 
     def _text(self, atom: int) -> tuple[str, int | None]:
-        key = self.possible.keys[atom]
-        store = self.stores[int(key[0])]
-        return self._naming.atom(store, key[1 : 1 + store.width])
+        if atom not in self._known_texts:
+            key = self.possible.keys[atom]
+            store = self.stores[int(key[0])]
+            self._known_texts[atom] = self._naming.atom(store, key[1 : 1 + store.width])
+        return self._known_texts[atom]
 
     def _shown(self, members: Ints) -> str:
         weighing = [a for a in members.tolist() if self._weighs[int(self.possible.keys[a, 0])]]
@@ -392,22 +401,6 @@ class Choice:
             store.restore({k[len(name) + 1 :]: v for k, v in state.items() if k.startswith(f"{name}/")})
         self._next = int(state["next"][0])
         self.renamed()
-
-
-class _Order:
-    """The places of instances, worked out only where answers tie."""
-
-    def __init__(self, choice: Choice, instances: Ints) -> None:
-        self._choice = choice
-        self._instances = instances
-
-    def __len__(self) -> int:
-        return len(self._instances)
-
-    def __getitem__(self, k: int) -> tuple[object, ...]:
-        if k >= len(self._instances):
-            raise IndexError(k)
-        return self._choice.place(int(self._instances[k]))
 
 
 def _slots(rule: Rule) -> int:

@@ -69,6 +69,7 @@ _PACKING = 16
 """Stores are looked at for packing once in so many rounds."""
 _OPS = pa.array(["insert", "delete"])
 _NO_CHANGES = CHANGES.empty_table()
+_ALL_ANSWERED = NO_ANSWER.empty_table()
 
 
 @dataclass(slots=True)
@@ -167,8 +168,8 @@ class Reasoner:
         }
         naming = _Naming(network, self._texts)
         self._engine = Engine(network, self._moment, weighs, naming, predict=self._predict)
-        diagonals = any(isinstance(o, Diagonal) for o in network.operators)
-        self._lazy = diagonals or (bool(self._engine.choices) and not self._predict)
+        self.follows_points = any(isinstance(o, Diagonal) for o in network.operators)
+        self._lazy = self.follows_points or (bool(self._engine.choices) and not self._predict)
         self._blanks = [Calendar(c.blank) for c in self._engine.choices]
         self._outputs = [
             Output(p, pointed, store, Calendar(store))
@@ -382,7 +383,7 @@ class Reasoner:
 
     def _no_answer(self, blank: list[Ints]) -> pa.Table:
         if not blank:
-            return NO_ANSWER.empty_table()
+            return _ALL_ANSWERED
         rows = np.concatenate(blank)
         rows = rows[np.argsort(rows[:, 2], kind="stable")]
         op = pa.DictionaryArray.from_arrays(pa.array((rows[:, 1] < 0).astype(np.int8)), _OPS)

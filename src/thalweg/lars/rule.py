@@ -53,6 +53,22 @@ class Test:
     options: tuple[Option, ...]
 
 
+class Room:
+    """Arrays that a step writes its frame into; a frame is used up before its step runs again."""
+
+    def __init__(self, slots: int) -> None:
+        self._slots = slots
+        self._rows = np.empty((64, slots), np.int64)
+        self._pieces = np.empty((64, 3), np.int64)
+
+    def of(self, size: int) -> Frame:
+        """Room for at least so many rows and pieces."""
+        if size > len(self._pieces):
+            self._rows = np.empty((2 * size, self._slots), np.int64)
+            self._pieces = np.empty((2 * size, 3), np.int64)
+        return self._rows, self._pieces
+
+
 class Plan(NamedTuple):
     """How a literal (or the head) is bound to changed tuples, and the steps that follow."""
 
@@ -88,6 +104,7 @@ class Rule:
         self.origin = origin
         self.copies = self._copied_columns()
         self._plans: dict[tuple[int | None, bool], Plan] = {}
+        self._seeded = Room(len(self.base))
 
     def _copied_columns(self) -> Ints | None:
         """Where the rule only copies columns of its one literal: which ones."""
@@ -120,8 +137,7 @@ class Rule:
         return self._run(plan, keys, np.array([[0, since, FOREVER]], np.int64))
 
     def _run(self, plan: Plan, keys: Ints, pieces: Ints) -> Frame:
-        rows = np.empty((len(pieces), len(self.base)), np.int64)
-        out = np.empty((len(pieces), 3), np.int64)
+        rows, out = self._seeded.of(len(pieces))
         n = steps.seed(keys, pieces, plan.spec, plan.window, self.base, rows, out)
         pieces = out[:n]
         for step in plan.steps:
@@ -178,7 +194,7 @@ class Rule:
             if not positive:
                 raise Unplannable
             best = max(positive, key=lambda i: _boundness(self.reads[i], bound))
-            found.append(_join(self.reads[best], bound, ghosts))
+            found.append(_join(self.reads[best], bound, ghosts, len(self.base)))
             bound |= {s for s in self.reads[best].slots if s >= 0}
             positive.remove(best)
         return tuple(found)
@@ -214,23 +230,23 @@ def _access(reads: Reads, bound: set[int]) -> tuple[int, int]:
     return (steps.BY_CHAIN, reads.store.index(columns)) if columns else (steps.BY_SCAN, 0)
 
 
-def _join(reads: Reads, bound: set[int], ghosts: bool) -> Step:
+def _join(reads: Reads, bound: set[int], ghosts: bool, slots: int) -> Step:
     store, window = reads.store, reads.window
     spec = _spec(reads.slots, bound)
     how, j = _access(reads, bound)
+    room = Room(slots)
 
     def step(rows: Ints, pieces: Ints) -> Frame:
-        room = 2 * len(pieces) + 64
+        size = 64
         while True:
-            out_rows = np.empty((room, rows.shape[1]), np.int64)
-            out = np.empty((room, 3), np.int64)
+            out_rows, out = room.of(size)
             n = steps.join(
                 rows, pieces, store.keys, store.lab, store.nodes, store.table, store.meta, store.chain, store.heads,
                 store.wanted, spec, window, how, j, store.ghosts if ghosts else NO_GHOSTS, out_rows, out,
             )  # fmt: skip
-            if n <= room:
+            if n <= len(out):
                 return out_rows[:n], out[:n]
-            room = n
+            size = n
 
     return step
 
@@ -240,17 +256,19 @@ def _anti(reads: Reads, bound: set[int]) -> Step:
     spec = _spec(reads.slots, bound)
     how, j = _access(reads, bound)
 
+    room = Room(0)
+
     def step(rows: Ints, pieces: Ints) -> Frame:
-        room = 2 * len(pieces) + 64
+        size = 2 * len(pieces)
         while True:
-            out = np.empty((room, 3), np.int64)
+            _, out = room.of(size)
             n = steps.anti(
                 rows, pieces, store.keys, store.lab, store.nodes, store.table, store.meta, store.chain, store.heads,
                 store.wanted, spec, how, j, out,
             )  # fmt: skip
-            if n <= room:
+            if n <= len(out):
                 return rows, out[:n]
-            room = n
+            size = n
 
     return step
 
@@ -261,9 +279,10 @@ def _anti(reads: Reads, bound: set[int]) -> Step:
 def computing(code: list[tuple[int, int]]) -> Step:
     """A test or assignment in the instructions of `steps.evaluate`."""
     program = np.array(code, np.int64).reshape(len(code), 2)
+    room = Room(0)
 
     def step(rows: Ints, pieces: Ints) -> Frame:
-        out = np.empty((len(pieces), 3), np.int64)
+        _, out = room.of(len(pieces))
         n = steps.evaluate(rows, pieces, program, out)
         return rows, out[:n]
 
@@ -302,9 +321,10 @@ def _clip_slot(rows: Ints, pieces: Ints, slot: int, window: Ints, start: int, ou
 def within(slot: int, window: Ints, start: int, *, outside: bool) -> Step:
     """Keep the ticks whose window holds (or does not hold) the point in a slot."""
     assert window[0] in (NONE, INSIDE)
+    room = Room(0)
 
     def step(rows: Ints, pieces: Ints) -> Frame:
-        out = np.empty((2 * len(pieces), 3), np.int64)
+        _, out = room.of(2 * len(pieces))
         n = _clip_slot(rows, pieces, slot, window, start, outside, out)
         return rows, out[:n]
 

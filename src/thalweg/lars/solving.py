@@ -6,7 +6,7 @@ negated ones as -1 - atom, filled up with `PAD`. Instances that share no atom ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,8 +145,8 @@ def _try_all(heads: Ints, bodies: Ints, which: Ints, members: Ints, guesses: Int
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Instances that depend on each other: `which` of the program, over the atoms `members`. `order` says for each
-    instance where its rule and head stand; `weighs` which members count as changes."""
+    """Instances that depend on each other: `which` of the program, over the atoms `members`. `order` gives for each
+    instance the place of its rule and head among all of them; `weighs` says which members count as changes."""
 
     heads: Ints
     bodies: Ints
@@ -154,7 +154,7 @@ class Group:
     members: Ints
     previous: Bools
     weighs: Bools
-    order: Sequence[tuple[object, ...]]
+    order: Callable[[], Ints]
 
     def models(self, most: int) -> Bools:
         """Stable models, one per row over the members; at most that many where that is not 0."""
@@ -184,22 +184,20 @@ class Group:
         found = found[changes == changes.min()]
         if len(found) == 1:
             return found[0]
-        return max(found, key=self._preference)  # type: ignore[no-any-return]
+        order = self.order()
+        return max(found, key=lambda model: self._applying(model, order).tobytes())
 
-    def _preference(self, model: Bools) -> list[bool]:
-        """Which (rule, head) apply, in their order."""
-        fired = self.fired(model)
-        return [key in fired for key in sorted(set(self.order))]
-
-    def fired(self, model: Bools) -> set[tuple[object, ...]]:
-        """The places of the instances whose bodies are true in a model."""
+    def _applying(self, model: Bools, order: Ints) -> Bools:
+        """For each place in the order, whether a rule applies there in a model."""
         truth = np.zeros(len(self.previous), np.bool_)
         truth[self.members] = model
         bodies = self.bodies[self.which]
         positive = (bodies >= 0) & (bodies != PAD)
         values = truth[np.where(positive, bodies, np.where(bodies < 0, -1 - bodies, 0))]
         holds = np.where(bodies == PAD, True, values == positive).all(axis=1)
-        return {key for key, true in zip(self.order, holds.tolist(), strict=True) if true}
+        places = np.zeros(order.max(initial=0) + 1, np.bool_)
+        places[order[holds]] = True
+        return places
 
 
 class _Clingo:
@@ -238,24 +236,23 @@ class _Clingo:
         """One optimal model: fewest changes first, then each (rule, head) in its order."""
         group = self.group
         control, literal = self._control(["--opt-mode=opt"])
-        keys = sorted(set(group.order))
+        order = group.order()
+        places = int(order.max(initial=-1)) + 1
         with control.backend() as backend:  # type: ignore[attr-defined]
             costs = [
                 (-literal[a] if group.previous[a] else literal[a], 1)
                 for a in group.members.tolist()
                 if group.weighs[a] and a in literal
             ]
-            backend.add_minimize(len(keys) + 1, costs)
-            for place, key in enumerate(keys):
-                applies = backend.add_atom()
-                for i, mine in zip(group.which.tolist(), group.order, strict=True):
-                    body = [b for b in group.bodies[i].tolist() if b != PAD]
-                    if mine == key and not any(b >= 0 and b not in literal for b in body):
-                        signs = [
-                            literal[b] if b >= 0 else -literal[-1 - b] for b in body if b >= 0 or -1 - b in literal
-                        ]
-                        backend.add_rule([applies], signs)
-                backend.add_minimize(len(keys) - place, [(-applies, 1)])
+            backend.add_minimize(places + 1, costs)
+            applies = [backend.add_atom() for _ in range(places)]
+            for i, place in zip(group.which.tolist(), order.tolist(), strict=True):
+                body = [b for b in group.bodies[i].tolist() if b != PAD]
+                if not any(b >= 0 and b not in literal for b in body):
+                    signs = [literal[b] if b >= 0 else -literal[-1 - b] for b in body if b >= 0 or -1 - b in literal]
+                    backend.add_rule([applies[place]], signs)
+            for place, atom in enumerate(applies):
+                backend.add_minimize(places - place, [(-atom, 1)])
         found = self._solve(control)
         return found[-1] if len(found) else None
 

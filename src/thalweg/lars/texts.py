@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -14,6 +12,7 @@ from thalweg.analysis.types import NUMBER
 from thalweg.lars.codes import Codes
 from thalweg.protocol import Ints
 
+_TEXT = pa.string()
 Bytes = npt.NDArray[np.uint8]
 _OPEN, _CLOSE, _COMMA, _MINUS, _ZERO = (ord(c) for c in "(),-0")
 
@@ -84,12 +83,15 @@ class Texts:
         self._pool: Bytes = np.empty(0, np.uint8)
         self._starts: Ints = np.zeros(1, np.int64)
         self._room = 4096
+        self._heads: dict[tuple[str, tuple[str, ...]], tuple[Ints, Bytes]] = {}
 
-    def atoms(self, name: str, kinds: Sequence[str], rows: Ints) -> pa.Array:
+    def atoms(self, name: str, kinds: tuple[str, ...], rows: Ints) -> pa.Array:
         """The texts of atoms, one per row of argument codes; further columns are not looked at."""
         self._grow()
-        numeric = np.array([k == NUMBER for k in kinds], np.int64)
-        letters = np.frombuffer(name.encode(), np.uint8)
+        if (name, kinds) not in self._heads:
+            numeric = np.array([k == NUMBER for k in kinds], np.int64)
+            self._heads[name, kinds] = numeric, np.frombuffer(name.encode(), np.uint8)
+        numeric, letters = self._heads[name, kinds]
         offsets = np.empty(len(rows) + 1, np.int32)
         while True:
             out = np.empty(self._room, np.uint8)
@@ -99,9 +101,7 @@ class Texts:
             self._room = -2 - n
         if n == -1:
             return _joined(name, kinds, rows, self.codes)
-        return pa.Array.from_buffers(
-            pa.string(), len(rows), [None, pa.py_buffer(offsets), pa.py_buffer(out[:n])]
-        )
+        return pa.Array.from_buffers(_TEXT, len(rows), [None, pa.py_buffer(offsets), pa.py_buffer(out[:n])])
 
     def _grow(self) -> None:
         """Take in symbols that are new."""
@@ -116,7 +116,7 @@ class Texts:
             self._starts = np.concatenate([self._starts, ends])
 
 
-def _joined(name: str, kinds: Sequence[str], rows: Ints, codes: Codes) -> pa.Array:
+def _joined(name: str, kinds: tuple[str, ...], rows: Ints, codes: Codes) -> pa.Array:
     """The same, for arguments that are not whole numbers."""
     parts: list[object] = [f"{name}("]
     for i, kind in enumerate(kinds):
