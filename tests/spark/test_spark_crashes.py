@@ -6,6 +6,7 @@ that of the environment variable THALWEG_KILLS (3 without it).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -101,8 +102,8 @@ def workers() -> list[psutil.Process]:
     """The Python workers of this process's Spark: what its daemon has forked."""
     found = []
     for child in psutil.Process().children(recursive=True):
-        parent = child.parent()
-        lines = [p.cmdline() for p in (child, parent) if p is not None and p.is_running()]
-        if all("thalweg.spark.daemon" in line for line in lines) and len(lines) == 2:
-            found.append(child)
+        with contextlib.suppress(psutil.Error):
+            parent = child.parent()
+            if parent is not None and all("thalweg.spark.daemon" in p.cmdline() for p in (child, parent)):
+                found.append(child)
     return found

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from thalweg.io.errors import InputError
-from thalweg.spark.files import Directory
+from thalweg.spark.files import DamagedFile, Directory
 from thalweg.spark.places import Sources
 from thalweg.spark.settings import FORMAT, Settings
 
@@ -179,7 +179,13 @@ class Checkpoint:
     def last(self) -> Commit | None:
         """The last commit."""
         names = [name for name in self.directory.names("commits") if name.endswith(".json")]
-        return Commit.of_json(self.directory.read_json("commits", names[-1])) if names else None
+        if not names:
+            return None
+        told = self.directory.read_json("commits", names[-1])
+        try:
+            return Commit.of_json(told)
+        except (KeyError, TypeError) as error:
+            raise DamagedFile(self.directory.path("commits", names[-1]), "cannot be read") from error
 
     def commit(self, commit: Commit, previous: Commit | None) -> None:
         """Make a batch valid, then clear away what no longer counts."""

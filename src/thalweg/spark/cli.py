@@ -128,7 +128,8 @@ def follow(
 
 def _arrivals(spark: SparkSession, root: Path, files_per_batch: int | None) -> DataFrame:
     """The files of a directory as they appear; Spark does not read them."""
-    reader = spark.readStream.format("binaryFile").option("recursiveFileLookup", "true")
+    schema = "path string, modificationTime timestamp, length bigint, content binary"
+    reader = spark.readStream.format("binaryFile").schema(schema).option("recursiveFileLookup", "true")
     if files_per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", files_per_batch)
     return reader.load(str(root)).select("path")

@@ -31,8 +31,8 @@ def message_column(name: str) -> str:
 
 
 def numbered(df: DataFrame, settings: Settings, row: str | None) -> DataFrame:
-    """The columns that are read, and a row number: the user's, or one that Spark gives, unique in the batch. The same for
-    every batch, so that Spark compiles it once."""
+    """The columns that are read, and a row number: the user's, or one that Spark gives, unique in the batch. The same
+    for every batch, so that Spark compiles it once."""
     from pyspark.sql import functions as F
 
     number: Column

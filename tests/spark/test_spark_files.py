@@ -1,0 +1,118 @@
+"""Files on Spark: the formats of an embedded run, the same rows under the same numbers, directories that grow."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from stories import assert_same_tables, rows_of, short_traffic
+
+from thalweg import spark as ts
+from thalweg.io.errors import InputError
+from thalweg.io.sinks import Memory
+from thalweg.result import Summary
+from thalweg.runs import Options, as_program, run
+from thalweg.spark import sinks
+from thalweg.spark.cli import drive, follow
+
+pytestmark = pytest.mark.spark
+
+MARITIME = Path(__file__).parents[2] / "examples" / "maritime"
+OPTIONS = Options(window=14400, step=3600, start=0)
+
+
+@pytest.fixture(scope="module")
+def maritime() -> Any:
+    return as_program(
+        MARITIME / "rules.ec", [MARITIME / "background.ec", MARITIME / "sample" / "register.ec"]
+    )
+
+
+@pytest.fixture(scope="module")
+def messy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample in three files of two formats, with rows that cannot be read."""
+    folder = tmp_path_factory.mktemp("messy")
+    lines = (MARITIME / "sample" / "events.csv").read_text().splitlines()
+    (folder / "a.csv").write_text("\n".join([*lines[:700], "nosuch|1|2|3", "velocity|5|x|v1|1|2|3"]) + "\n")
+    (folder / "b.csv").write_text("\n".join(lines[700:1500]) + "\n\n")
+    rest = [line.split("|") for line in lines[1500:]]
+    events = [row for row in rest if row[0] != "proximity"]
+    told = [
+        {"name": r[0], "arrival": int(r[1]), "time": int(r[2])}
+        | {f"arg{i}": a for i, a in enumerate(r[3:], 1)}
+        for r in events
+    ]
+    (folder / "c.jsonl").write_text("\n".join([*map(json.dumps, told), "{"]) + "\n")
+    for number, name in enumerate(("a.csv", "b.csv", "c.jsonl")):
+        os.utime(folder / name, (1_000_000 + number,) * 2)
+    return folder
+
+
+def embedded(program: Any, folder: Path) -> tuple[dict[str, pa.Table], Summary]:
+    found = run(program, str(folder), window=OPTIONS.window, step=OPTIONS.step, start=0)
+    return found.arrow, found.summary()
+
+
+def test_files_of_any_format_give_the_tables_of_an_embedded_run(
+    spark: Any, maritime: Any, messy: Path
+) -> None:
+    expected, told = embedded(maritime, messy)
+    memory = Memory(maritime.kind)
+    summary = drive(maritime, [str(messy)], OPTIONS, memory, shards=4)
+    found = memory.tables()
+    for name, table in expected.items():
+        mine, yours = (rows_of(t, table.column_names) for t in (table, found[name]))
+        assert mine == yours, f"{name}: {list(mine - yours)[:3]} {list(yours - mine)[:3]}"
+    same = ("rows", "accepted", "rejected", "query_times", "first_query_time", "last_query_time", "sources")
+    assert {name: getattr(summary, name) for name in same} == {name: getattr(told, name) for name in same}
+
+
+def test_a_directory_is_followed_file_by_file(spark: Any, maritime: Any, messy: Path, tmp_path: Path) -> None:
+    expected, _ = embedded(maritime, messy)
+    running = follow(
+        maritime,
+        [str(messy)],
+        OPTIONS,
+        checkpoint=tmp_path / "checkpoint",
+        out=tmp_path / "out",
+        shards=2,
+        trigger="available",
+        files_per_batch=1,
+        disorder=10**6,
+    )
+    running.wait()
+    assert [report.batch for report in running.reports] == [0, 1, 2, 3]
+    assert_same_tables(expected, running.tables, ("timeline", "changes", "rejected"))
+
+
+def test_a_file_cannot_be_followed(spark: Any, maritime: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is no directory that could be followed"):
+        follow(maritime, [str(MARITIME / "rules.ec")], OPTIONS, checkpoint=tmp_path)
+
+
+def test_changes_go_to_any_format_of_spark_as_well(spark: Any, tmp_path: Path) -> None:
+    story = short_traffic()
+    folder = story.write(tmp_path / "in", 2)
+    schema = spark.createDataFrame(story.rows.slice(0, 1)).schema
+    sdf = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+    running = ts.stream(
+        sdf,
+        story.program,
+        checkpoint=tmp_path / "checkpoint",
+        trigger="available",
+        row="nr",
+        shards=2,
+        sinks={"changes": sinks.files(str(tmp_path / "orc"), "orc")},
+        **story.options,
+    )
+    running.wait()
+    written = spark.read.orc(str(tmp_path / "orc"))
+    expected = story.embedded()["changes"]
+    assert rows_of(expected, expected.column_names) == rows_of(
+        written.drop("batch").toArrow(), expected.column_names
+    )
+    assert sorted(r[0] for r in written.select("batch").distinct().collect()) == [0, 1]
