@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from thalweg.spark.batch import recognise
+    from thalweg.spark.frames import from_columns, from_json, from_rtec, together
     from thalweg.spark.sessions import session
     from thalweg.spark.streaming import Stream, stream
     from thalweg.spark.tables import Tables, read
@@ -18,13 +19,28 @@ if TYPE_CHECKING:
 _WHERE = {
     "Stream": "thalweg.spark.streaming",
     "Tables": "thalweg.spark.tables",
+    "from_columns": "thalweg.spark.frames",
+    "from_json": "thalweg.spark.frames",
+    "from_rtec": "thalweg.spark.frames",
     "read": "thalweg.spark.tables",
     "recognise": "thalweg.spark.batch",
     "session": "thalweg.spark.sessions",
     "stream": "thalweg.spark.streaming",
+    "together": "thalweg.spark.frames",
 }
 
-__all__ = ["Stream", "Tables", "read", "recognise", "session", "stream"]
+__all__ = [
+    "Stream",
+    "Tables",
+    "from_columns",
+    "from_json",
+    "from_rtec",
+    "read",
+    "recognise",
+    "session",
+    "stream",
+    "together",
+]
 
 
 def __getattr__(name: str) -> object:
