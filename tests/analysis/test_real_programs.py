@@ -74,6 +74,15 @@ flag(X, T) :- temp(X, high, T).
 query malf(X, T).
 """
 
+HOSPITAL = """
+gvs(X, T) :- gcm(X, T), gbol(X, T).
+st(X, us, T+1) :- bca(X, T+2).
+st(X, us, T+1) :- not gvs(X, T), not st(X, us, T).
+st(X, ic, T+1) :- not gvs(X, T), st(X, us, T).
+risk(X, T) :- st(X, ic, T+2).
+query risk(X, T).
+"""
+
 BUS_AND_TRAM = """
 tick 6s.
 at(T+3m) expBusM :- [3m] at(T) busG, on.
@@ -84,7 +93,7 @@ takeTrM :- [+5m] sometime expTrM, not takeBusM.
 """
 
 
-@pytest.mark.parametrize("text", [VOTING, REFUELLING, TURBINES, BUS_AND_TRAM])
+@pytest.mark.parametrize("text", [VOTING, REFUELLING, TURBINES, HOSPITAL, BUS_AND_TRAM])
 def test_rules_of_the_literature_have_no_errors_and_no_warnings(text: str) -> None:
     program = parse(text)
     assert serious(check(program)) == []
@@ -92,7 +101,7 @@ def test_rules_of_the_literature_have_no_errors_and_no_warnings(text: str) -> No
 
 
 MUTATIONS = st.tuples(
-    st.sampled_from([VOTING, REFUELLING, TURBINES, BUS_AND_TRAM]),
+    st.sampled_from([VOTING, REFUELLING, TURBINES, HOSPITAL, BUS_AND_TRAM]),
     st.integers(0, 2000),
     st.integers(0, 12),
     st.text("abXYT_()[],.:-=\\+ 'happensAt0123", max_size=8),
