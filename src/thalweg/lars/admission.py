@@ -96,7 +96,9 @@ class Part(NamedTuple):
 class Admission:
     """Codes rows and keeps them until their tick."""
 
-    def __init__(self, codes: Codes, kinds: dict[Predicate, tuple[str, ...]], start: int, lateness: int) -> None:
+    def __init__(
+        self, codes: Codes, kinds: dict[Predicate, tuple[str, ...]], start: int, lateness: int
+    ) -> None:
         self.codes = codes
         self.kinds = kinds
         self.start = start
@@ -132,7 +134,9 @@ class Admission:
         arities = sorted(arity for name, arity in self.kinds if name == rows.name)
         if arities:
             known = " or ".join(f"{rows.name}/{arity}" for arity in arities)
-            self.rejected.add(now, rows.row, WRONG_ARITY, f"{rows.name}/{len(rows.args)}; the rules read {known}")
+            self.rejected.add(
+                now, rows.row, WRONG_ARITY, f"{rows.name}/{len(rows.args)}; the rules read {known}"
+            )
         else:
             self.rejected.add(now, rows.row, UNKNOWN_NAME, f"no rule reads {rows.name}")
 

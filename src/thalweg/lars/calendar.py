@@ -51,8 +51,8 @@ def _flips(
     target: int, out: Ints,
 ) -> int:  # fmt: skip
     """Rows (tuple, +1 or -1, tick, tick, FOREVER, until) for every change of truth in (last, target]. `until` is the
-    last tick for which that lasts without further input. Rows beyond the room of `out` are counted only, and then nothing else is
-    touched. Otherwise the next change of every tuple looked at is entered on the wheel."""
+    last tick for which that lasts without further input. Rows beyond the room of `out` are counted only, and then
+    nothing else is touched. Otherwise the next change of every tuple looked at is entered on the wheel."""
     n = 0
     seen = np.empty(len(changed) + len(due), np.int64)
     old = np.empty(len(seen), np.int64)

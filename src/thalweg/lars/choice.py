@@ -25,7 +25,6 @@ from thalweg.lars.store import Store
 from thalweg.protocol import Ints
 
 
-
 class Naming(Protocol):
     """How atoms and loops are named."""
 
@@ -143,7 +142,9 @@ class Choice:
 
         reads = [r for r in rule.reads if id(r.store) not in self._number]
         reads += [self._as_possible(r, constant(self._number[id(r.store)])) for r in named]
-        self._instances_of(rule, reads, slots, constants, constant, head, positive, tuple(negative), lambda: extra)
+        self._instances_of(
+            rule, reads, slots, constants, constant, head, positive, tuple(negative), lambda: extra
+        )
 
     def _instances_of(
         self,
@@ -304,7 +305,9 @@ class Choice:
     def _places(self, instances: Ints) -> Ints:
         """Where instances stand in the order of rules and heads; those without a choice in their head come last."""
         rules = self.instances.keys[instances, 0]
-        pairs, inverse = np.unique(np.stack([rules, self._heads[instances]], axis=1), axis=0, return_inverse=True)
+        pairs, inverse = np.unique(
+            np.stack([rules, self._heads[instances]], axis=1), axis=0, return_inverse=True
+        )
         keys = [self._place(rule, head) for rule, head in pairs.tolist()]
         rank = {key: i for i, key in enumerate(sorted(set(keys)))}
         return np.array([rank[key] for key in keys], np.int64)[inverse.ravel()]
@@ -397,7 +400,11 @@ class Choice:
         return {**found, "next": np.array([self._next], np.int64)}
 
     def restore(self, state: dict[str, Ints]) -> None:
-        for name, store in (("possible", self.possible), ("instances", self.instances), ("blank", self.blank)):
+        for name, store in (
+            ("possible", self.possible),
+            ("instances", self.instances),
+            ("blank", self.blank),
+        ):
             store.restore({k[len(name) + 1 :]: v for k, v in state.items() if k.startswith(f"{name}/")})
         self._next = int(state["next"][0])
         self.renamed()

@@ -12,14 +12,24 @@ from typing import TYPE_CHECKING
 
 from thalweg.analysis.types import NUMBER, SYMBOL
 from thalweg.columns.symbols import number
+from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Window, Windowed
+from thalweg.language.terms import (
+    Atom,
+    Compound,
+    Number,
+    Term,
+    Variable,
+    arguments,
+    is_ground,
+    signature,
+    variables,
+)
 from thalweg.lars import steps
 from thalweg.lars.operators import Aggregated
 from thalweg.lars.rule import Option, Reads, Rule, Test, computing, ordered, within
 from thalweg.lars.store import Store
 from thalweg.lars.windows import NO_CLIP, inside
-from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Window, Windowed
 from thalweg.protocol import Ints
-from thalweg.language.terms import Atom, Compound, Number, Term, Variable, arguments, is_ground, signature, variables
 
 if TYPE_CHECKING:
     from thalweg.lars.compile import Compiler
@@ -95,7 +105,11 @@ class RuleCompiler:
 
     def _timeless(self, literal: Literal) -> Literal:
         """``[w] at(T) a`` with a time that nothing else asks for is ``[w] sometime a``."""
-        if not isinstance(literal, Windowed) or literal.window is None or not isinstance(literal.time, Variable):
+        if (
+            not isinstance(literal, Windowed)
+            or literal.window is None
+            or not isinstance(literal.time, Variable)
+        ):
             return literal
         terms = [self.clause.head, literal.atom, *([self.clause.at] if self.clause.at is not None else [])]
         terms += [t for other in self.clause.body if other is not literal for t in _terms(other)]
@@ -144,12 +158,18 @@ class RuleCompiler:
             if other is not literal:
                 terms += _terms(other)
         elsewhere = {v.name for t in terms for v in variables(t)}
-        return [n for n in dict.fromkeys(v.name for v in variables(literal.atom)) if n in elsewhere and n != "_"]
+        return [
+            n for n in dict.fromkeys(v.name for v in variables(literal.atom)) if n in elsewhere and n != "_"
+        ]
 
     def _apart(self, literal: Windowed) -> Windowed:
         """The literal with new names for the variables that occur in it alone."""
         others = [x for x in self.clause.body if x is not literal]
-        terms = [self.clause.head, *(t for x in others for t in _terms(x)), *([literal.time] if literal.time else [])]
+        terms = [
+            self.clause.head,
+            *(t for x in others for t in _terms(x)),
+            *([literal.time] if literal.time else []),
+        ]
         used = {v.name for t in terms for v in variables(t)}
         return replace(literal, atom=_renamed(literal.atom, used))
 
@@ -329,7 +349,9 @@ class RuleCompiler:
             case _:
                 return SYMBOL
 
-    def _standard(self, body: Body, op: str, left: Term, right: Term) -> Callable[[Callable[[int], int]], Test]:
+    def _standard(
+        self, body: Body, op: str, left: Term, right: Term
+    ) -> Callable[[Callable[[int], int]], Test]:
         if NUMBER in (self._sort(left), self._sort(right)):
             return self._numeric(body, {"@<": "<", "@>": ">", "@=<": "=<", "@>=": ">="}[op], left, right)
         a, b = self._slot(body, left, SYMBOL), self._slot(body, right, SYMBOL)
@@ -341,7 +363,9 @@ class RuleCompiler:
 
         return make
 
-    def _numeric(self, body: Body, op: str, left: Term, right: Term) -> Callable[[Callable[[int], int]], Test]:
+    def _numeric(
+        self, body: Body, op: str, left: Term, right: Term
+    ) -> Callable[[Callable[[int], int]], Test]:
         code = [*self._code(body, left), *self._code(body, right), (_NUMERIC[op], 0)]
 
         def make(place: Callable[[int], int]) -> Test:
@@ -353,12 +377,22 @@ class RuleCompiler:
     def _equation(self, body: Body, slot: int, term: Term) -> Callable[[Callable[[int], int]], Test]:
         """slot = term, usable as a test, to compute the slot, or, for ``V + k``, to compute V from the slot."""
         code = self._code(body, term)
-        options = [([(steps.PUSH_SLOT, slot), *code, (steps.EQ, 0)], None), ([*code, (steps.ASSIGN, slot)], slot)]
+        options = [
+            ([(steps.PUSH_SLOT, slot), *code, (steps.EQ, 0)], None),
+            ([*code, (steps.ASSIGN, slot)], slot),
+        ]
         match term:
-            case Compound("+" | "-" as op, (Variable(name), Number(k))) | Compound("+" as op, (Number(k), Variable(name))):
+            case Compound("+" | "-" as op, (Variable(name), Number(k))) | Compound(
+                "+" as op, (Number(k), Variable(name))
+            ):
                 back = steps.SUB if op == "+" else steps.ADD
                 source = self._slot(body, Variable(name), NUMBER)
-                inverse = [(steps.PUSH_SLOT, slot), (steps.PUSH_CONST, number(k)), (back, 0), (steps.ASSIGN, source)]
+                inverse = [
+                    (steps.PUSH_SLOT, slot),
+                    (steps.PUSH_CONST, number(k)),
+                    (back, 0),
+                    (steps.ASSIGN, source),
+                ]
                 options.append((inverse, source))
             case Variable(name):
                 source = self._slot(body, term, NUMBER)
@@ -370,7 +404,9 @@ class RuleCompiler:
             found = []
             for instructions, gives in options:
                 placed = _placed(instructions, place)
-                found.append(Option(_needs(placed), None if gives is None else place(gives), computing(placed)))
+                found.append(
+                    Option(_needs(placed), None if gives is None else place(gives), computing(placed))
+                )
             return Test(tuple(found))
 
         return make

@@ -60,7 +60,7 @@ class Codes:
                 values = values.cast(pa.string()).cast(pa.float64())
             return numbers(values.to_numpy(zero_copy_only=False))
         if pa.types.is_integer(values.type):
-            return 2 * values.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+            return 2 * np.asarray(values.to_numpy(zero_copy_only=False), np.int64)
         ids = self.symbols.encode(values)
         return self._tagged()[ids]
 

@@ -86,7 +86,8 @@ class Compiler:
         if predicate not in self.network.kinds:
             self.network.kinds[predicate] = tuple(
                 NUMBER
-                if NUMBER in (self.types.background(name, arity, i), self.types.argument("event", name, arity, i))
+                if NUMBER
+                in (self.types.background(name, arity, i), self.types.argument("event", name, arity, i))
                 else SYMBOL
                 for i in range(arity)
             )
@@ -128,9 +129,7 @@ class Compiler:
     def _must_keep(self, predicate: Predicate) -> bool:
         """Must input be stored, or is it enough that the views have seen it?"""
         return (
-            self.revisable
-            or predicate in self.at_rules | self.plain_rules
-            or predicate in self.network.kept
+            self.revisable or predicate in self.at_rules | self.plain_rules or predicate in self.network.kept
         )
 
     def looks_back(self, predicate: Predicate, ticks: int | None) -> None:
@@ -154,7 +153,9 @@ class Compiler:
         if literal.mode == "at":
             return self.at(predicate, window)
         assert window is not None
-        return self.sometime(predicate, window) if literal.mode == "sometime" else self.always(predicate, window)
+        return (
+            self.sometime(predicate, window) if literal.mode == "sometime" else self.always(predicate, window)
+        )
 
     def now(self, predicate: Predicate) -> Store:
         """What is in at the tick of evaluation."""

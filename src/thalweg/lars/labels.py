@@ -25,7 +25,7 @@ COUNT, USED, FREE = range(3)
 @njit(cache=True)
 def new_node(nodes: Ints, meta: Ints, lo: int, hi: int, following: int) -> int:
     """A node for the interval, from the free list where there is one."""
-    at = meta[FREE]
+    at: int = meta[FREE]
     if at >= 0:
         meta[FREE] = nodes[at, 2]
     else:

@@ -13,11 +13,12 @@ import numpy as np
 from numba import njit
 
 from thalweg.columns.symbols import as_floats
+from thalweg.language.rules import Window
 from thalweg.lars.labels import FOREVER, HI, LO, NEXT, add
 from thalweg.lars.rule import Reads, Rule
-from thalweg.lars.store import NOTHING, Store, enter, slot_of
+from thalweg.lars.store import NOTHING, Store
+from thalweg.lars.tuples import Links, enter, slot_of
 from thalweg.lars.windows import inside
-from thalweg.language.rules import Window
 from thalweg.protocol import Ints
 
 
@@ -87,7 +88,7 @@ class Diagonal:
     followed to their end, others up to the target."""
 
     def __init__(self, plain: Store, writes: Store) -> None:
-        self.reads = (plain,)
+        self.reads: tuple[Store, ...] = (plain,)
         self.writes = writes
         self._columns = np.arange(plain.width + 1)
         self._done: int | None = None
@@ -142,7 +143,7 @@ class Diagonal:
 
 @njit(cache=True)
 def _extend_runs(
-    keys: Ints, lab: Ints, nodes: Ints, table: Ints, meta: Ints, chain: Ints, heads: Ints, wanted: Ints,
+    keys: Ints, lab: Ints, nodes: Ints, table: Links, meta: Ints, chain: Links, heads: Links, wanted: Ints,
     source: Ints, pieces: Ints, past: int, start: int, horizon: int, ordered: bool, points: Ints, rows: Ints, out: Ints,
 ) -> int:  # fmt: skip
     """Add the points of new occurrences to the runs of their tuples. A run [a, b] makes `always` over the last `past`
@@ -153,7 +154,7 @@ def _extend_runs(
     row = np.empty(width, np.int64)
     for k in range(len(pieces)):
         i = pieces[k, 0]
-        u = np.int64(np.int64(source[i, width]).view(np.float64))
+        u = int(np.int64(source[i, width]).view(np.float64))
         for c in range(width):
             row[c] = source[i, c]
         t = table[slot_of(keys, table, row)] - 1
@@ -247,7 +248,6 @@ def _sweep(
     return n
 
 
-
 class Always:
     """`always` over a time window.
 
@@ -265,7 +265,12 @@ class Always:
         self._groups = Store(f"groups of {writes.name}", writes.width)
         slots = tuple(range(writes.width + 1))
         self._collect = [
-            Rule(self._groups, range(writes.width), [Reads(s, slots, inside(window, writes.width))], slots=len(slots))
+            Rule(
+                self._groups,
+                range(writes.width),
+                [Reads(s, slots, inside(window, writes.width))],
+                slots=len(slots),
+            )
             for s in sources
         ]
         self._columns = np.arange(writes.width)
@@ -290,7 +295,9 @@ class Always:
                 return False
         self._runs.compact(moment.horizon - past - 1)
         came = [
-            self.writes.absorb(*self._extend(s, moment), self._columns, moment.horizon) for s in self.reads if len(s.plus)
+            self.writes.absorb(*self._extend(s, moment), self._columns, moment.horizon)
+            for s in self.reads
+            if len(s.plus)
         ]
         self.writes.settle(came, [])
         return True
@@ -326,8 +333,9 @@ class Always:
         span = every_tick(count)
         span[:, 1] = moment.horizon
         found = [f for f in (collect.from_head(span) for collect in self._collect) if len(f[1])]
-        values = np.concatenate([rows[pieces[:, 0]] for rows, pieces in found] or [np.empty((0, self.writes.width + 1), np.int64)])
-        pieces = np.concatenate([pieces for _, pieces in found] or [NOTHING])
+        none = np.empty((0, self.writes.width + 1), np.int64)
+        values = np.concatenate([none, *(rows[pieces[:, 0]] for rows, pieces in found)])
+        pieces = np.concatenate([NOTHING, *(pieces for _, pieces in found)])
         group = self._groups.find(np.ascontiguousarray(values[:, :-1]))
         points = as_floats(values[:, -1]).astype(np.int64)
         order = np.lexsort((pieces[:, 1], points, group))
@@ -422,7 +430,7 @@ class Aggregated:
     def __init__(
         self, function: str, occurrences: Store, groups: Store, pattern: Rule, value: int, writes: Store
     ) -> None:
-        self.reads = (occurrences,)
+        self.reads: tuple[Store, ...] = (occurrences,)
         self.writes = writes
         self._function = _FUNCTIONS.index(function)
         self._groups, self._pattern, self._value = groups, pattern, value
@@ -433,7 +441,9 @@ class Aggregated:
         for pieces in (source.plus, source.minus):
             if len(pieces):
                 rows, span = self._pattern.from_literal(0, pieces, ghosts=False)
-                span = np.column_stack([span[:, 0], np.full(len(span), -FOREVER), np.full(len(span), FOREVER)])
+                span = np.column_stack(
+                    [span[:, 0], np.full(len(span), -FOREVER), np.full(len(span), FOREVER)]
+                )
                 groups.absorb(rows, span, self._pattern.head_slots, moment.horizon)
         if not len(groups):
             return
@@ -472,4 +482,3 @@ class Aggregated:
 
     def restore(self, state: dict[str, Ints]) -> None:
         pass
-

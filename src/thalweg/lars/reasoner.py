@@ -1,25 +1,15 @@
 """The LARS reasoner: rows in, changes of the answer stream out.
 
-Tables of a `Revision`:
-
-changes   query_time, op, atom, at, from, to, until: at `query_time` the atom (at the point `at`, for heads ``at(u) a``)
-          began (insert) or ceased (delete) to be in the answer stream, from the tick `from` on (through `to`, where a late
-          row revises the past). `until`: the last tick for which that lasts without further input; null for ever.
-answers   atom, at, from, to: the answer stream at the end of the call, with the ticks of each atom's
-          current interval; null for ever (on request).
-labels    atom, status, from, to: every window atom and head that is in or will be (on request).
-rejected  query_time, row, reason, detail.
+`tables` says what the columns of a `Revision` mean.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice, product
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from numba import njit
 
@@ -39,56 +29,22 @@ from thalweg.lars.operators import Diagonal, Moment, every_tick
 from thalweg.lars.packing import pack, unpack
 from thalweg.lars.store import NOTHING, Store
 from thalweg.lars.stratify import Predicate, check, stratify
+from thalweg.lars.tables import (
+    MODELS,
+    Found,
+    Output,
+    answers_table,
+    changes_table,
+    no_answer_table,
+    revisions,
+)
 from thalweg.lars.texts import Texts
 from thalweg.protocol import Batch, Ints, Revision
 
-CHANGES = pa.schema(
-    [
-        ("query_time", pa.int64()),
-        ("op", pa.dictionary(pa.int8(), pa.string())),
-        ("atom", pa.string()),
-        ("at", pa.int64()),
-        ("from", pa.int64()),
-        ("to", pa.int64()),
-        ("until", pa.int64()),
-    ]
-)
-ANSWERS = pa.schema([("atom", pa.string()), ("at", pa.int64()), ("from", pa.int64()), ("to", pa.int64())])
-NO_ANSWER = pa.schema(
-    [
-        ("query_time", pa.int64()),
-        ("op", pa.dictionary(pa.int8(), pa.string())),
-        ("loop", pa.string()),
-        ("until", pa.int64()),
-    ]
-)
-MODELS = pa.schema([("query_time", pa.int64()), ("model", pa.int64()), ("atom", pa.string()), ("at", pa.int64())])
 VERSION = 1
 """Of snapshots; another version is refused."""
 _PACKING = 16
 """Stores are looked at for packing once in so many rounds."""
-_OPS = pa.array(["insert", "delete"])
-_NO_CHANGES = CHANGES.empty_table()
-_ALL_ANSWERED = NO_ANSWER.empty_table()
-
-
-@dataclass(slots=True)
-class Output:
-    """A store of heads that is reported, with its calendar."""
-
-    predicate: Predicate
-    pointed: bool
-    store: Store
-    calendar: Calendar
-
-
-@dataclass(slots=True)
-class _Found:
-    """Changes of one output at one step: tuples, and rows (id, op, query time, from, to, until)."""
-
-    output: Output
-    keys: Ints
-    rows: Ints
 
 
 class _Naming:
@@ -119,8 +75,8 @@ class Reasoner:
     `lateness`: how many ticks late a row may come and still revise the answers. `models`: how many answer streams to
     report where there are several (0: all). `start`: the first point of the timeline. `blocks`: ticks are handled
     together where nothing late divides them; then `until` is not known. `predict`: choices are made for all
-    ticks that are known, so that `until` is exact; without it `until` reaches to the next tick at which a choice must be
-    looked at again. `answers`: give the whole answer at the end of every call.
+    ticks that are known, so that `until` is exact; without it `until` reaches to the next tick at which a choice must
+    be looked at again. `answers`: give the whole answer at the end of every call.
     """
 
     def __init__(
@@ -164,7 +120,10 @@ class Reasoner:
         network = self._network = compiler.run()
         self._moment = Moment(self.start, self.start, self.start)
         weighs = {
-            table[p].name for table in (network.plain, network.ahead) for p in table if p in compiler.strata.chosen
+            table[p].name
+            for table in (network.plain, network.ahead)
+            for p in table
+            if p in compiler.strata.chosen
         }
         naming = _Naming(network, self._texts)
         self._engine = Engine(network, self._moment, weighs, naming, predict=self._predict)
@@ -185,7 +144,10 @@ class Reasoner:
                 predicate = signature(statement.head)
                 if predicate in self._network.facts:
                     kinds = self._network.kinds[predicate]
-                    row = [self._codes.constant(t, k) for t, k in zip(arguments(statement.head), kinds, strict=True)]
+                    row = [
+                        self._codes.constant(t, k)
+                        for t, k in zip(arguments(statement.head), kinds, strict=True)
+                    ]
                     facts.setdefault(predicate, []).append(row)
         self._engine.start(
             {
@@ -209,7 +171,7 @@ class Reasoner:
 
     def advance(self, to: int) -> Revision:
         """Run every tick up to and including `to`."""
-        found: list[_Found] = []
+        found: list[Found] = []
         blank: list[Ints] = []
         if to > self._now:
             due, late = self._admission.ticks(to)
@@ -217,7 +179,9 @@ class Reasoner:
                 self._segment(first, last, found, blank)
         tables = {"changes": self._changes(found), "rejected": EMPTY_REJECTED}
         if self._blanks:
-            tables["no_answer"] = self._no_answer(blank)
+            tables["no_answer"] = no_answer_table(
+                blank, self._codes.symbols.texts, known_ends=not self._blocks
+            )
         if self._models != 1:
             tables["models"] = self.models(self._models)
         if self._admission.rejected.parts:
@@ -238,7 +202,7 @@ class Reasoner:
         for first, following in zip(cuts, cuts[1:], strict=False):
             yield first, following - 1
 
-    def _segment(self, first: int, last: int, found: list[_Found], blank: list[Ints]) -> None:
+    def _segment(self, first: int, last: int, found: list[Found], blank: list[Ints]) -> None:
         """Bring everything up to `last`; rows take part at `first` at the earliest."""
         if first - 1 > self._now:
             self._quiet(first - 1, found, blank)
@@ -256,7 +220,7 @@ class Reasoner:
         self._engine.end_round()
         self._now = last
 
-    def _quiet(self, to: int, found: list[_Found], blank: list[Ints]) -> None:
+    def _quiet(self, to: int, found: list[Found], blank: list[Ints]) -> None:
         """Ticks without input: labels run out, and points move on."""
         if self._lazy:
             self._moment.horizon, self._moment.target = self._now + 1 - self.lateness, to
@@ -318,7 +282,9 @@ class Reasoner:
             "program": self._fingerprint(),
             "fed": sorted(map(list, self._fed)),
             "symbols": self._codes.symbols.texts,
-            "rejected": [[t, r.tolist(), why, detail] for t, r, why, detail in self._admission.rejected.parts],
+            "rejected": [
+                [t, r.tolist(), why, detail] for t, r, why, detail in self._admission.rejected.parts
+            ],
         }
         return pack(header, arrays)
 
@@ -359,16 +325,16 @@ class Reasoner:
             if id(calendar.store) in renamed:
                 calendar.rename(renamed[id(calendar.store)])
 
-    def _flips(self, last: int, target: int) -> list[_Found]:
+    def _flips(self, last: int, target: int) -> list[Found]:
         """Changes of truth in (last, target], and revisions of what was said about ticks up to `last`."""
         out = []
         for output in self._outputs:
             store = output.store
             rows = output.calendar.turn(last, target)
             if self.lateness and (store.plus is not NOTHING or store.minus is not NOTHING):
-                rows = np.concatenate([_revisions(store, last), rows])
+                rows = np.concatenate([revisions(store, last), rows])
             if len(rows):
-                out.append(_Found(output, store.keys[rows[:, 0]], rows))
+                out.append(Found(output, store.keys[rows[:, 0]], rows))
         return out
 
     def _blank_flips(self, last: int, target: int) -> list[Ints]:
@@ -381,16 +347,6 @@ class Reasoner:
                 found.append(rows)
         return found
 
-    def _no_answer(self, blank: list[Ints]) -> pa.Table:
-        if not blank:
-            return _ALL_ANSWERED
-        rows = np.concatenate(blank)
-        rows = rows[np.argsort(rows[:, 2], kind="stable")]
-        op = pa.DictionaryArray.from_arrays(pa.array((rows[:, 1] < 0).astype(np.int8)), _OPS)
-        loops = pa.array([self._codes.symbols.texts[i] for i in rows[:, 0].tolist()], pa.string())
-        until = pa.nulls(len(rows), pa.int64()) if self._blocks else _open(rows[:, 5])
-        return pa.table([pa.array(rows[:, 2]), op, loops, until], schema=NO_ANSWER)
-
     def models(self, most: int = 0) -> pa.Table:
         """Every answer stream at the current tick (at most that many where that is not 0)."""
         found: list[pa.Table] = []
@@ -401,7 +357,10 @@ class Reasoner:
 
     def _worlds(self, choices: list[Choice], most: int) -> Iterator[pa.Table]:
         """The answers under each combination of what the choices allow; each is tried and taken back."""
-        if any(len(c.blank.live(self._now)) and (c.blank.live(self._now)[:, 1] <= self._now).any() for c in choices):
+        if any(
+            len(c.blank.live(self._now)) and (c.blank.live(self._now)[:, 1] <= self._now).any()
+            for c in choices
+        ):
             return
         combinations = product(*(list(c.models(self._now, most)) for c in choices))
         self._moment.horizon = self._moment.target = self._now
@@ -422,45 +381,12 @@ class Reasoner:
                 part.update(self._moment)
         self._engine.end_round()
 
-    def _changes(self, found: list[_Found]) -> pa.Table:
-        if not found:
-            return _NO_CHANGES
-        rows = found[0].rows if len(found) == 1 else np.concatenate([f.rows for f in found])
-        n = len(rows)
-        columns, ops = np.empty((4, n), np.int64), np.empty(n, np.int8)
-        valid = np.zeros((2, n // 8 + 1), np.uint8)
-        in_order = _columns(rows, columns, ops, valid)
-        op = pa.DictionaryArray.from_arrays(pa.array(ops), _OPS)
-        query, start, end, until = (pa.py_buffer(column) for column in columns)
-        arrays = [
-            pa.Array.from_buffers(pa.int64(), n, [None, query]),
-            op,
-            _chunked([self._atoms(f) for f in found], pa.string()),
-            _chunked([_points(f) for f in found], pa.int64()),
-            pa.Array.from_buffers(pa.int64(), n, [None, start]),
-            pa.Array.from_buffers(pa.int64(), n, [pa.py_buffer(valid[0]), end]),
-            pa.nulls(n, pa.int64())
-            if self._blocks
-            else pa.Array.from_buffers(pa.int64(), n, [pa.py_buffer(valid[1]), until]),
-        ]
-        table = pa.Table.from_arrays(arrays, schema=CHANGES)
-        return table if in_order else table.take(np.argsort(rows[:, 2], kind="stable"))
-
-    def _atoms(self, found: _Found) -> pa.Array:
-        predicate = found.output.predicate
-        return self._texts.atoms(predicate[0], self._network.kinds[predicate], found.keys)
+    def _changes(self, found: list[Found]) -> pa.Table:
+        return changes_table(found, self._texts, self._network.kinds, known_ends=not self._blocks)
 
     def answers(self) -> pa.Table:
         """The answer stream at the current tick: every derived atom with the ticks of its current interval."""
-        parts = []
-        for output in self._outputs:
-            pieces = output.store.live(self._now)
-            pieces = pieces[pieces[:, 1] <= self._now]
-            keys = output.store.keys[pieces[:, 0]]
-            found = _Found(output, keys, NOTHING)
-            columns = [self._atoms(found), _points(found), pa.array(pieces[:, 1]), _open(pieces[:, 2])]
-            parts.append(pa.table(columns, schema=ANSWERS))
-        return pa.concat_tables(parts) if parts else ANSWERS.empty_table()
+        return answers_table(self._outputs, self._now, self._texts, self._network.kinds)
 
 
 def _under(arrays: Mapping[str, Ints], prefix: str) -> dict[str, Ints]:
@@ -472,7 +398,9 @@ def _read_inputs(program: Program) -> frozenset[Predicate]:
     strata = stratify(program)
     read = {e.atom for e in strata.edges} - strata.derived - strata.background
     declared = {
-        (s.name, len(s.arguments)) for s in program.statements if isinstance(s, Declare) and s.role is Role.EVENT
+        (s.name, len(s.arguments))
+        for s in program.statements
+        if isinstance(s, Declare) and s.role is Role.EVENT
     }
     return frozenset(read | declared)
 
@@ -486,49 +414,3 @@ def _occurrences(facts: Ints, reach: int, pieces: Ints) -> None:
         pieces[k, 0] = k
         pieces[k, 1] = time
         pieces[k, 2] = FOREVER if reach < 0 else time + reach
-
-
-@njit(cache=True)
-def _columns(
-    rows: Ints, columns: Ints, ops: npt.NDArray[np.int8], valid: npt.NDArray[np.uint8]
-) -> bool:
-    """Rows (tuple, op, query time, from, to, until) as columns with bits for what is not null; are they in order of
-    query times?"""
-    in_order = True
-    for k in range(len(rows)):
-        in_order = in_order and (k == 0 or rows[k - 1, 2] <= rows[k, 2])
-        ops[k] = 0 if rows[k, 1] > 0 else 1
-        for c in range(4):
-            columns[c, k] = rows[k, 2 + c]
-        for c in range(2):
-            if rows[k, 4 + c] < FOREVER:
-                valid[c, k >> 3] |= np.uint8(1 << (k & 7))
-    return in_order
-
-
-def _chunked(arrays: list[pa.Array], kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    return arrays[0] if len(arrays) == 1 else pa.chunked_array(arrays, kind)
-
-
-def _revisions(store: Store, last: int) -> Ints:
-    """What a round, at the tick after `last`, says anew about ticks up to it: rows (tuple, op, query time, from, to,
-    until)."""
-    found = []
-    for op, pieces in ((-1, store.minus), (1, store.plus)):
-        past = pieces[pieces[:, 1] <= last]
-        rows = np.empty((len(past), 6), np.int64)
-        rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 5] = past[:, 0], op, last + 1, past[:, 1], past[:, 2]
-        rows[:, 4] = np.where(past[:, 2] >= last, FOREVER, past[:, 2])
-        found.append(rows)
-    return np.concatenate(found)
-
-
-def _points(found: _Found) -> pa.Array:
-    if not found.output.pointed:
-        return pa.nulls(len(found.keys), pa.int64())
-    return pa.array(as_floats(found.keys[:, -1]).astype(np.int64))
-
-
-def _open(ends: Ints) -> pa.Array:
-    """Ends of intervals, null where there is none."""
-    return pa.array(ends, mask=ends >= FOREVER)

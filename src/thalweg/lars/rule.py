@@ -290,7 +290,9 @@ def computing(code: list[tuple[int, int]]) -> Step:
 
 
 @njit(cache=True)
-def _clip_slot(rows: Ints, pieces: Ints, slot: int, window: Ints, start: int, outside: bool, out: Ints) -> int:
+def _clip_slot(
+    rows: Ints, pieces: Ints, slot: int, window: Ints, start: int, outside: bool, out: Ints
+) -> int:
     n = 0
     for k in range(len(pieces)):
         value = np.int64(rows[pieces[k, 0], slot]).view(np.float64)

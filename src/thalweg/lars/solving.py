@@ -1,7 +1,7 @@
 """Stable models of a small ground program, by counting or by clingo.
 
-A ground program is a list of rule instances: the atom of the head, and a row of body atoms, positive ones as they are and
-negated ones as -1 - atom, filled up with `PAD`. Instances that share no atom are solved apart from each other.
+A ground program is a list of rule instances: the atom of the head, and a row of body atoms, positive ones as they are
+and negated ones as -1 - atom, filled up with `PAD`. Instances that share no atom are solved apart from each other.
 """
 
 from __future__ import annotations
@@ -176,16 +176,19 @@ class Group:
         guesses = _guesses(self.heads, self.bodies, self.which, derivable)
         if len(guesses) > _GUESSES:
             return _Clingo(self, len(guesses)).best()
-        found: Bools = _try_all(self.heads, self.bodies, self.which, self.members, guesses, len(self.previous))
+        found: Bools = _try_all(
+            self.heads, self.bodies, self.which, self.members, guesses, len(self.previous)
+        )
         if not len(found):
             return None
         before, weighs = self.previous[self.members], self.weighs[self.members]
         changes = ((found != before) & weighs).sum(axis=1)
         found = found[changes == changes.min()]
-        if len(found) == 1:
-            return found[0]
-        order = self.order()
-        return max(found, key=lambda model: self._applying(model, order).tobytes())
+        if len(found) > 1:
+            order = self.order()
+            found = found[[max(range(len(found)), key=lambda i: self._applying(found[i], order).tobytes())]]
+        chosen: Bools = found[0]
+        return chosen
 
     def _applying(self, model: Bools, order: Ints) -> Bools:
         """For each place in the order, whether a rule applies there in a model."""
@@ -222,7 +225,9 @@ class _Clingo:
                 body = [b for b in self.group.bodies[i].tolist() if b != PAD]
                 if any(b >= 0 and b not in derivable for b in body):
                     continue
-                signs = [literal[b] if b >= 0 else -literal[-1 - b] for b in body if b >= 0 or -1 - b in derivable]
+                signs = [
+                    literal[b] if b >= 0 else -literal[-1 - b] for b in body if b >= 0 or -1 - b in derivable
+                ]
                 backend.add_rule([literal[int(self.group.heads[i])]], signs)
         return control, literal
 
@@ -249,7 +254,11 @@ class _Clingo:
             for i, place in zip(group.which.tolist(), order.tolist(), strict=True):
                 body = [b for b in group.bodies[i].tolist() if b != PAD]
                 if not any(b >= 0 and b not in literal for b in body):
-                    signs = [literal[b] if b >= 0 else -literal[-1 - b] for b in body if b >= 0 or -1 - b in literal]
+                    signs = [
+                        literal[b] if b >= 0 else -literal[-1 - b]
+                        for b in body
+                        if b >= 0 or -1 - b in literal
+                    ]
                     backend.add_rule([applies[place]], signs)
             for place, atom in enumerate(applies):
                 backend.add_minimize(places - place, [(-atom, 1)])
@@ -270,9 +279,7 @@ class _Clingo:
         return np.array(rows, np.bool_).reshape(len(rows), len(place))
 
 
-def split(
-    heads: Ints, bodies: Ints, which: Ints, roots: Ints, wanted: Ints
-) -> Iterator[tuple[Ints, Ints]]:
+def split(heads: Ints, bodies: Ints, which: Ints, roots: Ints, wanted: Ints) -> Iterator[tuple[Ints, Ints]]:
     """For each wanted root the instances and the members of its group."""
     mine = roots[heads[which]]
     for root in wanted.tolist():

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from thalweg.lars.labels import COUNT, HI, LO, NEXT, gather, subtract
-from thalweg.lars.store import hash_some, slot_of
+from thalweg.lars.tuples import Links, hash_some, slot_of
 from thalweg.lars.windows import NONE, clip
 from thalweg.protocol import Ints
 
@@ -60,21 +60,23 @@ def _agrees(row: Ints, keys: Ints, i: int, spec: Ints) -> bool:
 
 
 @njit(cache=True)
-def _first(keys: Ints, table: Ints, meta: Ints, heads: Ints, wanted: Ints, how: int, j: int, probe: Ints) -> int:
+def _first(
+    keys: Ints, table: Links, meta: Ints, heads: Links, wanted: Ints, how: int, j: int, probe: Ints
+) -> int:
     """The first tuple to look at, -1 where there is none."""
     if how == BY_KEY:
-        return table[slot_of(keys, table, probe)] - 1
+        return int(table[slot_of(keys, table, probe)]) - 1
     if how == BY_CHAIN:
-        return heads[j, hash_some(probe, wanted, j) & (heads.shape[1] - 1)] - 1
+        return int(heads[j, hash_some(probe, wanted, j) & (heads.shape[1] - 1)]) - 1
     return 0 if meta[COUNT] > 0 else -1
 
 
 @njit(cache=True)
-def _next(chain: Ints, meta: Ints, how: int, j: int, i: int) -> int:
+def _next(chain: Links, meta: Ints, how: int, j: int, i: int) -> int:
     if how == BY_KEY:
         return -1
     if how == BY_CHAIN:
-        return chain[i, j] - 1
+        return int(chain[i, j]) - 1
     return i + 1 if i + 1 < meta[COUNT] else -1
 
 
@@ -85,10 +87,10 @@ def join(
     keys: Ints,
     lab: Ints,
     nodes: Ints,
-    table: Ints,
+    table: Links,
     meta: Ints,
-    chain: Ints,
-    heads: Ints,
+    chain: Links,
+    heads: Links,
     wanted: Ints,
     spec: Ints,
     window: Ints,
@@ -100,8 +102,8 @@ def join(
 ) -> int:
     """Extend each piece by the tuples that agree with it, over the common ticks.
 
-    What the round took away counts too, where `ghosts` has a row for each tuple. Returns the number of pieces found; where that is more than
-    `out` can hold the call is repeated with more room.
+    What the round took away counts too, where `ghosts` has a row for each tuple. Returns the number of
+    pieces found; where that is more than `out` can hold the call is repeated with more room.
     """
     n = 0
     room = len(out)
@@ -152,10 +154,10 @@ def anti(
     keys: Ints,
     lab: Ints,
     nodes: Ints,
-    table: Ints,
+    table: Links,
     meta: Ints,
-    chain: Ints,
-    heads: Ints,
+    chain: Links,
+    heads: Links,
     wanted: Ints,
     spec: Ints,
     how: int,

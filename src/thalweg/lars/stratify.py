@@ -75,8 +75,8 @@ register(
     Code(
         "TW405",
         "a literal that LARS does not have",
-        "Bodies of LARS rules are made of atoms, at-atoms, window atoms, aggregates over windows, comparisons and their "
-        "negations. Disjunctions are written as two rules, `findall` as an aggregate.",
+        "Bodies of LARS rules are made of atoms, at-atoms, window atoms, aggregates over windows, comparisons and "
+        "their negations. Disjunctions are written as two rules, `findall` as an aggregate.",
     ),
     Code(
         "TW406",
@@ -164,7 +164,9 @@ def stratify(program: Program) -> Strata:
             atom = atom_of(literal)
             if atom is None:
                 continue
-            strict = isinstance(literal, Aggregate) or (isinstance(literal, Windowed) and literal.window is not None)
+            strict = isinstance(literal, Aggregate) or (
+                isinstance(literal, Windowed) and literal.window is not None
+            )
             negated = bool(getattr(literal, "negated", False))
             edges.append(Edge(head, signature(atom), index, strict, negated, literal.span))
     successors: dict[Predicate, list[Predicate]] = {}
@@ -218,9 +220,11 @@ def check(program: Program) -> list[Diagnostic]:
 def _forms(rule: Clause) -> Iterator[Diagnostic]:
     for literal in rule.body:
         if not isinstance(literal, Call | Compare | Windowed | Aggregate):
-            what = {Either: "a disjunction", Absent: "the negation of a conjunction", FindAll: "`findall`"}.get(
-                type(literal), "this literal"
-            )
+            what = {
+                Either: "a disjunction",
+                Absent: "the negation of a conjunction",
+                FindAll: "`findall`",
+            }.get(type(literal), "this literal")
             message = f"{what} cannot stand in the body of a LARS rule"
             yield Diagnostic("TW405", Severity.ERROR, message, literal.span)
     for atom in (rule.head, *(a for p in literals(rule.body) if (a := atom_of(p.literal)) is not None)):
@@ -298,11 +302,15 @@ def _background(rule: Clause, strata: Strata) -> Iterator[Diagnostic]:
             yield Diagnostic("TW407", Severity.ERROR, message, literal.span)
         elif isinstance(literal, Windowed) and literal.time is not None:
             if literal.window is not None and literal.window.kind != "time":
-                message = f"{sig(*signature(atom))} is background and has no place in a window that counts atoms"
+                message = (
+                    f"{sig(*signature(atom))} is background and has no place in a window that counts atoms"
+                )
                 yield Diagnostic("TW404", Severity.ERROR, message, literal.span)
             open_names = [v.name for v in variables(literal.time) if v.name not in bound]
             if open_names:
-                message = f"`{open_names[0]}` would range over every point: {sig(*signature(atom))} is background"
+                message = (
+                    f"`{open_names[0]}` would range over every point: {sig(*signature(atom))} is background"
+                )
                 yield Diagnostic("TW404", Severity.ERROR, message, literal.span)
 
 
@@ -313,8 +321,13 @@ def _choices(program: Program, strata: Strata) -> Iterator[Diagnostic]:
         loop = next(e for e in strata.edges if e.negated and e.head in component and e.atom in component)
         names = listed(sorted(sig(*p) for p in component))
         message = f"{names} form a loop through negation: a choice between answer streams"
-        notes = () if find_spec("clingo") else ("clingo is not installed; large loops cannot be solved without it",)
-        yield Diagnostic("TW403", Severity.HINT, message, loop.span, notes, "pip install thalweg[lars]" if notes else None)
+        notes = (
+            ()
+            if find_spec("clingo")
+            else ("clingo is not installed; large loops cannot be solved without it",)
+        )
+        suggestion = "pip install thalweg[lars]" if notes else None
+        yield Diagnostic("TW403", Severity.HINT, message, loop.span, notes, suggestion)
     yield from _between(program, strata)
 
 
@@ -330,7 +343,9 @@ def _between(program: Program, strata: Strata) -> Iterator[Diagnostic]:
             if isinstance(literal, Aggregate) or (
                 isinstance(literal, Windowed) and _needs_whole_window(literal, signature(atom) in plain)
             ):
-                message = f"{sig(*signature(atom))} is chosen, and what this window finds feeds another choice"
+                message = (
+                    f"{sig(*signature(atom))} is chosen, and what this window finds feeds another choice"
+                )
                 yield Diagnostic("TW410", Severity.ERROR, message, literal.span)
 
 
@@ -378,4 +393,5 @@ def _unbounded(program: Program, strata: Strata) -> Iterator[Diagnostic]:
                 continue
             if signature(literal.atom) not in strata.derived | strata.background:
                 message = f"every past {sig(*signature(literal.atom))} must be kept for this at-atom"
-                yield Diagnostic("TW409", Severity.WARNING, message, literal.span, (), "give it a window: `[10m] at(T) ...`")
+                suggestion = "give it a window: `[10m] at(T) ...`"
+                yield Diagnostic("TW409", Severity.WARNING, message, literal.span, (), suggestion)

@@ -36,7 +36,15 @@ def _digits(value: int, out: Bytes, n: int) -> int:
 
 
 @njit(cache=True)
-def _write(rows: Ints, numeric: Ints, name: Bytes, pool: Bytes, starts: Ints, out: Bytes, offsets: npt.NDArray[np.int32]) -> int:
+def _write(
+    rows: Ints,
+    numeric: Ints,
+    name: Bytes,
+    pool: Bytes,
+    starts: Ints,
+    out: Bytes,
+    offsets: npt.NDArray[np.int32],
+) -> int:
     """Write ``name(a,b)`` for each row of codes. Returns the number of bytes; -1 where a number is not whole; where
     the room may not do, -2 minus the room that will."""
     n = 0
@@ -61,7 +69,7 @@ def _write(rows: Ints, numeric: Ints, name: Bytes, pool: Bytes, starts: Ints, ou
                 value = np.int64(code).view(np.float64)
                 if value != np.floor(value) or abs(value) > 9e15:
                     return -1
-                n = _digits(np.int64(value), out, n)
+                n = _digits(int(value), out, n)
             elif code & 1 == 0:
                 n = _digits(code >> 1, out, n)
             else:

@@ -18,8 +18,9 @@ NONE, INSIDE, AT_POINT = range(3)
 
 @njit(cache=True)
 def clip(window: Ints, code: int, s: int, e: int) -> tuple[int, int]:
-    """[s, e] cut to the ticks at which a point (a number code) counts; `window` is (what, column, past, future, hop)."""
-    u = np.int64(np.int64(code).view(np.float64))
+    """[s, e] cut to the ticks at which a point (a number code) counts; `window` is (what, column, past, future,
+    hop)."""
+    u = int(np.int64(code).view(np.float64))
     if window[0] == AT_POINT:
         return max(s, u), min(e, u)
     hop = window[4]

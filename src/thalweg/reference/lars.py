@@ -406,23 +406,36 @@ def _placed(head: Head, t: int) -> tuple[int, Term]:
     return (t if head[0] is None else head[0]), head[1]
 
 
+def _base(program: Program, data: Iterable[tuple[int, Term]], t: int, start: int) -> Stream:
+    """The data that counts at t, with the background."""
+    known = frozenset((u, substitute(a, {})) for u, a in data if start <= u <= t)
+    facts = {substitute(s.head, {}) for s in program.statements if isinstance(s, Clause) and not s.body}
+    return Stream(start, known, known, frozenset(facts))
+
+
+def candidates(
+    program: Program, data: Iterable[tuple[int, Term]], t: int, start: int = 0
+) -> list[tuple[int, Term]]:
+    """Every atom, with its point, that an answer stream at t may have beyond the data: what the search goes through."""
+    base = _base(program, data, t, start)
+    possible = _possible(rules_of(program), base, t) - base.data
+    return sorted((f for f in possible if f[1] not in base.background), key=lambda f: (f[0], text(f[1])))
+
+
 def answer_streams(
     program: Program, data: Iterable[tuple[int, Term]], t: int, start: int = 0
 ) -> list[Answer]:
     """All answer streams at t for the input `data`, of which only what is stamped up to t counts."""
-    rules = rules_of(program)
-    known = frozenset((u, substitute(a, {})) for u, a in data if start <= u <= t)
-    facts = {substitute(s.head, {}) for s in program.statements if isinstance(s, Clause) and not s.body}
-    base = Stream(start, known, known, frozenset(facts))
+    rules, base = rules_of(program), _base(program, data, t, start)
+    known = base.data
 
     def stream(extra: Iterable[tuple[int, Term]]) -> Stream:
         return Stream(start, known | frozenset(extra), known, base.background)
 
-    possible = {f for f in _possible(rules, base, t) - known if f[1] not in base.background}
-    candidates = sorted(possible, key=lambda f: (f[0], text(f[1])))
+    possible = candidates(program, known, t, start)
     found = []
-    for size in range(len(candidates) + 1):
-        for chosen in combinations(candidates, size):
+    for size in range(len(possible) + 1):
+        for chosen in combinations(possible, size):
             here = stream(chosen)
             fired = list(_fires(rules, here, t))
             if {_placed(h, t) for _, _, h in fired if h[1] not in base.background} - known != set(chosen):

@@ -1,0 +1,183 @@
+"""The tables that the reasoner gives.
+
+changes    query_time, op, atom, at, from, to, until: at `query_time` the atom (at the point `at`, for heads
+           ``at(u) a``) began (insert) or ceased (delete) to be in the answer stream, from the tick `from` on (through
+           `to`, where a late row revises the past). `until`: the last tick for which that lasts without further
+           input; null for ever.
+answers    atom, at, from, to: the answer stream at the end of the call, with the ticks of each atom's
+           current interval; null for ever.
+models     query_time, model, atom, at: several answer streams at one tick, numbered from 1.
+no_answer  query_time, op, loop, until: from when to when there is no answer stream, and the atoms of the loop to blame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from numba import njit
+
+from thalweg.columns.symbols import as_floats
+from thalweg.lars.calendar import Calendar
+from thalweg.lars.labels import FOREVER
+from thalweg.lars.store import NOTHING, Store
+from thalweg.lars.stratify import Predicate
+from thalweg.lars.texts import Texts
+from thalweg.protocol import Ints
+
+CHANGES = pa.schema(
+    [
+        ("query_time", pa.int64()),
+        ("op", pa.dictionary(pa.int8(), pa.string())),
+        ("atom", pa.string()),
+        ("at", pa.int64()),
+        ("from", pa.int64()),
+        ("to", pa.int64()),
+        ("until", pa.int64()),
+    ]
+)
+ANSWERS = pa.schema([("atom", pa.string()), ("at", pa.int64()), ("from", pa.int64()), ("to", pa.int64())])
+NO_ANSWER = pa.schema(
+    [
+        ("query_time", pa.int64()),
+        ("op", pa.dictionary(pa.int8(), pa.string())),
+        ("loop", pa.string()),
+        ("until", pa.int64()),
+    ]
+)
+MODELS = pa.schema(
+    [("query_time", pa.int64()), ("model", pa.int64()), ("atom", pa.string()), ("at", pa.int64())]
+)
+_OPS = pa.array(["insert", "delete"])
+_NO_CHANGES = CHANGES.empty_table()
+_ALL_ANSWERED = NO_ANSWER.empty_table()
+
+
+@dataclass(slots=True)
+class Output:
+    """A store of heads that is reported, with its calendar."""
+
+    predicate: Predicate
+    pointed: bool
+    store: Store
+    calendar: Calendar
+
+
+@dataclass(slots=True)
+class Found:
+    """Changes of one output at one step: tuples, and rows (id, op, query time, from, to, until)."""
+
+    output: Output
+    keys: Ints
+    rows: Ints
+
+
+Kinds = dict[Predicate, tuple[str, ...]]
+
+
+def atoms(texts: Texts, kinds: Kinds, found: Found) -> pa.Array:
+    """The texts of the changed tuples of an output."""
+    name, _ = predicate = found.output.predicate
+    return texts.atoms(name, kinds[predicate], found.keys)
+
+
+def changes_table(found: list[Found], texts: Texts, kinds: Kinds, *, known_ends: bool) -> pa.Table:
+    """The `changes` of one call, in order of query times; without `known_ends`, `until` is null."""
+    if not found:
+        return _NO_CHANGES
+    rows = found[0].rows if len(found) == 1 else np.concatenate([f.rows for f in found])
+    n = len(rows)
+    columns, ops = np.empty((4, n), np.int64), np.empty(n, np.int8)
+    valid = np.zeros((2, n // 8 + 1), np.uint8)
+    in_order = _columns(rows, columns, ops, valid)
+    op = pa.DictionaryArray.from_arrays(pa.array(ops), _OPS)
+    query, start, end, until = (pa.py_buffer(column) for column in columns)
+    arrays = [
+        pa.Array.from_buffers(pa.int64(), n, [None, query]),
+        op,
+        _chunked([atoms(texts, kinds, f) for f in found], pa.string()),
+        _chunked([points(f) for f in found], pa.int64()),
+        pa.Array.from_buffers(pa.int64(), n, [None, start]),
+        pa.Array.from_buffers(pa.int64(), n, [pa.py_buffer(valid[0]), end]),
+        pa.Array.from_buffers(pa.int64(), n, [pa.py_buffer(valid[1]), until])
+        if known_ends
+        else pa.nulls(n, pa.int64()),
+    ]
+    table = pa.Table.from_arrays(arrays, schema=CHANGES)
+    return table if in_order else table.take(np.argsort(rows[:, 2], kind="stable"))
+
+
+def answers_table(outputs: list[Output], now: int, texts: Texts, kinds: Kinds) -> pa.Table:
+    """What is in at a tick, with the ticks of each atom's current interval."""
+    parts = []
+    for output in outputs:
+        pieces = output.store.live(now)
+        pieces = pieces[pieces[:, 1] <= now]
+        found = Found(output, output.store.keys[pieces[:, 0]], NOTHING)
+        columns = [atoms(texts, kinds, found), points(found), pa.array(pieces[:, 1]), open_ends(pieces[:, 2])]
+        parts.append(pa.table(columns, schema=ANSWERS))
+    return pa.concat_tables(parts) if parts else ANSWERS.empty_table()
+
+
+def no_answer_table(blank: list[Ints], loops: list[str], *, known_ends: bool) -> pa.Table:
+    """Rows (number of the loop's text, op, query time, from, to, until) as a table."""
+    if not blank:
+        return _ALL_ANSWERED
+    rows = np.concatenate(blank)
+    rows = rows[np.argsort(rows[:, 2], kind="stable")]
+    op = pa.DictionaryArray.from_arrays(pa.array((rows[:, 1] < 0).astype(np.int8)), _OPS)
+    named = pa.array([loops[i] for i in rows[:, 0].tolist()], pa.string())
+    until = open_ends(rows[:, 5]) if known_ends else pa.nulls(len(rows), pa.int64())
+    return pa.table([pa.array(rows[:, 2]), op, named, until], schema=NO_ANSWER)
+
+
+@njit(cache=True)
+def _columns(rows: Ints, columns: Ints, ops: npt.NDArray[np.int8], valid: npt.NDArray[np.uint8]) -> bool:
+    """Rows (tuple, op, query time, from, to, until) as columns with bits for what is not null; are they in order of
+    query times?"""
+    in_order = True
+    for k in range(len(rows)):
+        in_order = in_order and (k == 0 or rows[k - 1, 2] <= rows[k, 2])
+        ops[k] = 0 if rows[k, 1] > 0 else 1
+        for c in range(4):
+            columns[c, k] = rows[k, 2 + c]
+        for c in range(2):
+            if rows[k, 4 + c] < FOREVER:
+                valid[c, k >> 3] |= np.uint8(1 << (k & 7))
+    return in_order
+
+
+def _chunked(arrays: list[pa.Array], kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    return arrays[0] if len(arrays) == 1 else pa.chunked_array(arrays, kind)
+
+
+def revisions(store: Store, last: int) -> Ints:
+    """What a round, at the tick after `last`, says anew about ticks up to it: rows (tuple, op, query time, from, to,
+    until)."""
+    found = []
+    for op, pieces in ((-1, store.minus), (1, store.plus)):
+        past = pieces[pieces[:, 1] <= last]
+        rows = np.empty((len(past), 6), np.int64)
+        rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 5] = (
+            past[:, 0],
+            op,
+            last + 1,
+            past[:, 1],
+            past[:, 2],
+        )
+        rows[:, 4] = np.where(past[:, 2] >= last, FOREVER, past[:, 2])
+        found.append(rows)
+    return np.concatenate(found)
+
+
+def points(found: Found) -> pa.Array:
+    if not found.output.pointed:
+        return pa.nulls(len(found.keys), pa.int64())
+    return pa.array(as_floats(found.keys[:, -1]).astype(np.int64))
+
+
+def open_ends(ends: Ints) -> pa.Array:
+    """Ends of intervals, null where there is none."""
+    return pa.array(ends, mask=ends >= FOREVER)

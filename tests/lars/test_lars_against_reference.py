@@ -1,0 +1,212 @@
+"""Generated programs: whatever the reasoner says is what the definition says, however the input comes."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lars_programs import (
+    INPUTS,
+    Choose,
+    Draw,
+    Fact,
+    Timeline,
+    batch,
+    current,
+    heads,
+    lasting,
+    program_of,
+    stream_of,
+    term,
+)
+
+from thalweg.language.program import Program
+from thalweg.language.terms import signature
+from thalweg.lars.reasoner import Reasoner
+from thalweg.lars.stratify import stratify
+from thalweg.reference.lars import Answer, Head, answer_streams, candidates, prefer
+
+LAST = 8
+MOST = 5
+"""Programs with more possible heads than this take the definition too long."""
+FORMS = {
+    "time": Draw(windows=("time",), aggregates=False),
+    "all": Draw(),
+    "loops": Draw(loops=True),
+}
+quickly = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def case(seed: int, form: Draw) -> tuple[Program, list[Fact]]:
+    """A program, and input for the predicates that it reads."""
+    choose = Choose(Random(seed))
+    program = program_of(choose, form)
+    read = {f"{n}/{k}" for n, k in (e.atom for e in stratify(program).edges)}
+    counts = any("#" in text for text in program.sources.values())
+    names = INPUTS if counts else (*INPUTS, "d/1", "c/0")
+    return program, [f for f in stream_of(choose, names) if f"{f[1]}/{len(f[2])}" in read]
+
+
+class Definition:
+    """What the definition gives for a program, tick by tick, with the preferred choice."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.chosen = stratify(program).chosen
+
+    def small(self, facts: list[Fact], last: int = LAST) -> bool:
+        data = [(f[0], term(f)) for f in facts]
+        return all(len(candidates(self.program, data, t)) <= MOST for t in range(last + 1))
+
+    def answers(self, facts: list[Fact], t: int) -> list[Answer]:
+        return answer_streams(self.program, [(f[0], term(f)) for f in facts], t)
+
+    def step(self, facts: list[Fact], t: int, previous: frozenset[Head]) -> tuple[Answer | None, frozenset[Head]]:
+        found = self.answers(facts, t)
+        if not found:
+            return None, frozenset()
+        best = prefer(found, previous, self.chosen)
+        return best, frozenset(h for _, h in best.heads if signature(h[1]) in self.chosen)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("predict", [True, False])
+@quickly
+@given(seed=st.integers(0, 2**32))
+def test_answers_and_changes_are_those_of_the_definition(form: str, predict: bool, seed: int) -> None:
+    program, facts = case(seed, FORMS[form])
+    definition = Definition(program)
+    if not definition.small(facts):
+        return
+    reasoner = Reasoner(program, predict=predict)
+    reasoner.accept(batch(facts))
+    timeline, previous = Timeline(), frozenset[Head]()
+    for t in range(LAST + 1):
+        timeline.apply(reasoner.advance(t)["changes"], t)
+        best, previous = definition.step(facts, t, previous)
+        if best is not None:
+            assert current(reasoner) == timeline.at(t) == heads(best.heads)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@quickly
+@given(seed=st.integers(0, 2**32))
+def test_ticks_handled_in_blocks_give_the_same_timeline(form: str, seed: int) -> None:
+    program, facts = case(seed, FORMS[form])
+    one, other = Timeline(), Timeline()
+    ticks, blocks = Reasoner(program), Reasoner(program, blocks=True)
+    ticks.accept(batch(facts))
+    blocks.accept(batch(facts))
+    for t in range(LAST + 1):
+        one.apply(ticks.advance(t)["changes"], t)
+    other.apply(blocks.advance(3)["changes"], 3)
+    other.apply(blocks.advance(LAST)["changes"], LAST)
+    assert [one.at(t) for t in range(LAST + 1)] == [other.at(t) for t in range(LAST + 1)]
+
+
+@quickly
+@given(seed=st.integers(0, 2**32))
+def test_no_answer_stream_is_reported_exactly_where_there_is_none(seed: int) -> None:
+    program, facts = case(seed, FORMS["loops"])
+    definition = Definition(program)
+    if not definition.small(facts) or not definition.chosen:
+        return
+    reasoner = Reasoner(program)
+    reasoner.accept(batch(facts))
+    missing = 0
+    for t in range(LAST + 1):
+        for row in reasoner.advance(t)["no_answer"].to_pylist():
+            missing += 1 if row["op"] == "insert" else -1
+        assert (missing > 0) == (not definition.answers(facts, t))
+
+
+@quickly
+@given(seed=st.integers(0, 2**32))
+def test_all_answer_streams_can_be_asked_for(seed: int) -> None:
+    program, facts = case(seed, FORMS["loops"])
+    definition = Definition(program)
+    if not definition.small(facts):
+        return
+    reasoner = Reasoner(program)
+    reasoner.accept(batch(facts))
+    for t in range(LAST + 1):
+        reasoner.advance(t)
+        before = current(reasoner)
+        found: dict[int, set[tuple[int | None, str]]] = {}
+        for row in reasoner.models().to_pylist():
+            found.setdefault(row["model"], set()).add((row["at"], row["atom"]))
+        expected = {heads(a.heads) for a in definition.answers(facts, t)}
+        assert {frozenset(m) for m in found.values()} == expected - {frozenset()}
+        assert current(reasoner) == before
+
+
+@pytest.mark.parametrize("form", FORMS)
+@quickly
+@given(seed=st.integers(0, 2**32))
+def test_labels_end_exactly_where_the_answer_next_changes(form: str, seed: int) -> None:
+    program, facts = case(seed, FORMS[form])
+    definition = Definition(program)
+    if not definition.small(facts):
+        return
+    reasoner = Reasoner(program)
+    reasoner.accept(batch(facts))
+    previous = frozenset[Head]()
+    for t in range(5):
+        reasoner.advance(t)
+        known = [f for f in facts if f[0] <= t]
+        best, previous = definition.step(known, t, previous)
+        if best is None:
+            continue
+        ends, left, later = lasting(reasoner), set(heads(best.heads)), previous
+        for q in range(t + 1, t + 7):
+            following, later = definition.step(known, q, later)
+            if following is None:
+                break
+            for atom in left - heads(following.heads):
+                end = ends[atom]
+                assert end == q - 1 or (reasoner.follows_points and end is not None and end < q - 1)
+            left &= heads(following.heads)
+
+
+def known_at(rows: list[tuple[Fact, int, int]], t: int, lateness: int) -> list[Fact]:
+    """The facts that count at a tick, by the rules of admission."""
+    state: dict[Fact, bool] = {}
+    for due in range(t + 1):
+        here = [(a, op, f) for f, a, op in rows if max(f[0], a) == due and due - f[0] <= lateness]
+        for _, op, fact in sorted(here, key=lambda x: x[:2]):
+            state[fact] = op > 0
+    return [f for f, there in state.items() if there]
+
+
+@pytest.mark.parametrize("form", ["time", "all"])
+@pytest.mark.parametrize("blocks", [False, True])
+@quickly
+@given(seed=st.integers(0, 2**32))
+def test_late_rows_and_retractions_revise_the_answers_and_snapshots_lose_nothing(
+    form: str, blocks: bool, seed: int
+) -> None:
+    program, facts = case(seed, FORMS[form])
+    definition, random = Definition(program), Random(seed)
+    lateness = random.randint(0, 3)
+    rows = [(f, f[0] + random.choice([0, 0, -1, 1, 2, 3]), 1) for f in facts]
+    rows += [(f, a + random.randint(0, 2), -1) for f, a, _ in rows if random.random() < 0.3]
+    random.shuffle(rows)
+    if not definition.small(facts):
+        return
+    reasoner, timeline = Reasoner(program, lateness=lateness, blocks=blocks), Timeline()
+    for t in [2, LAST] if blocks else range(LAST + 1):
+        now = [r for r in rows if timeline.now < r[1] <= t or (timeline.now < 0 and r[1] <= t)]
+        if now:
+            reasoner.accept(batch(*(list(c) for c in zip(*now, strict=True))))
+        if t in (2, 5):
+            resumed = Reasoner(program, lateness=lateness, blocks=blocks)
+            resumed.restore(reasoner.snapshot())
+            assert resumed.snapshot() == reasoner.snapshot()
+            reasoner = resumed
+        timeline.apply(reasoner.advance(t)["changes"], t)
+        known = known_at(rows, t, lateness)
+        if definition.small(known, t):
+            for s in range(max(0, t - lateness), t + 1):
+                assert timeline.at(s) == heads(definition.answers(known, s)[0].heads)
