@@ -15,6 +15,7 @@ from pathlib import Path
 
 from thalweg.protocol import Rows
 from workloads import activity as activity_scenes
+from workloads import expressions as intervals
 from workloads import fleet as fleets
 from workloads import maritime as waters
 from workloads import netbill as markets
@@ -181,6 +182,18 @@ def transport(*, events: int, vehicles: int = 1000, seed: int = 1) -> Workload:
         files=_example("transport", "rules.ec", "background.ec"),
         facts=(),
         stream=lines.generate(lines.Lines(vehicles, seed=seed), events=events),
+        window=HOUR,
+        step=HOUR,
+    )
+
+
+def expressions(*, events: int, vessels: int = 1000, seed: int = 1) -> Workload:
+    """Interval expressions over intervals that arrive as such; no event, no simple fluent."""
+    return Workload(
+        name="expressions",
+        files=(HERE / "expressions.ec",),
+        facts=(),
+        stream=intervals.generate(vessels, events=events, seed=seed),
         window=HOUR,
         step=HOUR,
     )

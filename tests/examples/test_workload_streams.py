@@ -28,6 +28,7 @@ WORKLOADS: dict[str, Callable[[int], Workload]] = {
     "fleet": lambda n: catalogue.fleet(events=n, vehicles=20),
     "activity": lambda n: catalogue.activity(events=n),
     "transport": lambda n: catalogue.transport(events=n, vehicles=20),
+    "expressions": lambda n: catalogue.expressions(events=n, vessels=20),
 }
 every_workload = pytest.mark.parametrize("name", WORKLOADS)
 
