@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from thalweg.explain.tree import Node
     from thalweg.explain.what_if import Difference
     from thalweg.explain.world import Known
+    from thalweg.io.times import Clock
     from thalweg.protocol import Rows
     from thalweg.runs import Options
     from thalweg.show.timeline import Picture
@@ -129,6 +130,24 @@ class Result:
         """What was read, how far the run went, how long it took, and how large each table is."""
         return self._summary
 
+    def dated(self, name: str = "timeline") -> Any:
+        """A table with its time-points as timestamps (UTC), by the length of a time-point."""
+        from thalweg.io.dates import dated
+
+        return self._given(dated(self.arrow[name], self._clock()))
+
+    @property
+    def is_dated(self) -> bool:
+        """True when time-points are dates to people: the program says how long one lasts, and they lie in our days."""
+        from thalweg.io.dates import is_dated
+
+        return is_dated(self.program.tick_seconds, self._summary.first_query_time)
+
+    def _clock(self) -> Clock:
+        from thalweg.runs import clock_of
+
+        return clock_of(self.program, None if self.origin is None else self.origin.options.tick)
+
     def table(self, name: str, of: str | None = None) -> Any:
         """The rows of one fluent or derived event with its arguments as typed columns of their own.
 
@@ -168,21 +187,22 @@ class Result:
         from thalweg.explain import ask, what_if
 
         tree = ask.why(self._known(), question)
-        if not minimal:
-            return tree
-        return what_if.minimal(self._known(), ask.question(question, self._known().description))
+        if minimal:
+            known = self._known()
+            tree = what_if.minimal(known, ask.question(question, known.description, known.plan.clock))
+        return self._read(tree)
 
     def why_not(self, question: str) -> Node:
         """Why something does not hold or happen: what ended it, and which rules came closest."""
         from thalweg.explain.ask import why_not
 
-        return why_not(self._known(), question)
+        return self._read(why_not(self._known(), question))
 
     def why_changed(self, change: Mapping[str, Any]) -> Node:
         """Why a row of `changes` is there, given as a dictionary."""
         from thalweg.explain.ask import why_changed
 
-        return why_changed(self._known(), change)
+        return self._read(why_changed(self._known(), change))
 
     def what_if(self, *, insert: Any = (), retract: Any = ()) -> Difference:
         """What would be different with rows added or left out: ``result.what_if(retract=["press(lamp) @ 5"])``. Rows
@@ -196,6 +216,16 @@ class Result:
         from thalweg.explain.ask import holds
 
         return holds(self._known(), question)
+
+    def _read(self, tree: Node) -> Node:
+        """A tree as people read it: with dates, where time-points are dates to people."""
+        from thalweg.explain.tree import with_dates
+        from thalweg.io.dates import written
+
+        if not self.is_dated:
+            return tree
+        clock = self._clock()
+        return with_dates(tree, lambda point: written(point, clock))
 
     def about(self, known: Known) -> None:
         """Use this as what explanations need."""
@@ -212,15 +242,15 @@ class Result:
     # ------------------------------------------------------------------ shown
 
     def picture(
-        self, *, only: Sequence[str] | str = (), title: str = "", explained: int = 0, inputs: bool = True
+        self, *, only: Sequence[str] | str = (), title: str = "", explained: int = 2_000, inputs: bool = True
     ) -> Picture:
-        """The timelines as a picture, to be shown in a notebook or saved (.html, .svg, .txt). `only` keeps the lanes
-        that match a pattern; the first `explained` intervals carry their explanation."""
+        """The timelines as a picture, to be shown in a notebook or saved (.html, .svg, .png, .txt). `only` keeps the
+        lanes that match a pattern; in a page the first `explained` intervals carry their explanation."""
         from thalweg.show.timeline import picture
 
         return picture(self, only=only, title=title, explained=explained, inputs=inputs)
 
-    def timeline_html(self, *, only: Sequence[str] | str = (), title: str = "", explained: int = 0) -> str:
+    def timeline_html(self, *, only: Sequence[str] | str = (), title: str = "", explained: int = 2_000) -> str:
         """The picture as one page that needs nothing else."""
         return self.picture(only=only, title=title, explained=explained).html
 
@@ -234,8 +264,15 @@ class Result:
             table = table.filter(told).select(_READ)
         return name, table
 
+    def answer(self, *, dates: bool) -> pa.Table:
+        """The same table, on request with dates instead of time-points."""
+        from thalweg.io.dates import dated_text
+
+        table = self.main()[1]
+        return dated_text(table, self._clock()) if dates else table
+
     def __repr__(self) -> str:
-        name, table = self.main()
+        name, table = self.main()[0], self.answer(dates=self.is_dated)
         return f"{self._summary}\n\n{name}:\n{as_text(table, SHOWN)}"
 
     def _repr_html_(self) -> str:

@@ -214,6 +214,11 @@ def _ticks(program: Program, tick: int | str | None) -> tuple[int, Clock]:
     return int(number), Clock.of_seconds(program.tick_seconds)
 
 
+def clock_of(program: Program, tick: int | str | None) -> Clock:
+    """How long a time-point of a run lasts."""
+    return _ticks(program, tick)[1]
+
+
 def _check(program: Program, options: Options, durations: dict[str, int | None]) -> None:
     window, step = durations["window"], durations["step"]
     for name, value in durations.items():

@@ -103,6 +103,20 @@ def test_a_click_on_an_interval_shows_it(small: Browser) -> None:
     small.click(*place)
     text = small.evaluate("document.getElementById('detail').textContent")
     assert "on(lamp) = true" in text and "revised" in text
+    assert "press(lamp) at 3" in text, "the click shows why"
+
+
+def test_explanations_with_names_like_markup_stay_text(small: Browser) -> None:
+    shown = small.evaluate(
+        "(() => { const texts = []; for (const node of thalweg.data.why.nodes) texts.push(node[0]);"
+        "return texts.filter(t => t.includes('</script>')).length; })()"
+    )
+    assert shown > 0
+    for _ in range(4):
+        small.press("ArrowDown")
+        small.press("n")
+        assert small.evaluate("document.querySelectorAll('#detail img, #detail script').length") == 0
+    assert small.evaluate("window.stolen === undefined")
 
 
 def test_a_hundred_thousand_intervals_are_drawn_within_a_frame_or_two(browser: Browser, tmp_path: Path) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import struct
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from timelines import EVIL, RULES, many_lanes, small_run
 from typer.testing import CliRunner
 
+import thalweg
 from thalweg.cli.main import app
 from thalweg.show.lanes import REVISED, WITHDRAWN, chart, name_and_arguments, natural
 from thalweg.show.timeline import Picture
@@ -106,6 +110,61 @@ def test_instances_are_taken_apart_and_sorted_by_number() -> None:
     assert name_and_arguments("f('a\\',b',[1,2],g(x))") == ("f", ["'a\\',b'", "[1,2]", "g(x)"])
     assert name_and_arguments("'North(Sea)'") == ("'North(Sea)'", [])
     assert sorted(["m10", "m2", "m1"], key=natural) == ["m1", "m2", "m10"]
+
+
+def page_data(page: str) -> dict[str, Any]:
+    block = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    assert block is not None
+    found: dict[str, Any] = json.loads(block[1])
+    return found
+
+
+def test_every_interval_of_a_page_carries_its_explanation() -> None:
+    result = small_run()
+    drawn = result.picture()
+    why = page_data(drawn.html)["why"]
+    computed = [i for i, lane in enumerate(drawn.chart.bars.lane) if not drawn.chart.lanes[lane].given]
+    assert sorted(why["of"], key=int) == [str(i) for i in computed]
+    roots = [why["nodes"][node][0] for node in why["of"].values()]
+    assert "on(lamp)=true holds from 4 to 7" in roots
+    assert "on(fan)=true from 9 on was withdrawn at query time 20" in roots
+    assert len({json.dumps(node) for node in why["nodes"]}) == len(why["nodes"]), "a node stands there twice"
+
+
+def test_a_page_that_carries_fewer_explanations_says_what_to_ask(tmp_path: Path) -> None:
+    (tmp_path / "rules.ec").write_text(RULES)
+    (tmp_path / "events.csv").write_text("press|3|3|lamp\nrelease|9|9|lamp\n")
+    result = thalweg.run(tmp_path / "rules.ec", str(tmp_path / "events.csv"), window=20, step=5)
+    data = page_data(result.picture(explained=1).html)
+    assert len(data["why"]["of"]) == 1
+    (ask,) = data["ask"]
+    command = shlex.split(ask.replace("{}", "on(lamp) @ 5"))
+    done = CliRunner().invoke(app, command[1:])
+    assert done.exit_code == 0, done.output
+    assert "holds from 4 to 10" in done.output
+
+
+def test_a_png_has_the_size_of_the_drawing_times_the_scale() -> None:
+    picture = small_run().picture()
+    data = picture.png(scale=1.5)
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", data[16:24])
+    root = ElementTree.fromstring(picture.svg)
+    assert (width, height) == (1500, round(float(root.attrib["height"]) * 1.5))
+    assert picture.png(dark=True) != picture.png()
+
+
+def test_time_points_of_a_known_length_are_dates_in_every_picture() -> None:
+    rules = "tick 1m.\ninitiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    events = [{"name": "press", "time": f"2026-03-02T{hour}:00:00Z", "x": "lamp"} for hour in ("08", "09")]
+    result = thalweg.run(rules, events, window="2h", step="1h")
+    picture = result.picture()
+    assert "2026-03-02T08:00Z" in picture.text()
+    assert ">03-02 08:30</text>" in picture.svg and "from 2026-03-02T08:01Z still holds" in picture.svg
+    assert result.why("on(lamp) @ 2026-03-02T08:30Z").text == "on(lamp)=true holds from 2026-03-02T08:01Z on"
+    assert "2026-03-02T08:01Z" in repr(result)
+    assert str(result.dated().to_pylist()[0]["start"]) == "2026-03-02 08:01:00+00:00"
+    assert result.timeline.to_pylist()[0]["start"] == 29540641
 
 
 @pytest.mark.parametrize("ending", ["html", "svg", "txt"])

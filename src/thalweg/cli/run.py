@@ -80,11 +80,14 @@ def run(
     models: Annotated[str | None, typer.Option(help="LARS: how many answer streams, or all.")] = None,
     html: Annotated[
         list[Path] | None,
-        typer.Option("--html", "--picture", help="Draw the timelines; the ending says how: .html .svg .txt"),
+        typer.Option("--html", "--picture", help="Draw the timelines; the ending says how: .html .svg .png .txt"),
     ] = None,
     explained: Annotated[
         int, typer.Option(help="How many intervals of the picture carry their explanation.")
-    ] = 50,
+    ] = 2_000,
+    dates: Annotated[
+        bool, typer.Option("--dates", help="Print dates instead of time-points; on a terminal done anyway.")
+    ] = False,
     chart: Annotated[bool, typer.Option("--chart", help="Draw the timelines on the terminal.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -111,7 +114,7 @@ def run(
             folder = Folder(out, format)
             _to_files(plan, folder, origin, drawing, per_fluent=per_fluent, quiet=quiet, as_json=as_json)
         else:
-            _to_terminal(plan, origin, drawing, quiet=quiet, as_json=as_json)
+            _to_terminal(plan, origin, drawing, dates=dates, quiet=quiet, as_json=as_json)
 
 
 def _check_pictures(plan: Plan, paths: Sequence[Path]) -> None:
@@ -132,8 +135,7 @@ def _check_pictures(plan: Plan, paths: Sequence[Path]) -> None:
 def _draw(result: Result, drawing: Drawing, *, quiet: bool) -> None:
     from thalweg.language.rules import Kind
 
-    pages = any(path.suffix.lower() in (".html", ".htm") for path in drawing.paths)
-    picture = result.picture(explained=drawing.explained if pages else 0)
+    picture = result.picture(explained=drawing.explained)
     for path in drawing.paths:
         picture.save(path)
         if not quiet:
@@ -176,7 +178,9 @@ def _to_files(
         typer.echo(f"{summary}\nwritten to {folder.target}", err=True)
 
 
-def _to_terminal(plan: Plan, origin: Origin, drawing: Drawing | None, *, quiet: bool, as_json: bool) -> None:
+def _to_terminal(
+    plan: Plan, origin: Origin, drawing: Drawing | None, *, dates: bool, quiet: bool, as_json: bool
+) -> None:
     from thalweg.cli._progress import progress
     from thalweg.io.sinks import Memory
     from thalweg.result import Result
@@ -192,24 +196,25 @@ def _to_terminal(plan: Plan, origin: Origin, drawing: Drawing | None, *, quiet: 
         tables = {name: table.to_pylist() for name, table in result.arrow.items() if name != "changes"}
         typer.echo(json.dumps({"summary": result.summary().as_dict(), **tables}, default=str))
     elif drawing and drawing.on_terminal:
-        typer.echo(_said(result), err=True)
+        if not quiet:
+            typer.echo(_said(result), err=True)
     elif sys.stdout.isatty():
-        _show(result, quiet=quiet)
+        _show(result, dates=dates or result.is_dated, quiet=quiet)
     else:
-        _print(result, quiet=quiet)
+        _print(result, dates=dates, quiet=quiet)
 
 
-def _print(result: Result, *, quiet: bool) -> None:
+def _print(result: Result, *, dates: bool, quiet: bool) -> None:
     """For a pipe: the whole table, tab-separated; what is said about it goes to standard error."""
     from thalweg.io.write import tab_separated
 
-    for piece in tab_separated(result.main()[1]):
+    for piece in tab_separated(result.answer(dates=dates)):
         sys.stdout.write(piece)
     if not quiet:
         typer.echo(_said(result), err=True)
 
 
-def _show(result: Result, *, quiet: bool) -> None:
+def _show(result: Result, *, dates: bool, quiet: bool) -> None:
     """For a person: the first rows, and where to find the rest."""
     from rich.console import Console
     from rich.table import Table
@@ -217,7 +222,7 @@ def _show(result: Result, *, quiet: bool) -> None:
     from thalweg.result import cell
 
     console = Console(highlight=False)
-    _, table = result.main()
+    table = result.answer(dates=dates)
     if table.num_rows:
         shown = Table(*table.column_names, box=None, header_style="bold", pad_edge=False)
         for row in table.slice(0, SHOWN).to_pylist():

@@ -16,6 +16,7 @@ from thalweg.explain.why_not import Doubter
 from thalweg.explain.wording import ground, pair_text
 from thalweg.explain.world import Known
 from thalweg.io.errors import InputError
+from thalweg.io.times import Clock
 from thalweg.language.rules import Kind
 from thalweg.reference.description import Description
 from thalweg.reference.intervals import contains
@@ -36,8 +37,8 @@ class Question:
     time: int
 
 
-def question(text: str, description: Description) -> Question:
-    """What a text asks.
+def question(text: str, description: Description, clock: Clock | None = None) -> Question:
+    """What a text asks. Times are time-points or dates.
 
     >>> from thalweg.language.parser import parse
     >>> rules = parse("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).")
@@ -46,8 +47,8 @@ def question(text: str, description: Description) -> Question:
     """
     stated, _, when = text.rpartition("@")
     try:
-        time = int(when)
-    except ValueError:
+        time = (clock or Clock()).point(when)
+    except InputError:
         raise InputError(
             "question", f"{text} says no time-point", "write it like 'on(lamp)=true @ 130'"
         ) from None
@@ -120,7 +121,7 @@ def _known(result: Result, rows: Sequence[Rows], plan: Plan, last: int) -> Known
 
 def why_not(known: Known, text: str) -> Node:
     """Why something does not hold or happen."""
-    asked = question(text, known.description)
+    asked = question(text, known.description, known.plan.clock)
     if holds(known, text):
         raise InputError("question", f"{text.partition('@')[0].strip()} does hold at {asked.time}", "ask why")
     doubter = Doubter(known)
@@ -154,7 +155,7 @@ def why_changed(known: Known, change: Mapping[str, Any]) -> Node:
 
 def why(known: Known, text: str, *, deepest: int = DEEPEST) -> Node:
     """Why something holds or happens."""
-    asked = question(text, known.description)
+    asked = question(text, known.description, known.plan.clock)
     explainer = Explainer(known, deepest=deepest)
     if asked.value is None:
         node = explainer.happens(asked.term, asked.time)
@@ -171,7 +172,7 @@ def why(known: Known, text: str, *, deepest: int = DEEPEST) -> Node:
 
 def holds(known: Known, text: str) -> bool:
     """True when what the question names holds or happens."""
-    asked = question(text, known.description)
+    asked = question(text, known.description, known.plan.clock)
     if asked.value is not None:
         return contains(known.intervals((asked.term, asked.value)), asked.time)
     if signature(asked.term) in known.description.derived:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -136,3 +137,12 @@ class Node:
 
     def _repr_html_(self) -> str:
         return self.to_html()
+
+
+_MOMENT = re.compile(r"\b(at|from|to|before|after|since|time|until) (\d+)\b")
+
+
+def with_dates(node: Node, written: Callable[[int], str]) -> Node:
+    """The same tree with its time-points written by the function, where texts say when."""
+    said = _MOMENT.sub(lambda found: f"{found[1]} {written(int(found[2]))}", node.text)
+    return replace(node, text=said, children=tuple(with_dates(child, written) for child in node.children))

@@ -89,7 +89,7 @@ def _asked(result: Result, given: Any, known: Known) -> list[Rows]:
 
     given = [given] if isinstance(given, str) and "@" in given else given
     if isinstance(given, list | tuple) and all(isinstance(item, str) and "@" in item for item in given):
-        return [_row(question(item, known.description), known) for item in given]
+        return [_row(question(item, known.description, known.plan.clock), known) for item in given]
     found, rejected = rows(result.program, given)
     if rejected.num_rows:
         first = rejected.slice(0, 1).to_pylist()[0]

@@ -320,13 +320,13 @@ const described = found => {
 
 // ---------------------------------------------------------------- the chosen one
 const element = (tag, text) => { const e = document.createElement(tag); e.textContent = text; return e; };
-const tree = node => {
-  const item = document.createElement('li');
-  if (!node.children || !node.children.length) { item.textContent = node.text; return item; }
+const tree = number => {
+  const item = document.createElement('li'), [text, ...below] = data.why.nodes[number];
+  if (!below.length) { item.textContent = text; return item; }
   const fold = document.createElement('details'); fold.open = true;
-  fold.append(element('summary', node.text));
+  fold.append(element('summary', text));
   const list = document.createElement('ul');
-  for (const child of node.children) list.append(tree(child));
+  for (const child of below) list.append(tree(child));
   fold.append(list); item.append(fold);
   return item;
 };
@@ -336,9 +336,10 @@ const choose = found => {
   if (found) {
     const [title, ...lines] = described(found);
     detail.replaceChildren(element('h2', title), ...lines.filter(Boolean).map(l => element('p', l)));
-    const why = found.bar === undefined ? undefined : data.why[found.bar];
-    if (why) { const list = document.createElement('ul'); list.append(tree(why)); detail.append(list); }
-    else if (found.bar !== undefined && data.ask[0]) {
+    const why = found.bar === undefined ? undefined : data.why.of[found.bar];
+    if (why !== undefined) { const list = document.createElement('ul'); list.append(tree(why)); detail.append(list); }
+    else if (found.bar !== undefined && data.ask[0] && !lanes[found.lane].given) {
+      detail.append(element('p', `This page carries the explanations of ${Object.keys(data.why.of).length} intervals; for this one, ask:`));
       const ask = data.ask[0].replace('{}', `${lanes[found.lane].label}=${data.values[bars.key[found.bar]]} @ ${point(bars.start[found.bar])}`);
       detail.append(element('pre', ask));
     }

@@ -6,12 +6,13 @@ or retracted row has changed is hatched, one that was withdrawn is an outline, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from thalweg.show.explained import Explanations, command, explained
 from thalweg.show.lanes import Chart, chart
 
 if TYPE_CHECKING:
@@ -19,43 +20,55 @@ if TYPE_CHECKING:
 
 MANY = 200_000
 """Input rows beyond this number are not read for a picture."""
-ENDINGS = (".html", ".htm", ".svg", ".txt")
-SUFFIXES = "known endings are .html, .svg and .txt"
+EXPLAINED = 2_000
+"""How many intervals of a page carry their explanation, unless told otherwise."""
+ENDINGS = (".html", ".htm", ".svg", ".png", ".txt")
+SUFFIXES = "known endings are .html, .svg, .png and .txt"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """Timelines, ready to be shown; displays itself in notebooks. `why` explains bars by their index."""
+    """Timelines, ready to be shown; displays itself in notebooks. `why` gives the explanations that a page carries,
+    `ask` the command that gives others."""
 
     chart: Chart
     title: str
     seconds: float | None = None
-    why: Mapping[int, Any] = field(default_factory=dict)
+    why: Callable[[], Explanations] = Explanations
+    ask: str = ""
 
     @cached_property
     def html(self) -> str:
         """A page that needs nothing else: zoom, pan, search, filter, by mouse and by keyboard."""
         from thalweg.show.timeline_page import page
 
-        ask = "thalweg explain RULES --input FILE --window W --step S '{}'"
-        return page(self.chart, self.title, seconds=self.seconds, why=self.why, ask=ask)
+        return page(self.chart, self.title, seconds=self.seconds, why=self.why(), ask=self.ask)
 
     @cached_property
     def svg(self) -> str:
         """The first lanes as a drawing; light and dark."""
         from thalweg.show.timeline_svg import svg
 
-        return svg(self.chart, title=self.title)
+        return svg(self.chart, title=self.title, seconds=self.seconds)
+
+    def png(self, *, scale: float = 2.0, dark: bool = False) -> bytes:
+        """The drawing as pixels, `scale` of them for each of its units. Needs the extra ``thalweg[png]``."""
+        from thalweg.show.timeline_png import png
+
+        return png(self.chart, title=self.title, seconds=self.seconds, scale=scale, dark=dark)
 
     def text(self, width: int = 100, lanes: int = 40) -> str:
         """The first lanes as lines of text."""
         from thalweg.show.timeline_text import lines
 
-        return "\n".join(lines(self.chart, width=width, lanes=lanes))
+        return "\n".join(lines(self.chart, width=width, lanes=lanes, seconds=self.seconds))
 
     def save(self, path: str | Path) -> Path:
-        """Write the picture; the ending of the name says how: .html, .svg or .txt."""
+        """Write the picture; the ending of the name says how: .html, .svg, .png or .txt."""
         path = Path(path)
+        if path.suffix.lower() == ".png":
+            path.write_bytes(self.png())
+            return path
         path.write_text(self.as_text(path.suffix), encoding="utf-8")
         return path
 
@@ -79,7 +92,7 @@ class Picture:
     def _repr_html_(self) -> str:
         from thalweg.show.timeline_svg import svg
 
-        return f'<div style="overflow-x:auto">{svg(self.chart, title=self.title, lanes=20)}</div>'
+        return f'<div style="overflow-x:auto">{svg(self.chart, title=self.title, lanes=20, seconds=self.seconds)}</div>'
 
 
 def picture(
@@ -87,10 +100,10 @@ def picture(
     *,
     only: Sequence[str] | str = (),
     title: str = "",
-    explained: int = 0,
+    explained: int = EXPLAINED,
     inputs: bool = True,
 ) -> Picture:
-    """The picture of a result. `only` keeps the lanes that match a pattern (a fluent, an entity); the first
+    """The picture of a result. `only` keeps the lanes that match a pattern (a fluent, an entity); in a page the first
     `explained` bars carry their explanation; without `inputs` the input is not read again for its marks."""
     summary = result.summary()
     rows = result.input_rows() if inputs and summary.rows <= MANY else []
@@ -101,19 +114,11 @@ def picture(
         only=(only,) if isinstance(only, str) else tuple(only),
     )
     title = title or f"{len(drawn.bars):,} intervals of {len(drawn.lanes):,} lanes"
-    why = _explained(result, drawn, explained) if explained else {}
-    return Picture(drawn, title, result.program.tick_seconds, why)
+    return Picture(drawn, title, result.program.tick_seconds, _explainer(result, drawn, explained), command(result))
 
 
-def _explained(result: Result, drawn: Chart, count: int) -> dict[int, Any]:
-    """The explanations of the first computed bars."""
-    trees: dict[int, Any] = {}
-    for i in range(len(drawn.bars)):
-        lane = drawn.lanes[int(drawn.bars.lane[i])]
-        if lane.given or drawn.bars.flags[i] > 1:
-            continue
-        if len(trees) == count:
-            break
-        value = drawn.values[int(drawn.bars.key[i])]
-        trees[i] = result.why(f"{lane.label}={value} @ {int(drawn.bars.start[i])}").outline()
-    return trees
+def _explainer(result: Result, drawn: Chart, most: int) -> Callable[[], Explanations]:
+    """Explains when asked to; nothing where the input cannot be read again."""
+    if not most or result.origin is None or result.input_is_spent():
+        return Explanations
+    return lambda: explained(result, drawn, most)

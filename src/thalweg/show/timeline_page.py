@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -18,12 +17,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thalweg.io.dates import is_dated
 from thalweg.protocol import OPEN_END
+from thalweg.show.explained import Explanations
 from thalweg.show.lanes import Chart, Ints
 from thalweg.show.palette import PALETTE
-
-DATED = 10**8
-"""Time-points of a declared length are shown as dates from this many seconds after 1970 on."""
 
 
 def page(
@@ -31,12 +29,11 @@ def page(
     title: str,
     *,
     seconds: float | None = None,
-    why: Mapping[int, Any] | None = None,
+    why: Explanations | None = None,
     ask: str = "",
 ) -> str:
-    """The HTML text. `why` gives explanations by the index of a bar, `ask` the command that would give one, with
-    ``{}`` for what is asked."""
-    data = embedded(_data(chart, seconds, why or {}, ask))
+    """The HTML text. `why` explains bars, `ask` is the command that explains others, with ``{}`` for what is asked."""
+    data = embedded(_data(chart, seconds, why or Explanations(), ask))
     notes = "".join(f"<p>{escape(note)}</p>" for note in chart.notes)
     script, style = _file("timeline.js"), _file("timeline.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -63,7 +60,7 @@ def _file(name: str) -> str:
     return files("thalweg.show").joinpath(name).read_text(encoding="utf-8")
 
 
-def _data(chart: Chart, seconds: float | None, why: Mapping[int, Any], ask: str) -> dict[str, Any]:
+def _data(chart: Chart, seconds: float | None, why: Explanations, ask: str) -> dict[str, Any]:
     """What the script reads. Times are distances from `base`, so that they are exact as floating-point numbers."""
     first, last = chart.span
     count = len(chart.lanes)
@@ -71,7 +68,7 @@ def _data(chart: Chart, seconds: float | None, why: Mapping[int, Any], ask: str)
     places = {text: i for i, text in enumerate(texts)}
     bars, marks = chart.bars, chart.marks
     end = np.where(bars.end == OPEN_END, np.inf, (bars.end - first).astype(np.float64))
-    dated = seconds is not None and first * seconds >= DATED
+    dated = is_dated(seconds, first)
     return {
         "lanes": [{"label": lane.label, "entity": lane.entity, "given": lane.given} for lane in chart.lanes],
         "keys": chart.keys,
@@ -100,7 +97,7 @@ def _data(chart: Chart, seconds: float | None, why: Mapping[int, Any], ask: str)
             {"lane": p.lane, "key": p.key, "since": p.since - first, "due": p.due - first, "about": p.about}
             for p in chart.pending
         ],
-        "why": {str(bar): tree for bar, tree in why.items()},
+        "why": why.as_data(),
         "ask": [ask],
     }
 

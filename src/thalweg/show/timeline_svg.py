@@ -8,6 +8,8 @@ from html import escape
 
 import numpy as np
 
+from thalweg.io.dates import is_dated, written
+from thalweg.io.times import Clock
 from thalweg.protocol import OPEN_END
 from thalweg.show.lanes import REVISED, WITHDRAWN, Chart
 from thalweg.show.palette import colour
@@ -18,26 +20,60 @@ AXIS = 26.0
 LEGEND = 24.0
 CHARACTER = 6.7
 LONGEST = 34
+FADE = 44.0
+ROUND = 'rx="2"'
+DAY = 86_400_000_000
+"""In microseconds."""
+CUSTOMARY = (
+    *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400),
+    *(2 * 86400, 7 * 86400, 14 * 86400, 28 * 86400),
+)
+"""Distances of marks on an axis of dates, in seconds."""
 
+LIGHT = {"bg": "#ffffff", "ink": "#1c2430", "soft": "#667085", "line": "#e3e6ec"}
+DARK = {"bg": "#14181f", "ink": "#e6eaf1", "soft": "#98a2b3", "line": "#2a323d"}
 STYLE = """
-.ID{--bg:#ffffff;--ink:#1c2430;--soft:#667085;--line:#e3e6ec}
-@media (prefers-color-scheme: dark){.ID{--bg:#14181f;--ink:#e6eaf1;--soft:#98a2b3;--line:#2a323d}}
 .ID text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
 .ID .soft{fill:var(--soft);font-size:11px}.ID .head{font-weight:650}.ID .in{fill:#fff;font-size:11px}
-.ID .bg{fill:var(--bg)}.ID line{stroke:var(--line)}
+.ID .bg{fill:var(--bg)}.ID line{stroke:var(--line)}.ID .ink{stroke:var(--ink)}
 """
 
 
-def svg(chart: Chart, *, title: str = "", width: float = 1000.0, lanes: int = 200) -> str:
-    """The drawing. No more than `lanes` lanes are drawn, and bars that share a pixel are drawn as one."""
-    return _Drawing(chart, title, width, lanes).text()
+def _style(name: str, theme: str) -> str:
+    """The colours: those of the reader's choice, or of one theme alone, for programs that know no variables."""
+    if theme:
+        text = STYLE
+        for word, shade in (DARK if theme == "dark" else LIGHT).items():
+            text = text.replace(f"var(--{word})", shade)
+        return text.replace("ID", name)
+    light, dark = (";".join(f"--{word}:{shade}" for word, shade in of.items()) for of in (LIGHT, DARK))
+    chosen = f".ID{{{light}}}\n@media (prefers-color-scheme: dark){{.ID{{{dark}}}}}"
+    return (chosen + STYLE).replace("ID", name)
+
+
+def svg(
+    chart: Chart,
+    *,
+    title: str = "",
+    width: float = 1000.0,
+    lanes: int = 200,
+    seconds: float | None = None,
+    theme: str = "",
+) -> str:
+    """The drawing. No more than `lanes` lanes are drawn, and bars that share a pixel are drawn as one. Light or dark as
+    the reader has it, or by `theme`; time-points of a known length are dates."""
+    return _Drawing(chart, title, width, lanes, seconds, theme).text()
 
 
 class _Drawing:
     """Coordinates and marks of one drawing."""
 
-    def __init__(self, chart: Chart, title: str, width: float, lanes: int) -> None:
+    def __init__(
+        self, chart: Chart, title: str, width: float, lanes: int, seconds: float | None, theme: str
+    ) -> None:
         self.chart = chart
+        self.theme = theme
+        self.clock = Clock.of_seconds(seconds) if is_dated(seconds, chart.span[0]) else None
         self.title = title
         self.width = width
         self.shown = min(lanes, len(chart.lanes))
@@ -60,7 +96,7 @@ class _Drawing:
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.name}" width="{self.width:g}" '
             f'height="{height:g}" viewBox="0 0 {self.width:g} {height:g}" role="img">',
-            f"<title>{escape(self.title)}</title><style>{STYLE.replace('ID', self.name)}</style>",
+            f"<title>{escape(self.title)}</title><style>{_style(self.name, self.theme)}</style>",
             self._hatch(),
             f'<rect class="bg" width="{self.width:g}" height="{height:g}"/>',
             *self._axis(),
@@ -78,7 +114,7 @@ class _Drawing:
         return (
             f'<defs><pattern id="{self.name}h" width="6" height="6" patternUnits="userSpaceOnUse" '
             'patternTransform="rotate(45)"><rect width="2.5" height="6" fill="#fff" fill-opacity=".6"/></pattern>'
-            f'<linearGradient id="{self.name}f"><stop offset=".5" stop-color="#fff"/>'
+            f'<linearGradient id="{self.name}f"><stop offset="0" stop-color="#fff"/>'
             '<stop offset="1" stop-color="#fff" stop-opacity="0"/></linearGradient>'
             f'<mask id="{self.name}m" maskContentUnits="objectBoundingBox"><rect width="1" height="1" '
             f'fill="url(#{self.name}f)"/></mask></defs>'
@@ -102,11 +138,23 @@ class _Drawing:
         self._height = y - AXIS
 
     def _axis(self) -> Iterator[str]:
-        step = _step((self.last - self.first) / 8)
+        step = _step((self.last - self.first) / 8, None if self.clock is None else self.clock.micros)
         for time in range(self.first + -self.first % step, self.last + 1, step):
             x = self.x(time)
             yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{AXIS - 6:g}" y2="{AXIS + self._height:g}"/>'
-            yield f'<text class="soft" x="{x + 3:.1f}" y="14">{time}</text>'
+            label = self._label(time, step)
+            if x + 3 + CHARACTER * len(label) <= self.width:
+                yield f'<text class="soft" x="{x + 3:.1f}" y="14">{label}</text>'
+
+    def _label(self, time: int, step: int) -> str:
+        """A time on the axis: a date where days count, the hour where they do not."""
+        if self.clock is None:
+            return str(time)
+        day, _, hour = written(time, self.clock).rstrip("Z").partition("T")
+        return day if step * self.clock.micros >= DAY else f"{day[5:]} {hour}"
+
+    def _when(self, time: int) -> str:
+        return str(time) if self.clock is None else written(time, self.clock)
 
     def _bars(self) -> Iterator[str]:
         bars = self.chart.bars
@@ -123,9 +171,10 @@ class _Drawing:
     def _bar(self, i: int, x: float, width: float, y: float, is_open: bool) -> str:
         bars, chart = self.chart.bars, self.chart
         key, flags = int(bars.key[i]), int(bars.flags[i])
-        end = "still holds" if is_open else f"to {int(bars.end[i])}"
+        end = "still holds" if is_open else f"to {self._when(int(bars.end[i]))}"
         about = (
-            f"{chart.lanes[int(bars.lane[i])].label} = {chart.values[key]} from {int(bars.start[i])} {end}"
+            f"{chart.lanes[int(bars.lane[i])].label} = {chart.values[key]} "
+            f"from {self._when(int(bars.start[i]))} {end}"
         )
         box = f'x="{x:.1f}" y="{y:g}" width="{width:.1f}" height="{LANE - 6:g}"'
         if flags & WITHDRAWN:
@@ -133,11 +182,18 @@ class _Drawing:
                 f'<rect {box} fill="none" stroke="{colour(key)}" stroke-dasharray="3 3">'
                 f"<title>{escape(about)}, withdrawn</title></rect>"
             )
-        fade = f' mask="url(#{self.name}m)"' if is_open else ""
-        parts = [f'<rect {box} rx="2" fill="{colour(key)}"{fade}><title>{escape(about)}</title></rect>']
+        shape = f'y="{y:g}" height="{LANE - 6:g}" fill="{colour(key)}"'
+        tail = min(width, FADE) if is_open else 0.0
+        parts = [f"<g><title>{escape(about)}</title>"]
+        parts.append(f'<rect x="{x:.1f}" width="{width - tail:.1f}" {shape} {"" if tail else ROUND}/>')
+        if tail:
+            parts.append(
+                f'<rect x="{x + width - tail:.1f}" width="{tail:.1f}" {shape} mask="url(#{self.name}m)"/>'
+            )
+        parts.append("</g>")
         if flags & REVISED:
             parts.append(f'<rect {box} fill="url(#{self.name}h)" pointer-events="none"/>')
-        room = int((width - 10 - (25 if is_open else 0)) / 6.2)
+        room = int((width - 10 - tail * 0.6) / 6.2)
         if room >= min(4, len(chart.keys[key])):
             label = _short(chart.keys[key], room)
             parts.append(f'<text class="in" x="{x + 5:.1f}" y="{y + 13:g}">{escape(label)}</text>')
@@ -153,7 +209,7 @@ class _Drawing:
             last = (lane, int(x))
             yield (
                 f'<rect x="{x - 1:.1f}" y="{self.ys[lane] + 4:g}" width="2.5" height="{LANE - 8:g}" '
-                f'fill="{colour(int(marks.key[i]))}"><title>{escape(marks.text[i])} at {int(marks.time[i])}'
+                f'fill="{colour(int(marks.key[i]))}"><title>{escape(marks.text[i])} at {self._when(int(marks.time[i]))}'
                 "</title></rect>"
             )
 
@@ -161,9 +217,10 @@ class _Drawing:
         for p in self.chart.pending:
             if p.lane >= self.shown:
                 continue
-            y, shade = self.ys[p.lane] + LANE - 5, "currentColor" if p.key < 0 else colour(p.key)
+            y = self.ys[p.lane] + LANE - 5
+            shade = 'class="ink"' if p.key < 0 else f'stroke="{colour(p.key)}"'
             yield (
-                f'<g stroke="{shade}" fill="none" style="color:var(--ink)"><title>{escape(p.about)}</title>'
+                f'<g {shade} fill="none"><title>{escape(p.about)}</title>'
                 f'<path d="M{self.x(p.since):.1f} {y:g}H{self.x(p.due):.1f}" stroke-width="2" '
                 f'stroke-dasharray="2 4"/><circle cx="{self.x(p.due):.1f}" cy="{y:g}" r="4"/></g>'
             )
@@ -187,8 +244,12 @@ def _short(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else text[: max(0, longest - 1)] + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def _step(least: float) -> int:
-    """The first of 1, 2, 5, 10, 20, ... that is at least this."""
+def _step(least: float, micros: int | None = None) -> int:
+    """The first of 1, 2, 5, 10, 20, ... that is at least this; of dates, of the customary seconds, minutes, hours."""
+    for seconds in CUSTOMARY if micros is not None else ():
+        points = seconds * 1_000_000 // (micros or 1)
+        if points >= max(1, least):
+            return points
     power = 1
     while True:
         for factor in (1, 2, 5):

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from thalweg.io.dates import is_dated, written
+from thalweg.io.times import Clock
 from thalweg.protocol import OPEN_END
 from thalweg.show.lanes import WITHDRAWN, Chart
 
@@ -14,7 +16,9 @@ FULL, DOT, MARK = "\N{FULL BLOCK}", "\N{MIDDLE DOT}", "\N{BOX DRAWINGS LIGHT VER
 SIGNS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def lines(chart: Chart, *, width: int = 100, lanes: int = 40) -> Iterator[str]:
+def lines(
+    chart: Chart, *, width: int = 100, lanes: int = 40, seconds: float | None = None
+) -> Iterator[str]:
     """The first lanes, an axis above and what the letters mean below. A block is a fluent that is true, a letter a
     value, a stroke an event, a dot a countdown; `>` at the end: it still holds."""
     shown = chart.lanes[:lanes]
@@ -22,7 +26,9 @@ def lines(chart: Chart, *, width: int = 100, lanes: int = 40) -> Iterator[str]:
     room = max(10, width - gutter - 2)
     signs = _signs(chart, len(shown))
     first, last = chart.span
-    yield " " * (gutter + 1) + f"{first}{str(last).rjust(room - len(str(first)))}"
+    clock = Clock.of_seconds(seconds) if is_dated(seconds, first) else None
+    left, right = (str(time) if clock is None else written(time, clock) for time in (first, last))
+    yield " " * (gutter + 1) + f"{left}{right.rjust(room - len(left))}"
     entity = ""
     for i, lane in enumerate(shown):
         if lane.entity and lane.entity != entity:

@@ -1,0 +1,82 @@
+"""The explanations that a page carries: trees by the index of a bar, in which what several say stands once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from thalweg.protocol import OPEN_END
+from thalweg.show.lanes import WITHDRAWN, Chart
+
+if TYPE_CHECKING:
+    from thalweg.explain.tree import Node
+    from thalweg.result import Result
+
+MOST_NODES = 400_000
+"""A page carries no more distinct nodes than this."""
+
+
+@dataclass
+class Explanations:
+    """Nodes, each a line and the numbers of the nodes below it, and which node explains which bar."""
+
+    nodes: list[list[Any]] = field(default_factory=list)
+    of: dict[int, int] = field(default_factory=dict)
+    _known: dict[tuple[Any, ...], int] = field(default_factory=dict)
+
+    def add(self, tree: Node) -> int:
+        """The number of the tree's root; equal trees have one number."""
+        key = (tree.line, *(self.add(child) for child in tree.children))
+        number = self._known.setdefault(key, len(self.nodes))
+        if number == len(self.nodes):
+            self.nodes.append(list(key))
+        return number
+
+    def as_data(self) -> dict[str, Any]:
+        return {"nodes": self.nodes, "of": {str(bar): node for bar, node in self.of.items()}}
+
+
+def explained(result: Result, drawn: Chart, most: int) -> Explanations:
+    """The explanations of the first bars: why it holds or, of a withdrawn one, why it was withdrawn. Input is not
+    explained, it is given."""
+    found = Explanations()
+    gone = _withdrawals(result) if (drawn.bars.flags & WITHDRAWN).any() else {}
+    for bar in range(len(drawn.bars)):
+        if len(found.of) >= most or len(found.nodes) >= MOST_NODES:
+            break
+        lane = drawn.lanes[int(drawn.bars.lane[bar])]
+        value, start = drawn.values[int(drawn.bars.key[bar])], int(drawn.bars.start[bar])
+        if lane.given:
+            continue
+        if drawn.bars.flags[bar] & WITHDRAWN:
+            end = None if drawn.bars.end[bar] == OPEN_END else int(drawn.bars.end[bar])
+            tree = result.why_changed(gone[lane.label, value, start, end])
+        else:
+            tree = result.why(f"{lane.label}={value} @ {start}")
+        found.of[bar] = found.add(tree)
+    return found
+
+
+def _withdrawals(result: Result) -> Mapping[tuple[Any, ...], dict[str, Any]]:
+    """The last withdrawal of each interval, among the changes that are due to a row."""
+    rows = (row for row in result.arrow["changes"].to_pylist() if row["op"] == "delete" and row["cause"] != "time")
+    return {(row["fluent"], row["value"], row["start"], row["end"]): row for row in rows}
+
+
+def command(result: Result) -> str:
+    """The command that explains an interval of this result, with ``{}`` for what is asked."""
+    if result.origin is None:
+        return "thalweg explain RULES --input FILE --window W --step S '{}'"
+    given, options = result.origin.events, result.origin.options
+    files = given if isinstance(given, list | tuple) else [given]
+    rules, *others = [*map(str, result.program.sources), "RULES"]
+    words = ["thalweg explain", quote(rules)]
+    words += [f"--background {quote(file)}" for file in others if file != "RULES"]
+    words += [f"--input {quote(str(f)) if isinstance(f, str | Path) else 'FILE'}" for f in files]
+    for name in ("window", "step", "start", "end", "tick"):
+        chosen = getattr(options, name)
+        words += [f"--{name} {quote(str(chosen))}"] if chosen is not None else []
+    return " ".join([*words, "'{}'"])
