@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from column_lists import ints, packed, table, three_versions
@@ -10,7 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.columns import sweep as kernels
-from thalweg.columns.sweep import ANY, NONE
+from thalweg.columns.cells import (
+    ANY,
+    NONE,
+    CellArrays,
+    Chains,
+    Delays,
+    Stretch,
+    active,
+    trim,
+    unite,
+    write_lists,
+)
 from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, TERMINATE_ALL
 
 CELLS, LATEST = 4, 20
@@ -133,18 +147,24 @@ class Sweep:
     delays: list[Delay]
 
     def __post_init__(self) -> None:
-        self.carry = np.zeros((CELLS, 3), np.int64)
-        self.carry_time = np.full(CELLS, -1)
+        self.arrays = CellArrays()
+        self.arrays.ensure(CELLS)
+        self.arrays.columns.carry_time[:] = -1
         self.carry_since = np.full(len(self.delays), NONE)
         self.since = np.full(len(self.delays), NONE)
-        self.due = np.full(CELLS, OPEN)
         self.delay_starts = ints([sum(d[4] < cell for d in self.delays) for cell in range(CELLS + 1)])
         wide = [self._columns(row) for row in self.rows]
         self.table, self.row_cells = table(wide, 8), ints([row[1] for row in self.rows])
-        self.parents, self.rings = np.arange(CELLS), np.arange(CELLS)
-        kernels.unite(self.parents, self.rings, self.row_cells, self.table)
-        marks = np.zeros(CELLS, np.int64)
-        self.cells, self.starts = kernels.members(self.parents, self.rings, np.arange(CELLS), marks, 1)
+        unite(self.arrays.parents, self.row_cells, self.table, 3)
+        self.stamp = 0
+        self.sizes = ints([sum(row[1] == cell for row in self.rows) for cell in range(CELLS)])
+
+    def groups(self, query: int, window_start: int, wanted: Sequence[int]) -> tuple[Stretch, Any, Any]:
+        self.stamp += 1
+        stretch = Stretch(window_start, query, 1, 0, self.stamp)
+        ranks = np.zeros(len(self.arrays.parents), np.int64)
+        found = active(self.arrays.parents, ints(wanted), self.arrays.columns, self.sizes, CELLS, ranks, stretch)
+        return stretch, *found
 
     @staticmethod
     def _columns(row: Candidate) -> tuple[int, ...]:
@@ -152,36 +172,28 @@ class Sweep:
         return (row[0], row[2], row[3], *pairs, *[-1] * (4 - len(pairs)), 1)
 
     def run(self, query: int, window_start: int = -1) -> list[Span]:
-        group = {
-            int(cell): g
-            for g in range(len(self.starts) - 1)
-            for cell in self.cells[self.starts[g] : self.starts[g + 1]]
-        }
+        stretch, found, starts = self.groups(query, window_start, range(CELLS))
+        group = {int(cell): g for g in range(len(starts) - 1) for cell in found[starts[g] : starts[g + 1]]}
         order = sorted(range(len(self.rows)), key=lambda k: (group[self.rows[k][1]], self.rows[k][0]))
         groups = [group[self.rows[k][1]] for k in order]
-        row_starts = ints([sum(g < at for g in groups) for at in range(len(self.starts))])
-        out, n, logged, n_log = kernels.sweep(
-            self.cells,
-            self.starts,
+        nothing = np.zeros(len(self.arrays.parents), np.int64)
+        met, out, logged = kernels.sweep(
+            found,
+            starts,
             self.table[order],
             self.row_cells[order],
-            row_starts,
-            self.carry,
-            self.carry_time,
-            self.delay_starts[:-1],
-            self.delay_starts[1:],
-            table(self.delays, 5),
-            self.carry_since,
-            np.zeros((CELLS, 3), np.int64),
-            self.since,
-            self.due,
-            window_start,
-            query,
-            1,
+            ints([sum(g < at for g in groups) for at in range(len(starts))]),
+            self.arrays.columns,
+            Delays(
+                self.delay_starts[:-1], self.delay_starts[1:], table(self.delays, 5), self.carry_since, self.since
+            ),
+            Chains(nothing, nothing, np.empty((0, 6), np.int64), np.zeros(1, np.int64)),
+            stretch,
             True,
         )
-        self.log = {tuple(map(int, row)) for row in logged[:n_log]}
-        return sorted((int(c), int(s), int(e), int(v)) for c, s, e, v in out[:n])
+        assert sorted(met) == list(range(CELLS))
+        self.log = {tuple(map(int, row)) for row in logged}
+        return sorted((int(c), int(s), int(e), int(v)) for c, s, e, v in out)
 
 
 @given(candidates, delays, st.integers(0, LATEST + 10))
@@ -201,7 +213,7 @@ def test_a_sweep_goes_on_from_what_it_has_carried_over(
     window_start, query = times
     sweep = Sweep(rows, delayed)
     assert sweep.run(query, window_start) == Twin(rows, delayed, query).run()
-    assert (sweep.carry_time == window_start).all()
+    assert (sweep.arrays.columns.carry_time[:CELLS] == window_start).all()
     later = LATEST + 10
     expected = [span for span in Twin(rows, delayed, later).run() if span[2] > window_start + 1]
     assert sweep.run(later, window_start) == expected
@@ -222,7 +234,7 @@ def test_the_next_countdown_of_a_cell_is_known(
             for time in range(query + 1, LATEST + 10)
             if any(d[4] == cell and twin._is_due(d, time) and time - d[2] <= query for d in delayed)
         ]
-        assert sweep.due[cell] == (fires[0] if fires else OPEN)
+        assert sweep.arrays.columns.due[cell] == (fires[0] if fires else OPEN)
 
 
 # --------------------------------------------------------------------------- groups and lists
@@ -237,8 +249,8 @@ def test_cells_that_read_each_other_are_one_group(rows: list[Candidate]) -> None
             joined = groups[cell] | groups[other]
             for member in joined:
                 groups[member] = joined
-    bounds = zip(sweep.starts, sweep.starts[1:], strict=False)
-    found = [tuple(sorted(map(int, sweep.cells[start:end]))) for start, end in bounds]
+    _, cells, starts = sweep.groups(LATEST, -1, range(CELLS))
+    found = [tuple(sorted(map(int, cells[start:end]))) for start, end in itertools.pairwise(starts)]
     assert sorted(found) == sorted({tuple(sorted(group)) for group in groups.values()})
 
 
@@ -246,7 +258,7 @@ def test_cells_that_read_each_other_are_one_group(rows: list[Candidate]) -> None
 def test_trimming_drops_the_candidates_up_to_a_time(lists: list[list[int]], data: st.DataObject) -> None:
     times = ints(data.draw(st.lists(st.integers(-1, 21), min_size=len(lists), max_size=len(lists))))
     offsets, lengths, rooms, pool, _ = three_versions(*packed([[(t, 0) for t in x] for x in lists], 2), 0)
-    kernels.trim(offsets, lengths, rooms, pool, np.arange(len(lists)), times)
+    trim(offsets, lengths, rooms, pool, np.arange(len(lists)), times)
     for k, (old, time) in enumerate(zip(lists, times, strict=True)):
         left = pool[offsets[2, k] : offsets[2, k] + lengths[2, k], 0].tolist()
         assert left == [t for t in old if t > time]
@@ -261,7 +273,7 @@ def test_written_lists_replace_the_old_ones_without_what_has_expired(lists: list
     starts = ints([sum(map(len, spans[:k])) for k in range(len(spans) + 1)])
     flat = table([span for found in spans for span in found], 3)
     ids = np.arange(len(lists))
-    kernels.write_lists(offsets, lengths, rooms, pool, used, ids, flat, starts, 10)
+    write_lists(offsets, lengths, rooms, pool, used, ids, flat, starts, 10)
     for k, found in enumerate(spans):
         rows = pool[offsets[2, k] : offsets[2, k] + lengths[2, k]]
         assert [tuple(map(int, row)) for row in rows] == [span for span in found if span[1] > 10]

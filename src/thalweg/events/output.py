@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.columns.sweep import NONE
+from thalweg.columns.cells import NONE
 from thalweg.columns.symbols import as_floats, number_text
 from thalweg.columns.timelines import OPEN
 from thalweg.events.plan import Plan
@@ -191,9 +191,9 @@ class Output:
     def _pending(self, query_time: int) -> pa.Table:
         found = []
         for unit in self.plan.units():
-            if not isinstance(unit, SweepUnit) or not unit.plans:
+            if not isinstance(unit, SweepUnit) or not unit.countdowns.plans:
                 continue
-            pending = unit.pending()
+            pending = unit.countdowns.pending()
             for at, store in enumerate(unit.stores):
                 mine = pending.fluent == at
                 n = int(mine.sum())

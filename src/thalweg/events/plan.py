@@ -17,9 +17,9 @@ import numpy as np
 from thalweg.analysis.order import strong_components
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.spans import RELATIONS
-from thalweg.columns.symbols import SymbolTable, number
-from thalweg.columns.timelines import GREET, INITIATE, TERMINATE, TERMINATE_ALL
-from thalweg.events.compile import BodyCompiler, Catalogue, compile_body, solve
+from thalweg.columns.symbols import SymbolTable
+from thalweg.events.compile import BodyCompiler, Catalogue, solve
+from thalweg.events.components import compile_head, delay_plans, sweep_unit
 from thalweg.events.determined import (
     Apply,
     Complement,
@@ -35,11 +35,10 @@ from thalweg.events.determined import (
     leaves,
     required,
 )
-from thalweg.events.domains import VIEW, Domains, binding, hidden, split_terminations
+from thalweg.events.domains import VIEW, Domains, hidden, split_terminations
 from thalweg.events.drivers import Body, EdgeDriver, EventDriver
-from thalweg.events.frames import CopyStep, Frame, MissingStep, Reader, SameStep, Slot, Step, run_steps
+from thalweg.events.frames import Frame, Reader, Slot, run_steps
 from thalweg.events.normal import (
-    DelayRule,
     EdgeAt,
     EffectAt,
     EventAt,
@@ -59,11 +58,11 @@ from thalweg.events.normal import (
 )
 from thalweg.events.sorts import Coder, Sorts
 from thalweg.events.stores import EventStore, FactStore, FluentStore
-from thalweg.events.sweeping import DelayPlan, SweepUnit
-from thalweg.events.units import Condition, EventUnit, FluentUnit, Head, SimpleUnit
+from thalweg.events.sweeping import SweepUnit
+from thalweg.events.units import EventUnit, FluentUnit, SimpleUnit
 from thalweg.language.program import Program
-from thalweg.language.rules import Allen, Combine, Duration, Effect, Role
-from thalweg.language.terms import Number, Term, Variable, variables
+from thalweg.language.rules import Allen, Combine, Duration, Role
+from thalweg.language.terms import Term, Variable, variables
 from thalweg.protocol import Ints
 
 Unit = EventUnit | SimpleUnit | SweepUnit | SpanUnit | InputUnit | ViewUnit
@@ -277,15 +276,15 @@ class _Planner:
         elif kind == "view":
             unit = ViewUnit(c.determined[name], c.simple[name.removeprefix(VIEW)])
         elif kind == "event":
-            unit = EventUnit(c.events[name], [self._head(p) for p in self._rules_of(name, events=True)])
+            unit = EventUnit(c.events[name], [compile_head(c, p) for p in self._rules_of(name, events=True)])
             self.plan.derived.append(unit)
         elif kind == "determined":
             unit = SpanUnit(c.determined[name], [self._span(s) for s in self.spans[name]])
         elif any(d.fluent == name for d in self.normal.delays):
-            heads = [self._head(p) for p in self._rules_of(name)]
-            unit = SweepUnit([c.simple[name]], heads, self._delays([name]), 4, linked=False)
+            heads = [compile_head(c, p) for p in self._rules_of(name)]
+            unit = SweepUnit([c.simple[name]], heads, delay_plans(c, self.normal, [name]), linked=False)
         else:
-            unit = SimpleUnit(c.simple[name], [self._head(p) for p in self._rules_of(name)])
+            unit = SimpleUnit(c.simple[name], [compile_head(c, p) for p in self._rules_of(name)])
         if isinstance(unit, FluentUnit):
             for at, store in enumerate(unit.stores):
                 self.unit_of[id(store)] = (unit, at)
@@ -294,136 +293,16 @@ class _Planner:
     def _rules_of(self, name: str, *, events: bool = False) -> list[PointRule]:
         return [p for p in self.normal.points if p.relation == name and (p.effect is None) == events]
 
-    def _head(self, p: PointRule, conditions: Sequence[HoldsAt] = (), fluents: Sequence[str] = ()) -> Head:
-        c = self.catalogue
-        outer = {v.name for t in (*p.args, *((p.value,) if p.value is not None else ())) for v in variables(t)}
-        outer |= names(tuple(conditions))
-        rest = [x for x in p.body if not any(x is y for y in conditions)]
-        body = compile_body(c, p, id(p), outer, rest)
-        compiler = BodyCompiler(c, id(p), p.span, p.time)
-        bound = names(tuple(rest)) | {p.time}
-        store: FluentStore | EventStore
-        if p.effect is None:
-            store = c.events[p.relation]
-            slots = compiler.match("event", p.relation, p.args, bound).slots
-            return Head(body, store, slots, shift=0)
-        store = c.simple[p.relation]
-        slots = compiler.match("fluent", p.relation, p.args, bound).slots
-        assert p.value is not None
-        kind = (GREET if p.greets else INITIATE) if p.effect is Effect.INITIATES else TERMINATE
-        value: Slot | None = compiler.slot(p.value, ("value", p.relation, 0), bound)
-        if value is not None and value.binds:
-            if kind <= INITIATE:
-                raise refuse(f"the value {p.value} is not bound", p.span, "add a literal that gives it a value")
-            kind, value = TERMINATE_ALL, None
-        for slot in slots:
-            if slot.binds:
-                raise refuse(f"head variable {slot.name} is not bound", p.span, "add a literal that gives it a value")
-        found = tuple(self._condition(compiler, x, fluents, bound) for x in conditions)
-        return Head(body, store, slots, kind, value, -self.tick if p.early else 0, found)
-
-    def _condition(self, compiler: BodyCompiler, x: HoldsAt, fluents: Sequence[str], bound: set[str]) -> Condition:
-        slots = compiler.match("fluent", x.fluent, x.args, bound).slots
-        value: Slot | None = compiler.slot(x.value, ("value", x.fluent, 0), bound)
-        if value is not None and value.binds:
-            value = None
-        return Condition(fluents.index(x.fluent), slots, value, x.negated)
-
     def _sweep(self, members: list[Key]) -> SweepUnit | None:
-        """One sweep for the component, or None where a rule's inner conditions cannot be grounded."""
-        if any(kind != "simple" for kind, _ in members):
+        """One sweep for the component, where that is possible."""
+        fluents = [name for kind, name in members if kind == "simple" and name not in self.spans]
+        if len(fluents) < len(members):
             return None
-        fluents = [name for _, name in members]
-        inner = {("simple", f) for f in fluents}
-        rules = [p for p in self.normal.points if p.effect is not None and p.relation in fluents]
-        conditions = [self._groundable(p, inner) for p in rules]
-        if any(found is None for found in conditions):
-            return None
-        heads = [self._head(p, found or (), fluents) for p, found in zip(rules, conditions, strict=True)]
-        width = 4 + 2 * max((len(h.conditions) for h in heads), default=0)
-        pairs = [(h.slots, c.slots) for h in heads for c in h.conditions]
-        linked = len(fluents) > 1 or any(
-            [s.name or s.code for s in mine] != [s.name or s.code for s in other] for mine, other in pairs
-        )
-        stores = [self.catalogue.simple[f] for f in fluents]
-        unit = SweepUnit(stores, heads, self._delays(fluents), width, linked=linked)
-        for at, store in enumerate(stores):
-            self.unit_of[id(store)] = (unit, at)
+        unit = sweep_unit(self.catalogue, self.normal, fluents, lambda x: bool(self._literals((x,)) & set(members)))
+        if unit is not None:
+            for at, store in enumerate(unit.stores):
+                self.unit_of[id(store)] = (unit, at)
         return unit
-
-    def _groundable(self, p: PointRule, inner: set[Key]) -> list[HoldsAt] | None:
-        """The body's conditions inside the component, when everything else binds their variables."""
-        found: list[HoldsAt] = []
-        for x in p.body:
-            if not self._literals((x,)) & inner:
-                continue
-            if not isinstance(x, HoldsAt) or x.next or x.fluent in self.spans:
-                return None
-            found.append(x)
-        rest = tuple(x for x in p.body if not any(x is y for y in found))
-        bound = binding(rest)
-        outer = names(rest) | {v.name for a in p.args for v in variables(a)}
-        if p.value is not None:
-            outer |= {v.name for v in variables(p.value)}
-        for at, x in enumerate(found):
-            if not {v.name for a in x.args for v in variables(a)} <= bound:
-                return None
-            value = x.value.name if isinstance(x.value, Variable) else None
-            others = outer | names(tuple(y for k, y in enumerate(found) if k != at))
-            if value is not None and value not in bound and value in others:
-                return None
-        return found
-
-    # ----------------------------------------------------------------- delayed effects
-
-    def _delays(self, fluents: Sequence[str]) -> list[DelayPlan]:
-        found = [d for d in self.normal.delays if d.fluent in fluents]
-        return [self._delay(d, fluents.index(d.fluent)) for d in found]
-
-    def _delay(self, d: DelayRule, fluent: int) -> DelayPlan:
-        c = self.catalogue
-        compiler = BodyCompiler(c, id(d), d.span, None)
-        slots = compiler.match("fluent", d.fluent, d.args, set()).slots
-        bound = {s.name for s in slots if s.name is not None}
-        outer = {v.name for t in (d.delay, *((d.target,) if d.target is not None else ())) for v in variables(t)}
-        steps = compiler.steps(d.body, bound, outer)
-        target = None if d.target is None else compiler.slot(d.target, ("value", d.fluent, 0), bound)
-        delay = Slot(code=number(d.delay.value)) if isinstance(d.delay, Number) else None
-        if delay is None:
-            if not isinstance(d.delay, Variable) or d.delay.name not in bound:
-                raise refuse("the delay is not bound", d.span, "write a number, or bind it in the body")
-            delay = Slot(name=d.delay.name)
-        node = ("value", d.fluent, 0)
-        code = None if isinstance(d.value, Variable) else c.coder.constant(d.value, node, d.span)
-        if code is None and d.value in (d.target, d.delay, *d.args):
-            raise refuse("the value of this delayed effect is also used elsewhere", d.span, "write one fi per value")
-        return DelayPlan(fluent, code, target, delay, self._postpone(d, slots), steps, slots)
-
-    def _postpone(self, d: DelayRule, slots: tuple[Slot, ...]) -> list[Step] | None:
-        """Steps that keep the instances whose countdown is postponable; None where there is no such rule."""
-        ways: list[list[Step]] = []
-        for p in self.normal.postpones:
-            if p.fluent != d.fluent:
-                continue
-            if not isinstance(p.value, Variable) and p.value != d.value:
-                if isinstance(d.value, Variable):
-                    raise refuse("p names a value, the delayed effect does not", p.span, "write one fi per value")
-                continue
-            compiler = BodyCompiler(self.catalogue, id(p), p.span, None)
-            pattern = compiler.match("fluent", p.fluent, p.args, set()).slots
-            steps: list[Step] = []
-            bound: set[str] = set()
-            for mine, other in zip(pattern, slots, strict=True):
-                if mine.name is None:
-                    steps.append(SameStep("=", mine, replace(other, binds=False), False))
-                elif mine.name in bound:
-                    steps.append(SameStep("=", Slot(name=mine.name), replace(other, binds=False), False))
-                else:
-                    steps.append(CopyStep(mine.name, replace(other, binds=False)))
-                    bound.add(mine.name)
-            steps += compiler.steps(p.body, bound, set())
-            ways.append(steps)
-        return [MissingStep(ways, negated=False)] if ways else None
 
     # ----------------------------------------------------------------- determined fluents
 

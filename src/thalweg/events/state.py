@@ -19,7 +19,7 @@ from thalweg.events.sweeping import SweepUnit
 if TYPE_CHECKING:
     from thalweg.events.reasoner import Reasoner
 
-MAGIC = b"thalweg-events-1\n"
+MAGIC = b"thalweg-events-2\n"
 
 
 class ForeignState(ValueError):
@@ -57,14 +57,8 @@ def _arrays(reasoner: Reasoner) -> dict[str, Any]:
         at = str(number)
         match unit:
             case SweepUnit():
-                unit.candidates.ensure(max(store.instances.count for store in unit.stores) * len(unit.stores))
+                found |= {f"unit {at}.{part}": array for part, array in unit.state().items()}
                 ragged(f"unit {at}", unit.candidates)
-                for part in SWEEP_ARRAYS:
-                    found[f"unit {at}.{part}"] = getattr(unit, part)
-                for part in DELAY_ARRAYS:
-                    found[f"unit {at}.{part}"] = getattr(unit, part)[: unit.n_delays]
-                found[f"unit {at}.upto"] = np.array(unit._delayed_upto)
-                found[f"unit {at}.pairs"] = unit.pairs.state()
             case SpanUnit():
                 for k, plan_ in enumerate(unit.plans):
                     found[f"unit {at}.{k}.bindings"] = plan_.bindings.state()
@@ -85,18 +79,6 @@ def _arrays(reasoner: Reasoner) -> dict[str, Any]:
         if len(waiting.early):
             found[f"early {name}"] = waiting.early
     return found
-
-
-SWEEP_ARRAYS = (
-    "carry",
-    "carry_time",
-    "parents",
-    "rings",
-    "due",
-    "first_delay",
-    "last_delay",
-)
-DELAY_ARRAYS = ("delays", "carry_since", "since")
 
 
 def pack(reasoner: Reasoner) -> bytes:
@@ -164,13 +146,9 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
             unit._found = []
         match unit:
             case SweepUnit():
-                unit.candidates = ragged(f"unit {at}")
-                for part in (*SWEEP_ARRAYS, *DELAY_ARRAYS):
-                    setattr(unit, part, arrays[f"unit {at}.{part}"])
-                unit.n_delays = len(unit.delays)
-                unit._delayed_upto = arrays[f"unit {at}.upto"].tolist()
-                unit.pairs = KeyTable.of(arrays[f"unit {at}.pairs"])
-                unit.resize()
+                prefix = f"unit {at}."
+                mine = {n.removeprefix(prefix): array for n, array in arrays.items() if n.startswith(prefix)}
+                unit.restore(ragged(f"unit {at}"), mine)
             case SpanUnit():
                 for k, plan_ in enumerate(unit.plans):
                     plan_.bindings = KeyTable.of(arrays[f"unit {at}.{k}.bindings"])

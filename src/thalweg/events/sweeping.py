@@ -2,50 +2,29 @@
 
 Rules are first joined and filtered set-at-a-time; what is left per candidate row is the time, the cell (one fluent
 instance of the component), the effect, and the conditions on other cells. `columns.sweep` runs over them in time order.
-The state just before the window (the carry) is kept per cell; only cells of groups that changed are swept again.
+The state just before the window (the carry) is kept per cell; only groups of cells in which something changed are
+swept again, and of those only the cells to which something happens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from thalweg.columns.keys import KeyTable
-from thalweg.columns.ragged import Ragged, Version, distinct, group_starts, order_by
-from thalweg.columns.sweep import ANY, NONE, members, sweep, trim, unite, write_lists
-from thalweg.columns.timelines import GREET, INITIATE, OPEN
-from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps
+from thalweg.columns.cells import ANY, CellArrays, Chains, Stretch, active, roots, trim, unite, write_lists
+from thalweg.columns.ragged import Ragged, Version, distinct, order_by
+from thalweg.columns.sweep import sweep
+from thalweg.columns.timelines import GREET, OPEN
+from thalweg.events.chains import ChainPlan, ChainRules
+from thalweg.events.countdowns import Countdowns, DelayPlan
+from thalweg.events.frames import Frame, Reader
 from thalweg.events.stores import TIME, FluentStore, Moves
-from thalweg.events.units import NOW, Clock, FluentUnit, Head, effect_moves, fresh_only, head_rows
+from thalweg.events.units import Clock, FluentUnit, Head, effect_moves, fresh_only, head_rows
 from thalweg.protocol import Ints
 
-
-@dataclass(slots=True)
-class DelayPlan:
-    """Delayed effects of one fluent: evaluated once per instance."""
-
-    fluent: int
-    value: int | None  # None: whichever value is initiated
-    target: Slot | None
-    delay: Slot
-    postponable: Sequence[Step] | None
-    steps: Sequence[Step]
-    slots: tuple[Slot, ...]
-    wanted: Sequence[Step] = ()
-
-
-@dataclass(slots=True)
-class Pending:
-    """Countdowns that have not fired: store index, instance, value, target (NONE: the value ends), due, since."""
-
-    fluent: Ints
-    instance: Ints
-    value: Ints
-    target: Ints
-    due: Ints
-    since: Ints
+CONDITIONS = 3
+"""The column of a candidate's first condition."""
 
 
 class SweepUnit(FluentUnit):
@@ -56,37 +35,24 @@ class SweepUnit(FluentUnit):
         stores: Sequence[FluentStore],
         heads: Sequence[Head],
         delays: Sequence[DelayPlan],
-        width: int,
+        chains: Sequence[ChainPlan] = (),
+        ranks: Sequence[int] = (0,),
         *,
         linked: bool,
     ) -> None:
         super().__init__(stores)
         self.heads = list(heads)
-        self.plans = list(delays)
-        self.width = width
+        self.width = CONDITIONS + 1 + 2 * max((len(h.conditions) for h in heads), default=0)
         self.linked = linked
-        self.candidates = Ragged(width)
-        self._found: list[tuple[Ints, Ints, Ints | None]] = []
+        self.candidates = Ragged(self.width)
         self.cells = 0
-        self.carry = np.zeros((8, 3), np.int64)
-        self.carry_time = np.full(8, -(2**62))
-        self.parents = np.arange(8)
-        self.rings = np.arange(8)
-        self.due = np.full(8, OPEN)
-        self._marks = np.zeros(8, np.int64)
+        self.arrays = CellArrays()
+        self.countdowns = Countdowns(delays, stores)
+        self.chains = ChainRules(chains, stores, ranks)
+        self._found: list[tuple[Ints, Ints, Ints | None]] = []
         self._stamp = 0
-        self._state = np.zeros((8, 3), np.int64)
         self._rank = np.zeros(8, np.int64)
         self._all = False
-        self.first_delay = np.zeros(8, np.int64)
-        self.last_delay = np.zeros(8, np.int64)
-        self.n_delays = 0
-        self.delays = np.empty((8, 5), np.int64)
-        self.carry_since = np.full(8, NONE)
-        self.since = np.full(8, NONE)
-        self._delayed_upto = [0 for _ in stores]
-        self.pairs = KeyTable(2)  # cell and value, of fluents with a delay for every value
-        self._open_plans = [p for p in self.plans if p.value is None]
 
     # ----------------------------------------------------------------- cells
 
@@ -94,113 +60,23 @@ class SweepUnit(FluentUnit):
         return ids * len(self.stores) + fluent
 
     def _grow(self) -> None:
-        """Room for all instances, and the delays of new ones."""
-        cells = max(s.instances.count for s in self.stores) * len(self.stores)
-        if cells > self.cells:
-            room = len(self.carry_time)
-            if cells > room:
-                size = max(cells, 2 * room)
-                self.carry = np.vstack([self.carry, np.zeros((size - room, 3), np.int64)])
-                self.carry_time = np.concatenate([self.carry_time, np.full(size - room, -(2**62))])
-                self.parents = np.concatenate([self.parents, np.arange(room, size)])
-                self.rings = np.concatenate([self.rings, np.arange(room, size)])
-                self.due = np.concatenate([self.due, np.full(size - room, OPEN)])
-                self._marks = np.concatenate([self._marks, np.zeros(size - room, np.int64)])
-                self._state = np.zeros((size, 3), np.int64)
-                self._rank = np.zeros(size, np.int64)
-                self.first_delay = np.concatenate([self.first_delay, np.zeros(size - room, np.int64)])
-                self.last_delay = np.concatenate([self.last_delay, np.zeros(size - room, np.int64)])
-            self.cells = cells
-            self.candidates.ensure(cells)
-        if self.plans:
-            self._grow_delays()
+        """Room for all instances, and the chains and delays of new ones."""
+        tied, chains = self.chains.grow()
+        self.cells = max(s.instances.count for s in self.stores) * len(self.stores)
+        self._make_room()
+        self.chains.add(tied, chains, self.arrays.parents)
+        if self.countdowns.plans:
+            found = [(cells, rows[:, 1], rows[:, 2]) for cells, rows, _ in self._found]
+            found.append((chains[:, 2], chains[:, 3], chains[:, 4]))
+            self.countdowns.grow(len(self.arrays.parents), found)
 
-    def _grow_delays(self) -> None:
-        """Evaluate the delayed effects of instances that are new; those of one cell stand together."""
-        new: list[Ints] = []
-        for plan in self.plans:
-            store = self.stores[plan.fluent]
-            ids = np.arange(self._delayed_upto[plan.fluent], store.instances.count)
-            if plan.value is not None and len(ids):
-                new.append(self._delay_rows(plan, store, ids, np.full(len(ids), plan.value)))
-        if self._open_plans:
-            new += self._new_pairs()
-        for at, store in enumerate(self.stores):
-            self._delayed_upto[at] = store.instances.count
-        added = np.concatenate([np.empty((0, 5), np.int64), *new])
-        if not len(added):
-            return
-        since = carried = np.full(len(added), NONE)
-        again = distinct(np.sort(added[:, 4]))
-        again = again[self.last_delay[again] > self.first_delay[again]]
-        if len(again):
-            old = np.concatenate([np.arange(self.first_delay[c], self.last_delay[c]) for c in again.tolist()])
-            added = np.concatenate([self.delays[old], added])
-            since = np.concatenate([self.since[old], since])
-            carried = np.concatenate([self.carry_since[old], carried])
-            self.since[old] = self.carry_since[old] = NONE
-        order = np.argsort(added[:, 4], kind="stable")
-        self._append_delays(added[order], since[order], carried[order])
-
-    def _append_delays(self, rows: Ints, since: Ints, carried: Ints) -> None:
-        """Put delay rows, ordered by cell, at the end of the table."""
-        start, end = self.n_delays, self.n_delays + len(rows)
-        if end > len(self.delays):
-            room = max(end, 2 * len(self.delays))
-            table = np.empty((room, 5), np.int64)
-            table[:start] = self.delays[:start]
-            self.delays = table
-            for name in ("since", "carry_since"):
-                column = np.full(room, NONE)
-                column[:start] = getattr(self, name)[:start]
-                setattr(self, name, column)
-        self.delays[start:end], self.since[start:end], self.carry_since[start:end] = rows, since, carried
-        starts = group_starts(np.ascontiguousarray(rows[:, 4]))
-        cells = rows[starts[:-1], 4]
-        self.first_delay[cells], self.last_delay[cells] = start + starts[:-1], start + starts[1:]
-        self.n_delays = end
-
-    def _new_pairs(self) -> list[Ints]:
-        """Delays for every value: of pairs that are about to be initiated for the first time."""
-        known = self.pairs.count
-        for cells, rows, _ in self._found:
-            begun = rows[:, 1] <= INITIATE
-            self.pairs.intern([cells[begun], np.ascontiguousarray(rows[begun, 2])], int(begun.sum()))
-        pairs = self.pairs.keys[known:]
-        k = len(self.stores)
-        new = []
-        for plan in self._open_plans:
-            mine = pairs[pairs[:, 0] % k == plan.fluent]
-            if len(mine):
-                new.append(self._delay_rows(plan, self.stores[plan.fluent], mine[:, 0] // k, mine[:, 1]))
-        return new
-
-    def _delay_rows(self, plan: DelayPlan, store: FluentStore, ids: Ints, values: Ints) -> Ints:
-        keys = store.instances.keys[ids]
-        columns = {s.name: keys[:, i] for i, s in enumerate(plan.slots) if s.name is not None}
-        keep = np.ones(len(ids), np.bool_)
-        for i, s in enumerate(plan.slots):
-            if s.name is None:
-                keep &= keys[:, i] == s.code
-        frame = Frame(np.full(len(ids), NOW), columns, np.arange(len(ids))).take(keep)
-        reader = Reader(before=False)
-        frame = run_steps(plan.steps, frame, reader)
-        postponable = np.zeros(len(ids), np.int64)
-        if plan.postponable is not None:
-            postponable[run_steps(plan.postponable, frame, reader).origin] = 1
-        lengths = plan.delay.column(frame).view(np.float64)
-        rows = np.empty((len(frame), 5), np.int64)
-        rows[:, 0] = values[frame.origin]
-        rows[:, 1] = NONE if plan.target is None else plan.target.column(frame)
-        rows[:, 2] = lengths.astype(np.int64)
-        if ((rows[:, 2] < 1) | (rows[:, 2] != lengths)).any():
-            raise ValueError(f"a delayed effect of {store.name} has a delay that is no positive whole number")
-        rows[:, 3] = postponable[frame.origin]
-        rows[:, 4] = self._cells(plan.fluent, ids[frame.origin])
-        rows = rows[rows[:, 0] != rows[:, 1]]
-        once = KeyTable(5)
-        once.intern([np.ascontiguousarray(rows[:, c]) for c in range(5)], len(rows))
-        return once.keys
+    def _make_room(self) -> None:
+        self.arrays.ensure(self.cells)
+        self.candidates.ensure(self.cells)
+        room = len(self.arrays.parents)
+        self.countdowns.table.ensure(room)
+        if room > len(self._rank):
+            self._rank = np.zeros(room, np.int64)
 
     # ----------------------------------------------------------------- evaluation
 
@@ -219,7 +95,13 @@ class SweepUnit(FluentUnit):
                 frame = head.frame(reader, clock)
                 if len(frame):
                     self._found.append((*self._candidates(frame, head, sign), frame.cause))
-        return bool(self._found) or (self.plans != [] and bool((self.due[: self.cells] <= clock.query).any()))
+        return bool(self._found) or bool(len(self._late(clock)))
+
+    def _late(self, clock: Clock) -> Ints:
+        """Cells with a countdown that comes due."""
+        if not self.countdowns.plans:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(self.arrays.columns.due[: self.cells] <= clock.query)
 
     def _candidates(self, frame: Frame, head: Head, sign: int) -> tuple[Ints, Ints]:
         ids, rows = head_rows(frame, head, sign, self.width)
@@ -245,14 +127,14 @@ class SweepUnit(FluentUnit):
             causes = np.concatenate([f[2] for f in self._found]) if clock.causes else None
             self._found = []
             if self.linked:
-                unite(self.parents, self.rings, cells, rows)
+                unite(self.arrays.parents, cells, rows, CONDITIONS)
             once = clock.tumbling and not round and fresh_only(rows, clock.final)
             if once:
                 touched = distinct(cells)
             else:
                 gone, came = self.candidates.merge(cells, rows)
                 touched = distinct(np.concatenate([gone[0], came[0]]))
-        late = np.flatnonzero(self.due[: self.cells] <= clock.query) if self.plans else np.empty(0, np.int64)
+        late = self._late(clock)
         wanted = np.union1d(touched, late) if len(late) else touched
         if self._all:
             wanted, self._all = np.arange(self.cells), False
@@ -274,82 +156,68 @@ class SweepUnit(FluentUnit):
         self, clock: Clock, settled: int, wanted: Ints, changed: Ints, fresh: Ints, causes: Ints | None
     ) -> bool:
         """Sweep the groups of the wanted cells, and keep what is found."""
-        cells, out, logged = self._run(wanted, changed, fresh, settled, clock.query, clock.tick)
-        log = any(s.reads_points for s in self.stores)
-        trim(
-            self.candidates.offsets,
-            self.candidates.lengths,
-            self.candidates.rooms,
-            self.candidates.pool,
-            cells,
-            self.carry_time,
-        )
-        self.candidates.touch(cells)
+        cells, out, logged = self._run(wanted, changed, fresh, settled, clock.query, clock)
+        lists = self.candidates
+        trim(lists.offsets, lists.lengths, lists.rooms, lists.pool, cells, self.arrays.columns.carry_time)
+        lists.touch(cells)
         cells = np.sort(cells)
-        why = np.full(len(cells), TIME)
-        if causes is not None and len(changed):
-            best = np.full(self.cells, TIME)
-            np.maximum.at(best, changed, causes)
-            if self.linked:
-                self._spread(best, changed)
-            why = best[cells]
-        touched = self._write(out, cells, why, clock)
-        if log:
+        touched = self._write(out, cells, self._causes(cells, changed, causes), clock)
+        if self._logs():
             self._log(logged, cells, clock)
         return self.announce(clock, Version.LAST, touched) or any(bool(s.effects) for s in self.stores)
 
+    def _logs(self) -> bool:
+        return any(s.reads_points for s in self.stores)
+
+    def _causes(self, cells: Ints, changed: Ints, causes: Ints | None) -> Ints:
+        """The largest cause among the changes of each cell's group."""
+        if causes is None or not len(changed):
+            return np.full(len(cells), TIME)
+        best = np.full(self.cells, TIME)
+        if self.linked:
+            cells, changed = roots(self.arrays.parents, cells), roots(self.arrays.parents, changed)
+        np.maximum.at(best, changed, causes)
+        return best[cells]
+
     def _run(
-        self, wanted: Ints, changed: Ints, fresh: Ints, settled: int, until: int, tick: int
+        self, wanted: Ints, changed: Ints, fresh: Ints, settled: int, until: int, clock: Clock
     ) -> tuple[Ints, Ints, Ints]:
         """Sweep the groups of the wanted cells over their stored candidates and the fresh ones (of the cells
         `changed`), up to `until`; move the carry up to `settled`. Returns the cells, their intervals and effects."""
+        self._stamp += 1
+        stretch = Stretch(settled, until, clock.tick, clock.start, self._stamp)
+        parents, columns = self.arrays.parents, self.arrays.columns
         if self.linked:
-            self._stamp += 1
-            cells, starts = members(self.parents, self.rings, wanted, self._marks, self._stamp)
+            sizes = self.candidates.lengths[Version.NOW]
+            cells, starts = active(parents, wanted, columns, sizes, self.cells, self._rank, stretch)
         else:
             cells, starts = wanted, np.arange(len(wanted) + 1)
+            self._rank[wanted] = starts[:-1]
         rows, sizes = self.candidates.gather(cells, Version.NOW)
         row_cells = np.repeat(cells, sizes)
         if len(fresh):
             rows, row_cells = np.concatenate([rows, fresh]), np.concatenate([row_cells, changed])
         row_starts = np.zeros(len(starts), np.int64)
         if len(rows):
-            self._rank[cells] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-            group = self._rank[row_cells]
+            group = self._rank[roots(parents, row_cells) if self.linked else row_cells]
             if self.linked or len(fresh):
                 order = order_by(group, np.ascontiguousarray(rows[:, 0]))
                 rows, row_cells, group = rows[order], row_cells[order], group[order]
             row_starts = np.searchsorted(group, np.arange(len(starts)))
-        log = any(s.reads_points for s in self.stores)
-        out, n, logged, n_log = sweep(
+        table = self.chains.table
+        chains = Chains(table.first, table.last, table.rows, self.chains.ranks)
+        return sweep(
             cells,
             starts,
             rows,
             row_cells,
             row_starts,
-            self.carry,
-            self.carry_time,
-            self.first_delay,
-            self.last_delay,
-            self.delays,
-            self.carry_since,
-            self._state,
-            self.since,
-            self.due,
-            settled,
-            until,
-            tick,
-            log,
+            columns,
+            self.countdowns.view(),
+            chains,
+            stretch,
+            self._logs(),
         )
-        return cells, out[:n], logged[:n_log]
-
-    def _spread(self, best: Ints, changed: Ints) -> None:
-        """Give every member of a group the group's largest cause."""
-        self._stamp += 1
-        cells, starts = members(self.parents, self.rings, changed, self._marks, self._stamp)
-        if len(cells):
-            group = np.maximum.reduceat(best[cells], starts[:-1])
-            best[cells] = np.repeat(group, np.diff(starts))
 
     def _write(self, out: Ints, cells: Ints, why: Ints, clock: Clock) -> list[tuple[Ints, Ints]]:
         """Store the swept timelines, fluent by fluent."""
@@ -411,7 +279,7 @@ class SweepUnit(FluentUnit):
         every = np.arange(self.cells)
         if self.cells:
             early = clock.final - 1
-            self._run(every, np.empty(0, np.int64), np.empty((0, self.width), np.int64), early, early, clock.tick)
+            self._run(every, np.empty(0, np.int64), np.empty((0, self.width), np.int64), early, early, clock)
         self.candidates.clear()
         self._all = True
         super().forget(clock)
@@ -419,26 +287,24 @@ class SweepUnit(FluentUnit):
     def commit_memories(self, final: int) -> None:
         self.candidates.commit()
 
-    def resize(self) -> None:
-        """After a snapshot was put in: scratch space to match."""
+    # ----------------------------------------------------------------- snapshots
+
+    def state(self) -> dict[str, Ints]:
+        """What a snapshot needs apart from the stores and the candidates."""
         self.cells = max(s.instances.count for s in self.stores) * len(self.stores)
-        self.candidates.ensure(self.cells)
-        self._marks = np.zeros(len(self.carry_time), np.int64)
-        self._state = np.zeros((len(self.carry_time), 3), np.int64)
-        self._rank = np.zeros(len(self.carry_time), np.int64)
+        self._make_room()
+        parts = {"cells": self.arrays.state(), "delays": self.countdowns.state(), "chains": self.chains.state()}
+        return {f"{part}.{name}": array for part, found in parts.items() for name, array in found.items()}
 
-    # ----------------------------------------------------------------- pending countdowns
+    def restore(self, candidates: Ragged, state: dict[str, Ints]) -> None:
+        """Put a snapshot in."""
 
-    def pending(self) -> Pending:
-        """Countdowns that run."""
-        running = np.flatnonzero(self.since[: self.n_delays] != NONE)
-        rows = self.delays[running]
-        k = len(self.stores)
-        return Pending(
-            rows[:, 4] % k,
-            rows[:, 4] // k,
-            rows[:, 0],
-            rows[:, 1],
-            self.since[running] + rows[:, 2],
-            self.since[running],
-        )
+        def part(prefix: str) -> dict[str, Ints]:
+            return {n.removeprefix(prefix): array for n, array in state.items() if n.startswith(prefix)}
+
+        self.candidates = candidates
+        self.arrays = CellArrays.of(part("cells."))
+        self.countdowns.restore(part("delays."))
+        self.chains.restore(part("chains."))
+        self.cells = max(s.instances.count for s in self.stores) * len(self.stores)
+        self._make_room()

@@ -109,6 +109,21 @@ def head_rows(frame: Frame, head: Head, sign: int, width: int) -> tuple[Ints, In
     return ids, rows
 
 
+def instance_frame(store: FluentStore, slots: Sequence[Slot], ids: Ints) -> Frame:
+    """Instances that fit a pattern, as bindings of its variables at no particular time; `origin` counts the ids."""
+    keys = store.instances.keys[ids]
+    columns: dict[str, Ints] = {}
+    keep = np.ones(len(ids), np.bool_)
+    for i, slot in enumerate(slots):
+        if slot.name is None:
+            keep &= keys[:, i] == slot.code
+        elif slot.name in columns:
+            keep &= keys[:, i] == columns[slot.name]
+        else:
+            columns[slot.name] = np.ascontiguousarray(keys[:, i])
+    return Frame(np.full(len(ids), NOW), columns, np.arange(len(ids))).take(keep)
+
+
 def extents(ids: Ints, times: Ints) -> tuple[Ints, Ints, Ints]:
     """Each id once, with its first and last time."""
     if len(ids) > 1 and (ids[1:] < ids[:-1]).any():

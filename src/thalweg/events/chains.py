@@ -1,0 +1,98 @@
+"""Chains: rules of a component that are driven by an edge inside it, such as a suspension that follows from a contract
+which is broken at this very point. They are evaluated once per instance of the edge's fluent, as delayed effects are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from thalweg.columns.cells import ANY, CellTable, unite, unite_pairs
+from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps
+from thalweg.events.stores import FluentStore
+from thalweg.events.units import Condition, instance_frame
+from thalweg.protocol import Ints
+
+CONDITIONS = 5
+"""The column of the first condition, after edge, value, cell, kind and value of the effect."""
+
+
+@dataclass(slots=True)
+class ChainPlan:
+    """One rule: the edge of a fluent of the component, its pattern, and the effect on another fluent."""
+
+    fluent: int
+    edge: int
+    value: int
+    slots: tuple[Slot, ...]
+    steps: Sequence[Step]
+    target: int
+    target_slots: tuple[Slot, ...]
+    kind: int
+    target_value: Slot | None
+    conditions: tuple[Condition, ...]
+
+
+class ChainRules:
+    """The chains of every cell."""
+
+    def __init__(self, plans: Sequence[ChainPlan], stores: Sequence[FluentStore], ranks: Sequence[int]) -> None:
+        self.plans = list(plans)
+        self.stores = list(stores)
+        self.ranks = np.array(ranks, np.int64)
+        self.width = CONDITIONS + 1 + 2 * max((len(p.conditions) for p in plans), default=0)
+        self.table = CellTable(self.width)
+        self.known = [0 for _ in stores]
+
+    def grow(self) -> tuple[Ints, Ints]:
+        """Take in new instances, and those that their chains mention. Returns the new chains: cells and rows."""
+        cells, rows = [np.empty(0, np.int64)], [np.empty((0, self.width), np.int64)]
+        while self.plans and any(s.instances.count > known for s, known in zip(self.stores, self.known, strict=True)):
+            ids = [np.arange(known, s.instances.count) for s, known in zip(self.stores, self.known, strict=True)]
+            self.known = [s.instances.count for s in self.stores]
+            for plan in self.plans:
+                if len(ids[plan.fluent]):
+                    found = self._evaluate(plan, ids[plan.fluent])
+                    cells.append(found[0])
+                    rows.append(found[1])
+        return np.concatenate(cells), np.concatenate(rows)
+
+    def add(self, cells: Ints, rows: Ints, parents: Ints) -> None:
+        """Keep new chains, and join the cells that they tie together."""
+        self.table.ensure(len(parents))
+        if len(cells):
+            order = np.argsort(cells, kind="stable")
+            self.table.append(cells[order], rows[order])
+            unite_pairs(parents, cells, np.ascontiguousarray(rows[:, 2]))
+            unite(parents, cells, rows, CONDITIONS)
+
+    def _evaluate(self, plan: ChainPlan, ids: Ints) -> tuple[Ints, Ints]:
+        store = self.stores[plan.fluent]
+        frame = instance_frame(store, plan.slots, ids)
+        frame = run_steps(plan.steps, frame, Reader(before=False))
+        rows = np.full((len(frame), self.width), -1)
+        rows[:, 0], rows[:, 1] = plan.edge, plan.value
+        rows[:, 2] = self._cells(plan.target, plan.target_slots, frame)
+        rows[:, 3] = plan.kind
+        rows[:, 4] = 0 if plan.target_value is None else plan.target_value.column(frame)
+        for c, condition in enumerate(plan.conditions):
+            at = CONDITIONS + 2 * c
+            rows[:, at] = 2 * self._cells(condition.fluent, condition.slots, frame) + condition.negated
+            rows[:, at + 1] = ANY if condition.value is None else condition.value.column(frame)
+        return ids[frame.origin] * len(self.stores) + plan.fluent, rows
+
+    def _cells(self, fluent: int, slots: Sequence[Slot], frame: Frame) -> Ints:
+        """Cells of the instances, known or new."""
+        ids = self.stores[fluent].intern([s.column(frame) for s in slots], len(frame))
+        return ids * len(self.stores) + fluent
+
+    def state(self) -> dict[str, Ints]:
+        """What a snapshot needs."""
+        return {**self.table.state(), "known": np.array(self.known)}
+
+    def restore(self, state: dict[str, Ints]) -> None:
+        """Put a snapshot in."""
+        self.table = CellTable.of(state)
+        self.known = state["known"].tolist()
