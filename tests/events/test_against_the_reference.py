@@ -185,7 +185,7 @@ def test_a_window_that_loses_no_event_gives_the_result_without_windows(seed: int
         context = f"with window {window}\n{scenario}"
         assert_same_timeline(expected.timeline(), last.timeline, context=context)
         assert_same_rows(expected.events(), last.events, context=context)
-        pending = {(c.fluent, c.value, c.due, c.since) for c in expected.open()}
+        pending = {(c.fluent, c.value, c.due, c.since, c.cancelled_by) for c in expected.open()}
         assert_same_rows(pending, last.open, context=context)
 
 

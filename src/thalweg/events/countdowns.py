@@ -15,11 +15,11 @@ import numpy as np
 from thalweg.columns.cells import NONE, CellTable, Delays
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import distinct
-from thalweg.columns.timelines import INITIATE
+from thalweg.columns.timelines import INITIATE, OPEN
 from thalweg.events.frames import Reader, Slot, Step, run_steps
 from thalweg.events.stores import FluentStore
 from thalweg.events.units import instance_frame
-from thalweg.protocol import Ints
+from thalweg.protocol import Ints, Mask
 
 WIDTH = 5
 """Value, target (NONE: the value ends), length, postponable, cell."""
@@ -42,7 +42,8 @@ class DelayPlan:
 
 @dataclass(slots=True)
 class Pending:
-    """Countdowns that have not fired: store index, instance, value, target (NONE: the value ends), due, since."""
+    """Countdowns that have not fired: store index, instance, value, target (NONE: the value ends), due, since, and
+    whether another initiation of the value puts them off."""
 
     fluent: Ints
     instance: Ints
@@ -50,6 +51,7 @@ class Pending:
     target: Ints
     due: Ints
     since: Ints
+    postponable: Mask
 
 
 class Countdowns:
@@ -180,12 +182,19 @@ class Countdowns:
         self.since[start:end], self.carry_since[start:end] = since, carried
 
     def pending(self) -> Pending:
-        """Countdowns that run."""
+        """Countdowns that run. Of those of one pair only the next one due: when it fires, the others are cancelled."""
         running = np.flatnonzero(self.since[: self.table.count] != NONE)
-        rows = self.table.rows[running]
-        since = self.since[running]
+        rows, since = self.table.rows[running], self.since[running]
+        due = since + rows[:, 2]
+        pairs = KeyTable(2, len(rows))
+        ids = pairs.intern([rows[:, 4], rows[:, 0]], len(rows))
+        if pairs.count < len(rows):
+            first = np.full(pairs.count, OPEN)
+            np.minimum.at(first, ids, due)
+            keep = due == first[ids]
+            rows, since, due = rows[keep], since[keep], due[keep]
         k = len(self.stores)
-        return Pending(rows[:, 4] % k, rows[:, 4] // k, rows[:, 0], rows[:, 1], since + rows[:, 2], since)
+        return Pending(rows[:, 4] % k, rows[:, 4] // k, rows[:, 0], rows[:, 1], due, since, rows[:, 3] == 1)
 
     def state(self) -> dict[str, Ints]:
         """What a snapshot needs."""

@@ -202,7 +202,9 @@ class Output:
                 source, target = pending.value[mine], pending.target[mine]
                 ends = target == NONE
                 name = self.fluent_texts(store, pending.instance[mine])
-                was = self.value_texts(store, source).to_pylist()
+                pair = pc.binary_join_element_wise(name, self.value_texts(store, source), "=")
+                end = pc.binary_join_element_wise("end of ", pair, "")
+                again = pc.binary_join_element_wise(end, " or initiation of ", pair, "")
                 shown = self.value_texts(store, np.where(ends, source, target))
                 found.append(
                     pa.table(
@@ -212,7 +214,7 @@ class Output:
                             pc.if_else(pa.array(ends), pa.scalar(None, pa.string()), shown),
                             pa.array(pending.due[mine]),
                             pa.array(pending.since[mine]),
-                            pa.array([f"end of {f}={w}" for f, w in zip(name.to_pylist(), was, strict=True)]),
+                            pc.if_else(pa.array(pending.postponable[mine]), again, end),
                         ],
                         schema=PENDING,
                     )

@@ -27,7 +27,7 @@ class Result:
     query_time: int
     timeline: dict[tuple[str, str], list[Interval]]
     events: frozenset[tuple[str, int]]
-    open: frozenset[tuple[str, str | None, int, int]]
+    open: frozenset[tuple[str, str | None, int, int, str]]
     rejected: frozenset[tuple[int, str]]
 
 
@@ -121,7 +121,9 @@ class Fold:
             q,
             timeline,
             frozenset(self._events),
-            frozenset((row["fluent"], row["value"], row["due"], row["since"]) for row in pending),
+            frozenset(
+                (row["fluent"], row["value"], row["due"], row["since"], row["cancelled_by"]) for row in pending
+            ),
             rejected,
         )
 

@@ -28,7 +28,7 @@ def assert_same_answers(reference: Sequence[Answer], reasoner: Sequence[Result])
         at = f"at {expected.query_time}"
         assert_same_timeline(expected.timeline, found.timeline, names=NAMES, context=at)
         assert_same_rows(expected.events, found.events, names=NAMES, context=f"(derived events) {at}")
-        pending = {(c.fluent, c.value, c.due, c.since) for c in expected.open}
+        pending = {(c.fluent, c.value, c.due, c.since, c.cancelled_by) for c in expected.open}
         assert_same_rows(pending, found.open, names=NAMES, context=f"(pending countdowns) {at}")
         rejected = {(r.row, r.reason) for r in expected.rejected}
         assert_same_rows(rejected, found.rejected, names=NAMES, context=f"(rejected rows) {at}")
