@@ -51,6 +51,17 @@ CASES = {
         "f(c,c)=high [20,..)",
         (8, 7, 35),
     ),
+    "an individual whose only row, the first of the window, is taken back": (
+        """
+        holdsFor(idle(X)=true, I) :- holdsFor(busy(X)=true, I1), complement_all([I1], I).
+        dynamicDomain(dom(_)).
+        grounding(e(X)) :- dom(X).
+        grounding(busy(X)=true) :- dom(X).
+        """,
+        "e(a) 2\ne(b) 1\n- e(b) 1@3",
+        "idle(a)=true [2,..)",
+        (9, 1, 6),
+    ),
 }
 
 

@@ -352,8 +352,10 @@ class FluentStore:
         self.lists.settle()
         self.points.settle()
 
-    def commit(self, expiry: int) -> None:
-        self.lists.expiry = self.points.expiry = expiry
+    def commit(self, final: int) -> None:
+        """End of a query. The effects of the final point itself show one point later: they can still be revised."""
+        self.lists.expiry = final
+        self.points.expiry = final - 1
         self.lists.commit()
         self.points.commit()
 
