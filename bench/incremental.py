@@ -11,7 +11,6 @@ published system gains about 2 to 4 times at 16 steps, and loses on interval exp
 
 from __future__ import annotations
 
-
 import argparse
 import sys
 import time
