@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from thalweg.io.write import Folder
-    from thalweg.result import Origin, Result
-    from thalweg.runs import Plan, Sink
+    from thalweg.language.program import Program
+    from thalweg.result import Origin, Result, Summary
+    from thalweg.runs import Options, Progress, Sink
 
 SHOWN = 40
+ENGINES = ("embedded", "spark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,15 @@ class Drawing:
     paths: tuple[Path, ...]
     explained: int
     on_terminal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A run that is ready: `drive` gives everything it finds to a sink, and says how far it is."""
+
+    program: Program
+    origin: Origin
+    drive: Callable[[Sink, Callable[[Progress], None] | None], Summary]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,35 +100,120 @@ def run(
         bool, typer.Option("--dates", help="Print dates instead of time-points; on a terminal done anyway.")
     ] = False,
     chart: Annotated[bool, typer.Option("--chart", help="Draw the timelines on the terminal.")] = False,
+    engine: Annotated[str, typer.Option(help="Where to run: embedded, or spark.")] = "embedded",
+    master: Annotated[str | None, typer.Option(help="Spark: the master, local[*] without it.")] = None,
+    shards: Annotated[int | None, typer.Option(help="Spark: reasoners side by side.")] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Spark: read every file that appears in the directories, until stopped.")
+    ] = False,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Follow: where the state is kept; OUT/_checkpoint without it.")
+    ] = None,
+    trigger: Annotated[
+        str | None, typer.Option(help="Follow: how often, such as '10 seconds'; available: what is there, and end.")
+    ] = None,
+    files_per_batch: Annotated[int | None, typer.Option(help="Follow: files taken at a time.")] = None,
+    disorder: Annotated[str, typer.Option(help="Follow: how far rows may be out of the order of arrival.")] = "0",
+    max_ahead: Annotated[
+        str | None, typer.Option(help="Follow: reject rows that arrive by more than this after everything known.")
+    ] = None,
+    metrics_port: Annotated[int | None, typer.Option(help="Follow: where Prometheus finds the numbers.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Run a program over events.
 
     Without --out the timeline goes to the terminal, in a pipe as tab-separated text. With it, timeline,
-    changes, events, open and rejected are written to a directory, all or nothing.
+    changes, events, open and rejected are written to a directory, all or nothing. On Spark the same is
+    written; with --follow, batch by batch (docs/spark.md).
     """
     from thalweg.cli._errors import reported
     from thalweg.io.write import Folder
-    from thalweg.result import Origin
-    from thalweg.runs import Options, as_program, prepare
+    from thalweg.runs import Options, as_program
 
     options = Options(
         window, step, start, end, tick, lateness, horizon, models, query, recompute, allow_gaps, on_error
     )
     with reported():
-        plan = prepare(as_program(rules, background or ()), input, options)
-        origin = Origin(input, options)
+        _check_engine(engine, {"master": master, "shards": shards, "follow": follow})
+        only_followed = {
+            "checkpoint": checkpoint,
+            "trigger": trigger,
+            "files_per_batch": files_per_batch,
+            "disorder": disorder if disorder != "0" else None,
+            "max_ahead": max_ahead,
+            "metrics_port": metrics_port,
+        }
+        program = as_program(rules, background or ())
+        if follow:
+            _check_followed(format, html, chart or per_fluent)
+            from thalweg.cli._follow import followed
+
+            followed(program, input, options, out, master, shards, only_followed, quiet=quiet, as_json=as_json)
+            return
+        _check_unfollowed(only_followed)
         drawing = Drawing(tuple(html or ()), explained, chart) if html or chart else None
-        _check_pictures(plan, html or ())
+        work = _work(program, input, options, engine, master, shards)
+        _check_pictures(program, html or ())
         if out is not None:
             folder = Folder(out, format)
-            _to_files(plan, folder, origin, drawing, per_fluent=per_fluent, quiet=quiet, as_json=as_json)
+            _to_files(work, folder, drawing, per_fluent=per_fluent, quiet=quiet, as_json=as_json)
         else:
-            _to_terminal(plan, origin, drawing, dates=dates, quiet=quiet, as_json=as_json)
+            _to_terminal(work, drawing, dates=dates, quiet=quiet, as_json=as_json)
 
 
-def _check_pictures(plan: Plan, paths: Sequence[Path]) -> None:
+def _check_engine(engine: str, only_spark: dict[str, Any]) -> None:
+    from thalweg.io.errors import InputError, did_you_mean
+
+    if engine not in ENGINES:
+        raise InputError("engine", f"there is no engine {engine}{did_you_mean(engine, ENGINES)}")
+    for name, given in only_spark.items():
+        if engine != "spark" and given:
+            raise InputError(name, f"--{name} has a meaning only on Spark", "add --engine spark")
+
+
+def _check_followed(format: str, html: Sequence[Path] | None, more: bool) -> None:
+    from thalweg.io.errors import InputError
+
+    if html or more or format != "parquet":
+        raise InputError(
+            "follow",
+            "what is found while following is written as Parquet, batch by batch, and nothing else",
+            "draw or convert it afterwards, or run without --follow",
+        )
+
+
+def _check_unfollowed(only_followed: dict[str, Any]) -> None:
+    from thalweg.io.errors import InputError
+
+    for name, given in only_followed.items():
+        if given is not None:
+            raise InputError(name, f"--{name.replace('_', '-')} has a meaning only with --follow")
+
+
+def _work(
+    program: Program, inputs: list[str], options: Options, engine: str, master: str | None, shards: int | None
+) -> Work:
+    """The run, by the engine that was chosen."""
+    from thalweg.result import Origin
+    from thalweg.runs import drive, prepare, with_query
+
+    origin = Origin(inputs, options)
+    if engine == "spark":
+        from thalweg.spark.cli import drive as drive_on_spark
+
+        return Work(
+            with_query(program, options.query),
+            origin,
+            lambda sink, report: drive_on_spark(
+                program, inputs, options, sink, master=master, shards=shards, progress=report
+            ),
+        )
+    plan = prepare(program, inputs, options)
+    return Work(plan.program, origin, lambda sink, report: drive(plan, sink, report))
+
+
+def _check_pictures(program: Program, paths: Sequence[Path]) -> None:
     """Refuse before the run what could not be drawn after it."""
     from thalweg.io.errors import InputError
     from thalweg.language.rules import Kind
@@ -128,8 +224,8 @@ def _check_pictures(plan: Plan, paths: Sequence[Path]) -> None:
             raise InputError("html", f"cannot draw timelines as {path.name}", SUFFIXES)
         if not path.absolute().parent.is_dir():
             raise InputError("html", f"there is no directory {path.parent}")
-    if paths and plan.program.kind is not Kind.EVENTS:
-        raise InputError("html", f"there are no timelines to draw for a program of kind {plan.program.kind}")
+    if paths and program.kind is not Kind.EVENTS:
+        raise InputError("html", f"there are no timelines to draw for a program of kind {program.kind}")
 
 
 def _draw(result: Result, drawing: Drawing, *, quiet: bool) -> None:
@@ -145,9 +241,8 @@ def _draw(result: Result, drawing: Drawing, *, quiet: bool) -> None:
 
 
 def _to_files(
-    plan: Plan,
+    work: Work,
     folder: Folder,
-    origin: Origin,
     drawing: Drawing | None,
     *,
     per_fluent: bool,
@@ -160,36 +255,32 @@ def _to_files(
     from thalweg.io.instances import Instances
     from thalweg.io.sinks import Files, Memory
     from thalweg.result import Result
-    from thalweg.runs import drive
 
-    instances = Instances(plan.program) if per_fluent else None
+    instances = Instances(work.program) if per_fluent else None
     with folder, progress(shown=not quiet and not as_json) as report:
-        files = Files(folder, plan.program.kind, instances)
-        memory = Memory(plan.program.kind) if drawing else None
-        summary = drive(plan, Both(files, memory) if memory else files, report)
+        files = Files(folder, work.program.kind, instances)
+        memory = Memory(work.program.kind) if drawing else None
+        summary = work.drive(Both(files, memory) if memory else files, report)
         files.finish()
         summary = replace(summary, tables=files.sizes)
         folder.note("summary.json", summary.as_dict())
     if drawing and memory:
-        _draw(Result(plan.program, memory.tables(), summary, origin=origin), drawing, quiet=quiet or as_json)
+        _draw(Result(work.program, memory.tables(), summary, origin=work.origin), drawing, quiet=quiet or as_json)
     if as_json:
         typer.echo(json.dumps(summary.as_dict()))
     elif not quiet:
         typer.echo(f"{summary}\nwritten to {folder.target}", err=True)
 
 
-def _to_terminal(
-    plan: Plan, origin: Origin, drawing: Drawing | None, *, dates: bool, quiet: bool, as_json: bool
-) -> None:
+def _to_terminal(work: Work, drawing: Drawing | None, *, dates: bool, quiet: bool, as_json: bool) -> None:
     from thalweg.cli._progress import progress
     from thalweg.io.sinks import Memory
     from thalweg.result import Result
-    from thalweg.runs import drive
 
-    memory = Memory(plan.program.kind)
+    memory = Memory(work.program.kind)
     with progress(shown=not quiet and not as_json) as report:
-        summary = drive(plan, memory, report)
-    result = Result(plan.program, memory.tables(), summary, origin=origin)
+        summary = work.drive(memory, report)
+    result = Result(work.program, memory.tables(), summary, origin=work.origin)
     if drawing:
         _draw(result, drawing, quiet=quiet or as_json)
     if as_json:

@@ -30,16 +30,18 @@ class DamagedFile(InputError):
 
 @dataclass(frozen=True)
 class Directory:
-    """A directory by its path or address (``/data/out``, ``hdfs://...``, ``s3://...``)."""
+    """A directory by its path or address (``/data/out``, ``hdfs://...``, ``s3://...``). A relative path is made absolute
+    at once: the workers run elsewhere."""
 
     address: str
 
+    def __post_init__(self) -> None:
+        if "://" not in self.address:
+            object.__setattr__(self, "address", Path(self.address).absolute().as_posix())
+
     @cached_property
     def _store(self) -> tuple[fs.FileSystem, str]:
-        given = self.address
-        if "://" not in given:
-            given = Path(given).absolute().as_posix()
-        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(given)
+        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(self.address)
         return found
 
     def __getstate__(self) -> dict[str, str]:

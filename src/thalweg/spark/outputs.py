@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from thalweg.io.errors import InputError
 from thalweg.io.fold import concatenate
 from thalweg.io.rejects import REJECTED
 from thalweg.io.sinks import STANDING, TABLES
@@ -58,6 +59,16 @@ class Outputs:
     def clear(self, batch: int) -> None:
         """Make room for a batch."""
         self.directory.delete(*staging(batch))
+
+    def check(self, batch: int, tables: Mapping[str, int]) -> None:
+        """Refuse to go on where workers have written tables that are not to be seen from here."""
+        unseen = {name for name, rows in tables.items() if rows} - set(self.directory.names(*staging(batch)))
+        if unseen:
+            raise InputError(
+                "out",
+                f"the workers have written {min(unseen)} to {self.directory.address}, and it is not there",
+                "tables and checkpoint must lie where the driver and all workers see the same files",
+            )
 
     def rejected_once(self, batch: int) -> Counter[str]:
         """Where several shards get the same rows, leave each rejected row once; count them by reason."""

@@ -212,6 +212,7 @@ class Pipeline:
     def _commit(self, order: Order, moment: Moment, rows: int, notes: list[Note]) -> Commit:
         """What is valid after the batch."""
         tables = _summed(note.tables for note in notes)
+        self.outputs.check(order.batch, tables)
         rejected = _summed(note.rejected for note in notes)
         if overlapping(self.settings):
             rejected = self.outputs.rejected_once(order.batch)

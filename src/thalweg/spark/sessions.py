@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg.io.errors import InputError
@@ -42,13 +44,14 @@ def session(
     if running is not None:
         return running
     provide_java()
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     if master is None or master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(name)
     if master is not None or "spark.master" not in os.environ.get("PYSPARK_SUBMIT_ARGS", ""):
         builder = builder.master(master or "local[*]")
-    for key, value in DEFAULTS.items():
+    for key, value in {**DEFAULTS, **_logging()}.items():
         builder = builder.config(key, value)
     if shards is not None:
         builder = builder.config("spark.sql.shuffle.partitions", str(shards))
@@ -57,3 +60,9 @@ def session(
     found = builder.getOrCreate()
     found.sparkContext.setLogLevel("ERROR")
     return found
+
+
+def _logging() -> dict[str, str]:
+    """Java's log: errors only, where this package is a directory that Java can read."""
+    file = Path(__file__).with_name("log4j2.properties")
+    return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={file.as_uri()}"} if file.is_file() else {}

@@ -74,7 +74,7 @@ class Stream:
 
     def wait(self, timeout: int | None = None) -> bool:
         """Wait for the end; False where the time is up before. What stopped the stream is raised here."""
-        ended = self.query.awaitTermination(timeout) if timeout is not None else self._wait_for_good()
+        ended = self._ended(timeout)
         if ended and self._closing is not None:
             self._closing.join(timeout)
             ended = not self._closing.is_alive()
@@ -82,8 +82,11 @@ class Stream:
             raise self._failure
         return bool(ended)
 
-    def _wait_for_good(self) -> bool:
+    def _ended(self, timeout: int | None) -> bool:
+        """Wait for Spark's query. What a batch raised counts for more than what Spark says of it."""
         try:
+            if timeout is not None:
+                return bool(self.query.awaitTermination(timeout))
             self.query.awaitTermination()
         except Exception as error:
             raise (self._failure or error) from error

@@ -1,0 +1,96 @@
+"""Show what a checkpoint of a Spark pipeline holds: program, shards, clock, state, what is pending."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from thalweg.spark.checkpoint import Commit
+    from thalweg.spark.settings import Settings
+
+
+def inspect(
+    checkpoint: Annotated[str, typer.Argument(help="The directory of the checkpoint.")],
+    program: Annotated[bool, typer.Option("--program", help="Print the program, and nothing else.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what a checkpoint holds.
+
+    DIR is the checkpoint of a stream, or the directory of its tables where that has the checkpoint inside.
+    """
+    from thalweg.cli._errors import reported
+    from thalweg.io.errors import InputError
+    from thalweg.spark.checkpoint import Checkpoint
+    from thalweg.spark.files import Directory
+
+    with reported():
+        found = Checkpoint(Directory(checkpoint))
+        if not found.begun:  # the directory of the tables may have it inside
+            found = Checkpoint(Directory(f"{checkpoint.rstrip('/')}/_checkpoint"))
+        if not found.begun:
+            raise InputError("checkpoint", f"{checkpoint} holds no checkpoint of a pipeline")
+        settings = found.settings()
+        if program:
+            typer.echo(settings.text)
+            return
+        told = summary(settings, found.last())
+    typer.echo(json.dumps(told, indent=1) if as_json else _text(told))
+
+
+def summary(settings: Settings, last: Commit | None) -> dict[str, Any]:
+    """What there is to say, as plain data."""
+    told: dict[str, Any] = {
+        "kind": settings.kind,
+        "identity": settings.identity[:12],
+        "statements": len(settings.program.statements),
+        "options": {
+            name: value
+            for name, value in settings.options.items()
+            if value is not None and value is not False and name != "on_error"
+        },
+        "shards": settings.shards,
+        "stages": [stage.key for stage in settings.stages],
+    }
+    if last is None:
+        return {**told, "batch": None}
+    moment = last.moment
+    return {
+        **told,
+        "batch": last.batch,
+        "query_time": moment.query_time,
+        "latest_arrival": moment.latest,
+        "open": last.tables.get("open", 0),
+        "totals": dict(sorted(last.totals.items())),
+        "state_bytes": last.state_bytes,
+        "state": {
+            key: {"bytes": s.size, "batches since": len(s.steps)} for key, s in sorted(last.shards.items())
+        },
+    }
+
+
+def _text(told: dict[str, Any]) -> str:
+    """The same for people."""
+    options = ", ".join(f"{name} {value}" for name, value in told["options"].items())
+    lines = [
+        f"program      {told['kind']}, {told['statements']} statements, {told['identity']}",
+        f"options      {options}",
+        *(f"stage {i}      {key}" for i, key in enumerate(told["stages"])),
+    ]
+    if told["batch"] is None:
+        return "\n".join([*lines, "no batch yet"])
+    totals = ", ".join(f"{count:,} {name}" for name, count in told["totals"].items() if count)
+    lines += [
+        f"last batch   {told['batch']}",
+        f"clock        query time {told['query_time']}, last arrival {told['latest_arrival']}",
+        f"pending      {told['open']:,}",
+        f"counted      {totals}",
+        f"state        {told['state_bytes']:,} bytes in {len(told['state'])} shards",
+    ]
+    lines += [
+        f"  {key:<10} {state['bytes']:,} bytes, {state['batches since']} batches since the snapshot"
+        for key, state in told["state"].items()
+    ]
+    return "\n".join(lines)
