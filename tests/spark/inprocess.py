@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from thalweg.io.fold import fold_events, fold_intervals
-from thalweg.io.sinks import TABLES
+from thalweg.io.fold import concatenate
+from thalweg.io.sinks import Memory
 from thalweg.io.times import read_times
 from thalweg.runs import Options, as_program
 from thalweg.spark import task
@@ -127,18 +127,16 @@ class Made:
     directory: Directory
 
     def tables(self) -> dict[str, pa.Table]:
-        kind = self.pipeline.settings.program.kind
-        found: dict[str, pa.Table] = {}
-        for name, schema in TABLES[kind].items():
-            parts = [
-                self.directory.table(name, batch, file).cast(schema)
-                for batch in self.directory.names(name)
-                for file in self.directory.names(name, batch)
-            ]
-            found[name] = pa.concat_tables(parts) if parts else schema.empty_table()
-        found["timeline"] = fold_intervals(found["changes"])
-        found["events"] = fold_events(found["event_changes"])
-        return found
+        memory = Memory(self.pipeline.settings.program.kind)
+        for name in self.directory.names():
+            if not name.startswith("_"):
+                parts = [
+                    self.directory.table(name, batch, file)
+                    for batch in self.directory.names(name)
+                    for file in self.directory.names(name, batch)
+                ]
+                memory.add(name, concatenate(parts))
+        return memory.tables()
 
 
 def made(

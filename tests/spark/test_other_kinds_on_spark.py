@@ -1,0 +1,64 @@
+"""Open answers and LARS programs go through the same pipeline: the tables of an embedded run, whatever the splits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from atoms import STORIES, story
+from inprocess import made, pieces
+from stories import rows_of
+
+from thalweg import spark as ts
+
+
+def shown(expected: Any, found: Any) -> dict[str, list[Any]]:
+    """What only one side has, by table."""
+    different = {}
+    for name, table in expected.items():
+        mine, yours = (rows_of(t, table.column_names) for t in (table, found(name)))
+        if mine != yours:
+            different[name] = [list(mine - yours)[:3], list(yours - mine)[:3]]
+    return different
+
+
+@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize(("batches", "shards", "forgets"), [(1, 3, False), (6, 2, True)])
+def test_splits_shards_and_restored_states_play_no_part(
+    tmp_path: Path, name: str, batches: int, shards: int, forgets: bool
+) -> None:
+    told = story(*STORIES[name])
+    expected = told.embedded()
+    assert all(expected[table].num_rows for table in ("answers", "changes", "rejected"))
+    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=shards, forgets=forgets)
+    assert len(run.pipeline.settings.stages) == 1
+    assert run.pipeline.settings.stages[0].shards == (1 if "one shard" in name else shards)
+    for number, rows in enumerate(pieces(told.rows, batches)):
+        run.pipeline.batch(rows, number)
+    run.pipeline.close()
+    found = run.tables()
+    assert shown(expected, found.__getitem__) == {}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["answers by turbine", "windows by lamp"])
+def test_a_stream_on_spark_gives_the_tables_of_an_embedded_run(spark: Any, tmp_path: Path, name: str) -> None:
+    told = story(*STORIES[name])
+    schema = spark.createDataFrame(told.rows.slice(0, 1)).schema
+    reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 2)
+    sdf = reader.parquet(str(told.write(tmp_path / "in", 5)))
+    running = ts.stream(
+        sdf, told.program, checkpoint=tmp_path / "c", trigger="available", row="nr", shards=2, **told.options
+    )
+    assert running.wait()
+    assert shown(told.embedded(), lambda table: running.tables[table].toArrow()) == {}
+
+
+@pytest.mark.spark
+def test_tables_without_rows_have_their_columns(spark: Any) -> None:
+    told = story(*STORIES["answers by turbine"])
+    cold = spark.createDataFrame(told.rows.slice(0, 1))
+    found = ts.recognise(cold, told.program, row="nr", shards=2, **told.options)
+    for name, table in told.embedded().items():
+        assert found[name].columns == table.column_names
