@@ -128,14 +128,13 @@ class Made:
 
     def tables(self) -> dict[str, pa.Table]:
         memory = Memory(self.pipeline.settings.program.kind)
-        for name in self.directory.names():
-            if not name.startswith("_"):
-                parts = [
-                    self.directory.table(name, batch, file)
-                    for batch in self.directory.names(name)
-                    for file in self.directory.names(name, batch)
-                ]
-                memory.add(name, concatenate(parts))
+        for name, schema in self.pipeline.settings.schemas().items():
+            parts = [
+                self.directory.table(name, batch, file)
+                for batch in self.directory.names(name)
+                for file in self.directory.names(name, batch)
+            ]
+            memory.add(name, concatenate(parts) if parts else schema.empty_table())
         return memory.tables()
 
 

@@ -25,7 +25,6 @@ from thalweg.io.write import plain
 from thalweg.language.rules import Kind
 from thalweg.spark.checkpoint import batch_name
 from thalweg.spark.files import Directory
-from thalweg.spark.settings import Settings
 from thalweg.spark.task import staging
 
 if TYPE_CHECKING:
@@ -136,10 +135,6 @@ class Outputs:
         if self.directory.exists(name, partition(batch)):
             return self.spark.read.parquet(self.directory.url(name, partition(batch)))
         return empty(self.spark, schema_of(name, self.kind))
-
-    def note(self, settings: Settings) -> None:
-        """Say what lies in the directory."""
-        self.directory.write_json({"kind": settings.kind, "program": settings.text}, "_tables.json")
 
 
 def schema_of(name: str, kind: str) -> pa.Schema:

@@ -12,8 +12,11 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+import pyarrow as pa
+
 from thalweg.io.errors import InputError
 from thalweg.io.shapes import Shapes, shapes
+from thalweg.io.sinks import TABLES
 from thalweg.io.sources import event_of
 from thalweg.io.tabular import Header, read_header
 from thalweg.language.parser import parse
@@ -63,6 +66,14 @@ class Settings:
     def stage_plan(self, stage: int) -> Plan:
         """The run of one stage."""
         return planned(self.stages[stage].text, tuple(self.options.items()))
+
+    def schemas(self) -> dict[str, pa.Schema]:
+        """The columns of all tables, those included that have no rows."""
+        known = dict(TABLES[Kind(self.kind)])
+        if self.kind != Kind.EVENTS:
+            nothing = self.stage_plan(0).make().advance(self.plan.schedule.start)
+            known |= {n: table.schema for n, table in nothing.tables.items() if n not in known}
+        return known
 
     @property
     def identity(self) -> str:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from thalweg.io.errors import InputError, did_you_mean
-from thalweg.io.sinks import TABLES
 from thalweg.language.rules import Kind
 from thalweg.spark.files import Directory
 from thalweg.spark.outputs import empty
-from thalweg.spark.settings import Settings, parsed
+from thalweg.spark.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FOLDED = {"timeline": "changes", "events": "event_changes"}
+ABOUT = "_tables.json"
 
 
 class Tables:
@@ -24,17 +25,19 @@ class Tables:
     of derived events `tables.events` and `tables.event_changes`, of other kinds of program `tables.answers`. Each is
     read anew when asked for. docs/tables.md says what the columns mean."""
 
-    def __init__(self, spark: SparkSession, directory: Directory, kind: str, text: str) -> None:
+    def __init__(
+        self, spark: SparkSession, directory: Directory, kind: str, schemas: Mapping[str, pa.Schema]
+    ) -> None:
         self.spark = spark
         self.directory = directory
         self.kind = Kind(kind)
-        self._text = text
+        self._schemas = schemas
 
     @property
     def names(self) -> list[str]:
         """The tables that there are, be they empty."""
         found = [name for name in self.directory.names() if not name.startswith(("_", "."))]
-        return list(dict.fromkeys([*TABLES[self.kind], *found]))
+        return list(dict.fromkeys([*self._schemas, *found]))
 
     def __getattr__(self, name: str) -> DataFrame:
         if name.startswith("_") or name not in self.names:
@@ -42,32 +45,32 @@ class Tables:
         return self[name]
 
     def __getitem__(self, name: str) -> DataFrame:
-        if self.kind is Kind.EVENTS and name in FOLDED:
-            changes = self[FOLDED[name]]
-            return fold_intervals(changes) if name == "timeline" else fold_events(changes)
+        if self.kind in FOLDS and name in FOLDS[self.kind]:
+            changes, fold = FOLDS[self.kind][name]
+            return fold(self[changes])
         if self.directory.names(name):
             return self.spark.read.parquet(self.directory.url(name)).drop("batch")
-        return empty(self.spark, self._schema(name))
-
-    def _schema(self, name: str) -> pa.Schema:
-        known = TABLES[self.kind].get(name)
-        if known is None:
+        if name not in self._schemas:
             raise KeyError(name)
-        return known
+        return empty(self.spark, self._schemas[name])
 
 
 def read(spark: SparkSession, out: str) -> Tables:
     """The tables that a pipeline has written to a directory."""
     directory = Directory(str(out))
-    if not directory.exists("_tables.json"):
+    if not directory.exists(ABOUT):
         raise InputError("out", f"{out} holds no tables of a pipeline")
-    told = directory.read_json("_tables.json")
-    return Tables(spark, directory, told["kind"], told["program"])
+    told = directory.read_json(ABOUT)
+    schemas = {n: pa.ipc.read_schema(pa.py_buffer(b64decode(s))) for n, s in told["schemas"].items()}
+    return Tables(spark, directory, told["kind"], schemas)
 
 
 def tables_of(spark: SparkSession, directory: Directory, settings: Settings) -> Tables:
-    directory.write_json({"kind": settings.kind, "program": settings.text}, "_tables.json")
-    return Tables(spark, directory, settings.kind, settings.text)
+    """The tables of a pipeline; the directory says what lies in it."""
+    schemas = settings.schemas()
+    told = {name: b64encode(schema.serialize().to_pybytes()).decode() for name, schema in schemas.items()}
+    directory.write_json({"kind": settings.kind, "program": settings.text, "schemas": told}, ABOUT)
+    return Tables(spark, directory, settings.kind, schemas)
 
 
 # --------------------------------------------------------------------------- folding
@@ -98,6 +101,27 @@ def fold_events(changes: DataFrame) -> DataFrame:
     return net.where("net > 0").select("event", "time")
 
 
-def program_of(tables: Tables) -> object:
-    """The program whose tables these are."""
-    return parsed(tables._text)
+def fold_atoms(changes: DataFrame) -> DataFrame:
+    """`answers(atom, at, from, to)` of the changes of a LARS program: an insertion adds the ticks from `from` through `to`,
+    a deletion takes them away; so an atom is in between a step up and the next step, which is down."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    sign = F.when(F.col("op") == "insert", 1).otherwise(-1)
+    ends = F.struct((F.col("to") + 1).alias("tick"), (-sign).alias("step"))
+    steps = F.array(F.struct(F.col("from").alias("tick"), sign.alias("step")), ends)
+    turns = changes.select("atom", "at", F.explode(steps).alias("turn")).select("atom", "at", "turn.*")
+    net = turns.where("tick is not null").groupBy("atom", "at", "tick").agg(F.sum("step").alias("net")).where("net != 0")
+    following = F.lead("tick").over(Window.partitionBy("atom", "at").orderBy("tick")) - 1
+    return (
+        net.withColumn("to", following)
+        .where("net > 0")
+        .select("atom", "at", F.col("tick").alias("from"), "to")
+    )
+
+
+FOLDS: dict[Kind, dict[str, tuple[str, Callable[[DataFrame], DataFrame]]]] = {
+    Kind.EVENTS: {"timeline": ("changes", fold_intervals), "events": ("event_changes", fold_events)},
+    Kind.LARS: {"answers": ("changes", fold_atoms)},
+}
+"""Tables that are not stored but folded from changes."""
