@@ -28,7 +28,7 @@ from typer.testing import CliRunner
 from thalweg.analysis.checker import check_read
 from thalweg.cli.main import app
 from thalweg.language.diagnostics import has_errors, render
-from thalweg.language.parser import read
+from thalweg.language.parser import read, read_files
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGES = ("prolog", "python", "console", "sh", "text", "json", "toml", "sql", "java")
@@ -91,7 +91,7 @@ class Page:
 
     def run(self) -> int:
         """Run every block; how many there were."""
-        text = self.path.read(encoding="utf-8")
+        text = self.path.read_text(encoding="utf-8")
         for source in _FOLDER.findall(text):
             shutil.copytree(ROOT / source, self.folder, dirs_exist_ok=True)
         printed: str | None = None
@@ -107,12 +107,12 @@ class Page:
     def _run(self, block: Block) -> str | None:
         where = f"{self.path.name}: {block}"
         assert block.language in LANGUAGES, f"{where} has no language that is known here"
-        if block.title:
+        if block.title and ": " not in block.title:
             target = self.folder / block.title
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(block.text, encoding="utf-8")
         if block.language == "prolog":
-            _check(block, where)
+            _check(block, self.folder, where)
         elif block.title:
             return None
         elif block.language == "python":
@@ -158,11 +158,11 @@ def commands(block: Block) -> Iterator[tuple[str, str]]:
         yield command, expected.rstrip("\n")
 
 
-def _check(block: Block, where: str) -> None:
+def _check(block: Block, folder: Path, where: str) -> None:
     """Rules must be without errors, unless the page shows them as wrong."""
     if "wrong" in block.title or block.title.endswith("csv"):
         return
-    program, found = read(block.text, block.title or "rules")
+    program, found = read_files(folder / block.title) if block.title else read(block.text, "rules")
     found = check_read(program, found)
     assert not has_errors(found), f"{where}\n{render(found, program.sources)}"
 

@@ -87,7 +87,7 @@ def pipe_rows(lines: Iterable[str], description: Description) -> Iterator[Row]:
     points = {name for name, _ in description.points}
     fluents = {name for name, _ in description.input_fluents}
     for number, line in enumerate(lines, start=1):
-        name, arrival, time, *rest = line.split("|")
+        name, arrival, time, *rest = (field.strip() for field in line.split("|"))
         at = {"name": name, "arrival": int(arrival), "time": int(time), "number": number}
         if name in points:
             yield _row(at, rest[1:], shape="point", value=constant(rest[0]))
