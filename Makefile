@@ -4,6 +4,7 @@
 # make bench   the benchmarks, one table each
 # make fuzz    the property tests at length
 # make pages   write docs/errors from the registry of diagnostic codes
+# make site    the documentation as a site, in site/
 # make lock    recompile the locked requirements (needs uv)
 
 VENV := .venv
@@ -13,7 +14,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 PYTEST ?= $(BIN)/python -m pytest -q
 
-.PHONY: demo test lint bench fuzz pages lock clean
+.PHONY: demo test lint bench fuzz pages site lock clean
 
 demo: $(VENV)/.core
 	@$(BIN)/python examples/demo.py
@@ -33,6 +34,10 @@ fuzz: $(VENV)/.all
 
 pages: $(VENV)/.all
 	@$(BIN)/python docs/error_pages.py
+
+site: $(VENV)/.all
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The documentation: site/index.html"
 
 # ---------------------------------------------------------------- set-up, done once
 

@@ -198,11 +198,15 @@ class Result:
 
         return self._read(why_not(self._known(), question))
 
-    def why_changed(self, change: Mapping[str, Any]) -> Node:
-        """Why a row of `changes` is there, given as a dictionary."""
-        from thalweg.explain.ask import why_changed
+    def why_changed(self, change: Mapping[str, Any] | str) -> Node:
+        """Why a row of `changes` is there, given as a dictionary; or why a pair changed at a query time, given as
+        ``"on(lamp) @ 15"``: what was found or withdrawn, because of which row, and how things are now."""
+        from thalweg.explain import ask
 
-        return self._read(why_changed(self._known(), change))
+        known = self._known()
+        if isinstance(change, str):
+            return self._read(ask.changes(known, self.arrow["changes"], change))
+        return self._read(ask.why_changed(known, change))
 
     def what_if(self, *, insert: Any = (), retract: Any = ()) -> Difference:
         """What would be different with rows added or left out: ``result.what_if(retract=["press(lamp) @ 5"])``. Rows

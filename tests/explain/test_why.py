@@ -189,3 +189,10 @@ def test_a_withdrawn_interval_names_the_late_row() -> None:
     tree = result.why_changed(change)
     assert tree.text == "on(lamp)=true from 4 to 10 was withdrawn at query time 15"
     assert [str(n.place) for n in tree.children if n.part is Part.INPUT] == ["input:3"]
+    asked = result.why_changed("on(lamp) @ 15")
+    assert [child.text for child in asked.children] == [
+        "on(lamp)=true from 4 to 10 was withdrawn at query time 15",
+        "on(lamp)=true from 4 to 7 was found at query time 15",
+    ]
+    with pytest.raises(InputError, match="it changed at 5, 10, 15"):
+        result.why_changed("on(lamp) @ 20")

@@ -37,6 +37,9 @@ def explain(
     minimal: Annotated[
         bool, typer.Option("--minimal", help="Rows that suffice and of which each is needed, instead of the tree.")
     ] = False,
+    changed: Annotated[
+        bool, typer.Option("--changed", help="Why it was found or withdrawn at that query time.")
+    ] = False,
     format: Annotated[str, typer.Option(help="text, html or json.")] = "text",
     allow_gaps: Annotated[bool, typer.Option("--allow-gaps", help="Allow a window below the step.")] = False,
 ) -> None:
@@ -67,7 +70,9 @@ def explain(
         )
         if insert or retract:
             result = result.what_if(insert=insert or (), retract=retract or ()).result
-        if minimal:
+        if changed:
+            node = result.why_changed(question)
+        elif minimal:
             node = result.why(question, minimal=True)
         else:
             node = result.why(question) if result.holds(question) else result.why_not(question)

@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from thalweg.explain.history import Derived, Given, Timelines
 from thalweg.explain.tree import Node, Part
 from thalweg.explain.why import DEEPEST, Explainer
@@ -21,6 +24,7 @@ from thalweg.language.rules import Kind
 from thalweg.reference.description import Description
 from thalweg.reference.intervals import contains
 from thalweg.reference.terms import Ground, signature
+from thalweg.reference.terms import text as term_text
 
 if TYPE_CHECKING:
     from thalweg.protocol import Rows
@@ -128,6 +132,27 @@ def why_not(known: Known, text: str) -> Node:
     if asked.value is None:
         return doubter.happens(asked.term, asked.time)
     return doubter.holds((asked.term, asked.value), asked.time)
+
+
+def changes(known: Known, table: pa.Table, text: str) -> Node:
+    """Why a pair changed at a query time: ``on(lamp) @ 15``; all changes of it that the query time brought."""
+    asked = question(text, known.description, known.plan.clock)
+    if asked.value is None:
+        raise InputError("question", f"{text.partition('@')[0].strip()} is an event", "ask about a fluent")
+    pair = pair_text(asked.term, asked.value)
+    same = pc.and_(
+        pc.equal(table.column("fluent").cast(pa.string()), term_text(asked.term)),
+        pc.equal(table.column("value").cast(pa.string()), term_text(asked.value)),
+    )
+    rows = table.filter(same).to_pylist()
+    found = [why_changed(known, row) for row in rows if row["query_time"] == asked.time]
+    if not found:
+        times = ", ".join(str(time) for time in sorted({row["query_time"] for row in rows})[:20])
+        hint = f"it changed at {times}" if times else "it never changed"
+        raise InputError("question", f"query time {asked.time} did not change {pair}", hint)
+    if len(found) == 1:
+        return found[0]
+    return Node(Part.CHANGE, f"{pair} changed at query time {asked.time}", tuple(found), asked.time)
 
 
 def why_changed(known: Known, change: Mapping[str, Any]) -> Node:

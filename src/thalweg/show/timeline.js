@@ -439,8 +439,9 @@ document.addEventListener('keydown', event => {
 });
 
 // ---------------------------------------------------------------- the rest of the page
+const used = new Set(laneKeys.flatMap(found => [...found]));
 keys.forEach((name, key) => {
-  if (key > 40) return;
+  if (key > 40 || !used.has(key)) return;
   const chip = document.createElement('button'), dot = document.createElement('i');
   dot.dataset.key = key; if (data.values[key] === '') dot.className = 'mark';
   chip.append(dot, name); chip.setAttribute('aria-pressed', 'true');
