@@ -1,7 +1,7 @@
 """What the site needs beyond the pages of this folder: pages that live elsewhere in the repository, and their links.
 
-The examples' stories, the benchmarks, CONTRIBUTING and CHANGELOG stay where readers of the repository look for them; the
-site takes them in as they are, and links to them are turned to where they stand there.
+The examples' stories, the benchmarks, CONTRIBUTING and CHANGELOG stay where readers of the repository look for them;
+the site takes them in as they are, and links to them are turned to where they stand there.
 """
 
 from __future__ import annotations

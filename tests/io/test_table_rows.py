@@ -17,6 +17,7 @@ import pyarrow.csv as pv
 import pyarrow.parquet as pq
 import pytest
 
+import thalweg
 from thalweg.io.errors import InputError
 from thalweg.io.feed import Feed
 from thalweg.io.open import open_sources
@@ -357,3 +358,24 @@ def test_a_file_that_is_cut_off_is_named_when_it_is_read(tmp_path: Path) -> None
     (tmp_path / "e.csv.gz").write_bytes(gzip.compress(text)[:-200])
     with pytest.raises(InputError, match="cannot be read"):
         list(Feed(open_sources(tmp_path / "e.csv.gz", Reading(shapes(parse(DECLARED)), Clock()))))
+
+
+def test_dictionaries_may_differ_in_their_keys_and_in_the_kinds_of_their_values() -> None:
+    rules = """
+    initiatedAt(warm(X)=true, T) :- happensAt(reading(X, D), T), D > 6.
+    terminatedAt(warm(X)=true, T) :- happensAt(opened(X), T).
+    """
+    rows = [
+        {"name": "opened", "time": 1, "x": "anna"},
+        {"name": "reading", "time": 3, "x": "anna", "degrees": 7.5},
+        {"name": "opened", "time": 5, "x": 12},
+    ]
+    result = thalweg.run(rules, rows, window=10, step=10)
+    assert result.arrow["rejected"].num_rows == 0
+    assert [row["fluent"] for row in result.arrow["timeline"].to_pylist()] == ["warm(anna)"]
+
+
+def test_dictionaries_of_intervals_are_rows_too() -> None:
+    rules = "fluent near(x). holdsFor(close(X)=true, I) :- holdsFor(near(X)=true, I)."
+    result = thalweg.run(rules, [{"name": "near", "start": 3, "end": 6, "x": "a"}], window=10, step=10)
+    assert [(row["start"], row["end"]) for row in result.arrow["timeline"].to_pylist()] == [(3, 6)]

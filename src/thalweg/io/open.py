@@ -69,7 +69,7 @@ def open_sources(events: Any, reading: Reading) -> list[Source]:
 
 
 def _is_rows(events: Sequence[Any]) -> bool:
-    return bool(events) and all(isinstance(row, Mapping) and "time" in row for row in events)
+    return bool(events) and all(isinstance(row, Mapping) and ("time" in row or "start" in row) for row in events)
 
 
 # --------------------------------------------------------------------------- files
@@ -215,6 +215,19 @@ def _open_table(table: pa.Table, label: str, candidates: list[str], reading: Rea
     return TableSource(table, label, header, event_of(candidates, header, reading.shapes, label), reading)
 
 
+def _from_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Dictionaries as a table: every key that one of them has is a column. Values of several kinds become text."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {}
+    for name in names:
+        values = [row.get(name) for row in rows]
+        try:
+            columns[name] = pa.array(values)
+        except pa.ArrowException:
+            columns[name] = pa.array([None if value is None else str(value) for value in values])
+    return pa.table(columns)
+
+
 def as_arrow(table: Any) -> pa.Table:
     """An Arrow table of a table of any kind. Streams that can be read only once go through a file that is
     mapped into memory, so that they may be larger than it."""
@@ -223,7 +236,7 @@ def as_arrow(table: Any) -> pa.Table:
     if isinstance(table, pa.RecordBatch):
         return pa.Table.from_batches([table])
     if isinstance(table, Sequence):
-        return pa.Table.from_pylist(list(table))
+        return _from_rows(table)
     match type(table).__module__.split(".")[0]:
         case "pandas":
             named = table.index.name is not None or type(table.index).__name__ == "MultiIndex"

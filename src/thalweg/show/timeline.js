@@ -151,7 +151,7 @@ const drawAxis = () => {
 const drawBar = (i, y, h) => {
   const flags = bars.flags[i], open = bars.end[i] === Infinity;
   const x0 = Math.max(gutter, x(bars.start[i]));
-  const x1 = Math.min(width, open ? x(now) + 34 : x(bars.end[i]));
+  const x1 = Math.min(width, open ? x(Math.max(now, bars.start[i])) + 34 : x(bars.end[i]));
   if (x1 <= x0 && !(x1 === x0 && x0 > gutter)) return;
   const w = Math.max(1, x1 - x0), shade = colour(bars.key[i]);
   if (flags & WITHDRAWN) {
@@ -160,7 +160,7 @@ const drawBar = (i, y, h) => {
     return;
   }
   if (open) {
-    const fade = g.createLinearGradient(Math.max(x0, x(now) - 14), 0, Math.max(x0 + 1, x(now) + 34), 0);
+    const fade = g.createLinearGradient(Math.max(x0, x(now) - 14), 0, Math.max(x0 + 1, x(Math.max(now, bars.start[i])) + 34), 0);
     fade.addColorStop(0, shade); fade.addColorStop(1, 'transparent');
     g.fillStyle = fade;
   } else g.fillStyle = shade;
@@ -265,7 +265,7 @@ const draw = () => {
 const drawChosen = (y, h) => {
   const i = chosen.bar;
   if (i === undefined) return;
-  const x0 = Math.max(gutter + 1, x(bars.start[i])), x1 = Math.min(width - 1, bars.end[i] === Infinity ? x(now) + 34 : x(bars.end[i]));
+  const x0 = Math.max(gutter + 1, x(bars.start[i])), x1 = Math.min(width - 1, bars.end[i] === Infinity ? x(Math.max(now, bars.start[i])) + 34 : x(bars.end[i]));
   g.strokeStyle = ink.accent; g.lineWidth = 2; g.strokeRect(x0, y - 1, Math.max(2, x1 - x0), h + 2);
 };
 const firstRow = top => {

@@ -162,7 +162,7 @@ class _Drawing:
         for i in range(int(np.searchsorted(bars.lane, self.shown))):
             lane, is_open = int(bars.lane[i]), bars.end[i] == OPEN_END
             x0 = self.x(int(bars.start[i]))
-            x1 = self.x(self.now) + 30.0 if is_open else self.x(int(bars.end[i]))
+            x1 = max(x0, self.x(self.now)) + 30.0 if is_open else self.x(int(bars.end[i]))
             if x1 <= reached[lane] + 0.5 and not bars.flags[i]:
                 continue
             reached[lane] = max(x1, reached[lane])
