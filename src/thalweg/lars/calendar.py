@@ -132,6 +132,16 @@ def _flips(
 
 
 @njit(cache=True)
+def _turn(
+    lab: Ints, nodes: Ints, waits: Ints, wheel: Ints, entries: Ints, free: Ints, changed: Ints, due: Ints, last: int,
+    target: int, out: Ints,
+) -> tuple[int, int]:  # fmt: skip
+    """`_collect` into `due`, then `_flips`; how many were due, and how many rows there are."""
+    d = _collect(waits, wheel, entries, free, last, target, due)
+    return d, _flips(lab, nodes, waits, wheel, entries, free, changed, due[:d], last, target, out)
+
+
+@njit(cache=True)
 def _rename(wheel: Ints, entries: Ints, free: Ints, renamed: Ints) -> None:
     """Give the entries the new ids of their tuples; entries of tuples that are gone stay, for nobody."""
     for spoke in range(len(wheel)):
@@ -170,24 +180,28 @@ class Calendar:
             changed = np.concatenate([changed, store.minus])
         elif changed is NOTHING and target - last == 1 and self._wheel[target % _SPOKES] < 0:
             return _NO_FLIPS
-        if len(self._due) < self._free[1]:
-            self._due = np.empty(len(self._entries), np.int64)
-        d = _collect(store.due, self._wheel, self._entries, self._free, last, target, self._due)
-        if not d and changed is NOTHING:
-            return _NO_FLIPS
-        need = int(self._free[1]) + d + len(changed)
-        if need > len(self._entries):
-            entries = np.empty((2 * need, 3), np.int64)
-            entries[: self._free[1]] = self._entries[: self._free[1]]
-            self._entries = entries
-        while True:
-            n = _flips(
-                store.lab, store.nodes, store.due, self._wheel, self._entries, self._free, changed, self._due[:d], last,
-                target, self._out,
-            )  # fmt: skip
-            if n <= len(self._out):
-                return self._out[:n].copy()
+        self._make_room(len(changed))
+        d, n = _turn(
+            store.lab, store.nodes, store.due, self._wheel, self._entries, self._free, changed, self._due, last,
+            target, self._out,
+        )  # fmt: skip
+        if n > len(self._out):
             self._out = np.empty((2 * n, 6), np.int64)
+            n = _flips(
+                store.lab, store.nodes, store.due, self._wheel, self._entries, self._free, changed, self._due[:d],
+                last, target, self._out,
+            )  # fmt: skip
+        return self._out[:n].copy() if n else _NO_FLIPS
+
+    def _make_room(self, changed: int) -> None:
+        """For an entry of each changed tuple, besides those that are used."""
+        used = int(self._free[1])
+        if used + changed > len(self._entries):
+            entries = np.empty((2 * (used + changed), 3), np.int64)
+            entries[:used] = self._entries[:used]
+            self._entries = entries
+        if len(self._due) < used:
+            self._due = np.empty(len(self._entries), np.int64)
 
     def rename(self, renamed: Ints) -> None:
         """After the store was compacted."""

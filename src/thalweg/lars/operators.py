@@ -162,6 +162,8 @@ def _extend_runs(
             t = enter(keys, lab, table, meta, chain, heads, wanted, row)
         a = lab[t, LO]
         b = lab[t, HI]
+        if a <= u <= b:
+            continue
         if lab[t, NEXT] < 0 and u > b and (a > b or u == b + 1 or ordered or b < horizon - 1):
             a = a if a <= b and u == b + 1 else u
             b = u
@@ -291,7 +293,9 @@ class Always:
         """False where runs are not enough; nothing is changed then."""
         past = self.window.past
         for source in self.reads:
-            if source.minus is not NOTHING or (source.delta_rows is None and not _lasting(source, past)):
+            if source.minus is not NOTHING:
+                return False
+            if source.delta_rows is None and not _lasting(source.keys, source.plus, past):
                 return False
         self._runs.compact(moment.horizon - past - 1)
         came = [
@@ -354,12 +358,15 @@ class Always:
         self._runs.restore({k[4:]: v for k, v in state.items() if k.startswith("run ")})
 
 
-def _lasting(source: Store, past: int) -> bool:
+@njit(cache=True)
+def _lasting(keys: Ints, pieces: Ints, past: int) -> bool:
     """Do all new occurrences last from their point to the end of their window?"""
-    if not len(source.plus):
-        return True
-    points = as_floats(source.changed_keys[source.plus[:, 0], -1]).astype(np.int64)
-    return bool((source.plus[:, 1] <= points).all() and (source.plus[:, 2] >= points + past).all())
+    last = keys.shape[1] - 1
+    for k in range(len(pieces)):
+        point = int(np.int64(keys[pieces[k, 0], last]).view(np.float64))
+        if pieces[k, 1] > point or pieces[k, 2] < point + past:
+            return False
+    return True
 
 
 def every_tick(count: int) -> Ints:

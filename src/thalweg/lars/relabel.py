@@ -60,6 +60,8 @@ def absorb(
                 chain[t, j] = heads[j, bucket]
                 heads[j, bucket] = t + 1
         elif lab[t, LO] <= lab[t, HI]:
+            if lab[t, LO] <= s and e <= lab[t, HI]:
+                continue
             n = add(lab, nodes, meta, t, s, e, horizon, out, n)
             continue
         lab[t, LO] = s

@@ -16,7 +16,7 @@ from thalweg.protocol import Ints
 
 _NO_GHOST = np.array([[FOREVER, -FOREVER]], np.int64)
 _CROWD = 4096
-"""Smaller stores are not worth packing."""
+"""Smaller stores are not worth packing; others are packed when they have twice what was left the last time."""
 NOTHING = np.empty((0, 3), np.int64)
 """A change of no tuple."""
 
@@ -196,11 +196,11 @@ class Store:
         """Between rounds: drop what ended before the horizon, when that is likely to be half of the store."""
         if len(self) < self._crowded:
             return None
-        renamed = tuples.compact(
-            self.keys, self.lab, self.nodes, self.table, self.meta, self.chain, self.heads, self.wanted,
-            self.due, horizon,
-        )  # fmt: skip
-        self._crowded = max(_CROWD, 4 * len(self))
+        renamed: Ints = tuples.drop_ended(self.keys, self.lab, self.nodes, self.meta, self.due, horizon)
+        self.table[:] = 0
+        self.heads[:] = 0
+        tuples.rehash(self.keys, self.table, self.meta, self.chain, self.heads, self.wanted)
+        self._crowded = max(_CROWD, 2 * len(self))
         return renamed
 
     def forget(self) -> None:

@@ -19,7 +19,6 @@ import numpy.typing as npt
 import pyarrow as pa
 from numba import njit
 
-from thalweg.columns.symbols import as_floats
 from thalweg.lars.calendar import Calendar
 from thalweg.lars.labels import FOREVER
 from thalweg.lars.store import NOTHING, Store
@@ -51,6 +50,7 @@ MODELS = pa.schema(
     [("query_time", pa.int64()), ("model", pa.int64()), ("atom", pa.string()), ("at", pa.int64())]
 )
 _OPS = pa.array(["insert", "delete"])
+_TICK, _OP = pa.int64(), CHANGES.field("op").type
 _NO_CHANGES = CHANGES.empty_table()
 _ALL_ANSWERED = NO_ANSWER.empty_table()
 
@@ -92,21 +92,42 @@ def changes_table(found: list[Found], texts: Texts, kinds: Kinds, *, known_ends:
     columns, ops = np.empty((4, n), np.int64), np.empty(n, np.int8)
     valid = np.zeros((2, n // 8 + 1), np.uint8)
     in_order = _columns(rows, columns, ops, valid)
-    op = pa.DictionaryArray.from_arrays(pa.array(ops), _OPS)
     query, start, end, until = (pa.py_buffer(column) for column in columns)
+    named = [(f.output.predicate[0], kinds[f.output.predicate], f.keys) for f in found]
     arrays = [
-        pa.Array.from_buffers(pa.int64(), n, [None, query]),
-        op,
-        _chunked([atoms(texts, kinds, f) for f in found], pa.string()),
-        _chunked([points(f) for f in found], pa.int64()),
-        pa.Array.from_buffers(pa.int64(), n, [None, start]),
-        pa.Array.from_buffers(pa.int64(), n, [pa.py_buffer(valid[0]), end]),
-        pa.Array.from_buffers(pa.int64(), n, [pa.py_buffer(valid[1]), until])
-        if known_ends
-        else pa.nulls(n, pa.int64()),
+        pa.Array.from_buffers(_TICK, n, [None, query]),
+        pa.DictionaryArray.from_buffers(_OP, n, [None, pa.py_buffer(ops)], _OPS),
+        texts.column(named),
+        _points(found, n),
+        pa.Array.from_buffers(_TICK, n, [None, start]),
+        pa.Array.from_buffers(_TICK, n, [pa.py_buffer(valid[0]), end]),
+        pa.Array.from_buffers(_TICK, n, [pa.py_buffer(valid[1]), until]) if known_ends else pa.nulls(n, _TICK),
     ]
     table = pa.Table.from_arrays(arrays, schema=CHANGES)
     return table if in_order else table.take(np.argsort(rows[:, 2], kind="stable"))
+
+
+def _points(found: list[Found], n: int) -> pa.Array:
+    """The points of all heads that have one."""
+    if not any(f.output.pointed for f in found):
+        return pa.nulls(n, _TICK)
+    points, valid = np.zeros(n, np.int64), np.zeros(n // 8 + 1, np.uint8)
+    first = 0
+    for f in found:
+        if f.output.pointed:
+            _fill_points(f.keys, first, points, valid)
+        first += len(f.keys)
+    return pa.Array.from_buffers(_TICK, n, [pa.py_buffer(valid), pa.py_buffer(points)])
+
+
+@njit(cache=True)
+def _fill_points(keys: Ints, first: int, points: Ints, valid: npt.NDArray[np.uint8]) -> None:
+    """The last columns of the keys as points from a place on, with bits that say that they are there."""
+    last = keys.shape[1] - 1
+    for k in range(len(keys)):
+        at = first + k
+        points[at] = int(np.int64(keys[k, last]).view(np.float64))
+        valid[at >> 3] |= np.uint8(1 << (at & 7))
 
 
 def answers_table(outputs: list[Output], now: int, texts: Texts, kinds: Kinds) -> pa.Table:
@@ -116,7 +137,8 @@ def answers_table(outputs: list[Output], now: int, texts: Texts, kinds: Kinds) -
         pieces = output.store.live(now)
         pieces = pieces[pieces[:, 1] <= now]
         found = Found(output, output.store.keys[pieces[:, 0]], NOTHING)
-        columns = [atoms(texts, kinds, found), points(found), pa.array(pieces[:, 1]), open_ends(pieces[:, 2])]
+        spans = pa.array(pieces[:, 1]), open_ends(pieces[:, 2])
+        columns = [atoms(texts, kinds, found), _points([found], len(pieces)), *spans]
         parts.append(pa.table(columns, schema=ANSWERS))
     return pa.concat_tables(parts) if parts else ANSWERS.empty_table()
 
@@ -149,10 +171,6 @@ def _columns(rows: Ints, columns: Ints, ops: npt.NDArray[np.int8], valid: npt.ND
     return in_order
 
 
-def _chunked(arrays: list[pa.Array], kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    return arrays[0] if len(arrays) == 1 else pa.chunked_array(arrays, kind)
-
-
 def revisions(store: Store, last: int) -> Ints:
     """What a round, at the tick after `last`, says anew about ticks up to it: rows (tuple, op, query time, from, to,
     until)."""
@@ -170,12 +188,6 @@ def revisions(store: Store, last: int) -> Ints:
         rows[:, 4] = np.where(past[:, 2] >= last, FOREVER, past[:, 2])
         found.append(rows)
     return np.concatenate(found)
-
-
-def points(found: Found) -> pa.Array:
-    if not found.output.pointed:
-        return pa.nulls(len(found.keys), pa.int64())
-    return pa.array(as_floats(found.keys[:, -1]).astype(np.int64))
 
 
 def open_ends(ends: Ints) -> pa.Array:

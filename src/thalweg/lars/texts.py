@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -43,11 +45,12 @@ def _write(
     pool: Bytes,
     starts: Ints,
     out: Bytes,
+    n: int,
     offsets: npt.NDArray[np.int32],
+    first: int,
 ) -> int:
-    """Write ``name(a,b)`` for each row of codes. Returns the number of bytes; -1 where a number is not whole; where
-    the room may not do, -2 minus the room that will."""
-    n = 0
+    """Write ``name(a,b)`` for each row of codes after the first n bytes; the offsets begin at `first`. Returns the
+    number of bytes; -1 where a number is not whole; where the room may not do, -2 minus the room that will."""
     width = len(numeric)
     for k in range(len(rows)):
         need = len(name) + 24 * (width + 1)
@@ -56,8 +59,8 @@ def _write(
                 s = rows[k, c] >> 1
                 need += starts[s + 1] - starts[s]
         if n + need > len(out):
-            return -2 - (n + need) * (len(rows) // (k + 1) + 2)
-        offsets[k] = n
+            return -2 - 2 * (n + need * (len(rows) - k))
+        offsets[first + k] = n
         for b in name:
             out[n] = b
             n += 1
@@ -79,7 +82,7 @@ def _write(
         if width > 0:
             out[n] = _CLOSE
             n += 1
-    offsets[len(rows)] = n
+    offsets[first + len(rows)] = n
     return n
 
 
@@ -90,26 +93,35 @@ class Texts:
         self.codes = codes
         self._pool: Bytes = np.empty(0, np.uint8)
         self._starts: Ints = np.zeros(1, np.int64)
-        self._room = 4096
+        self._out: Bytes = np.empty(4096, np.uint8)
         self._heads: dict[tuple[str, tuple[str, ...]], tuple[Ints, Bytes]] = {}
 
     def atoms(self, name: str, kinds: tuple[str, ...], rows: Ints) -> pa.Array:
         """The texts of atoms, one per row of argument codes; further columns are not looked at."""
+        return self.column([(name, kinds, rows)])
+
+    def column(self, parts: Sequence[tuple[str, tuple[str, ...], Ints]]) -> pa.Array:
+        """The texts of atoms of some predicates, one after the other, as one column."""
         self._grow()
+        offsets = np.empty(sum([len(rows) for _, _, rows in parts]) + 1, np.int32)
+        n = first = 0
+        for name, kinds, rows in parts:
+            numeric, letters = self._head(name, kinds)
+            end = _write(rows, numeric, letters, self._pool, self._starts, self._out, n, offsets, first)
+            while end < -1:
+                self._out = np.concatenate([self._out[:n], np.empty(-2 - end - n, np.uint8)])
+                end = _write(rows, numeric, letters, self._pool, self._starts, self._out, n, offsets, first)
+            if end < 0:
+                return _joined(parts, self.codes)
+            n, first = end, first + len(rows)
+        written = pa.py_buffer(self._out[:n].tobytes())
+        return pa.Array.from_buffers(_TEXT, first, [None, pa.py_buffer(offsets), written])
+
+    def _head(self, name: str, kinds: tuple[str, ...]) -> tuple[Ints, Bytes]:
         if (name, kinds) not in self._heads:
             numeric = np.array([k == NUMBER for k in kinds], np.int64)
             self._heads[name, kinds] = numeric, np.frombuffer(name.encode(), np.uint8)
-        numeric, letters = self._heads[name, kinds]
-        offsets = np.empty(len(rows) + 1, np.int32)
-        while True:
-            out = np.empty(self._room, np.uint8)
-            n = _write(rows, numeric, letters, self._pool, self._starts, out, offsets)
-            if n >= -1:
-                break
-            self._room = -2 - n
-        if n == -1:
-            return _joined(name, kinds, rows, self.codes)
-        return pa.Array.from_buffers(_TEXT, len(rows), [None, pa.py_buffer(offsets), pa.py_buffer(out[:n])])
+        return self._heads[name, kinds]
 
     def _grow(self) -> None:
         """Take in symbols that are new."""
@@ -124,9 +136,14 @@ class Texts:
             self._starts = np.concatenate([self._starts, ends])
 
 
-def _joined(name: str, kinds: tuple[str, ...], rows: Ints, codes: Codes) -> pa.Array:
+def _joined(parts: Sequence[tuple[str, tuple[str, ...], Ints]], codes: Codes) -> pa.Array:
     """The same, for arguments that are not whole numbers."""
-    parts: list[object] = [f"{name}("]
-    for i, kind in enumerate(kinds):
-        parts += [codes.texts(np.ascontiguousarray(rows[:, i]), kind), ","]
-    return pc.binary_join_element_wise(*parts[:-1], ")", "")
+    columns = []
+    for name, kinds, rows in parts:
+        pieces: list[object] = [f"{name}("]
+        for i, kind in enumerate(kinds):
+            pieces += [codes.texts(np.ascontiguousarray(rows[:, i]), kind), ","]
+        columns.append(
+            pc.binary_join_element_wise(*pieces[:-1], ")", "") if kinds else pa.array([name] * len(rows))
+        )
+    return pa.concat_arrays(columns)

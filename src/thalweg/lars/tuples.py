@@ -126,27 +126,27 @@ def with_prefix(keys: Ints, chain: Links, heads: Links, wanted: Ints, j: int, ro
 
 @njit(cache=True)
 def rehash(keys: Ints, table: Links, meta: Ints, chain: Links, heads: Links, wanted: Ints) -> None:
-    """Fill an empty table and empty buckets with the tuples that are there."""
+    """Fill an empty table and empty buckets with the tuples that are there, which are all different."""
+    mask = len(table) - 1
+    buckets = heads.shape[1] - 1
     for i in range(meta[COUNT]):
-        table[slot_of(keys, table, keys[i])] = i + 1
+        at = hash_row(keys[i]) & mask
+        while table[at] != 0:
+            at = (at + 1) & mask
+        table[at] = i + 1
         for j in range(len(wanted)):
-            bucket = hash_some(keys[i], wanted, j) & (heads.shape[1] - 1)
+            bucket = hash_some(keys[i], wanted, j) & buckets
             chain[i, j] = heads[j, bucket]
             heads[j, bucket] = i + 1
 
 
 @njit(cache=True)
-def compact(
-    keys: Ints, lab: Ints, nodes: Ints, table: Links, meta: Ints, chain: Links, heads: Links, wanted: Ints, due: Ints,
-    horizon: int,
-) -> Ints:  # fmt: skip
-    """Drop tuples whose labels ended before the horizon, in place; returns the new id of every old one, or -1."""
+def drop_ended(keys: Ints, lab: Ints, nodes: Ints, meta: Ints, due: Ints, horizon: int) -> Ints:
+    """Drop tuples whose labels ended before the horizon and move the others together; returns the new id of every old
+    one, or -1. The table and the chains must be filled anew."""
     count = meta[COUNT]
     renamed = np.full(count, -1, np.int64)
-    row = np.empty(keys.shape[1], np.int64)
-    table[:] = 0
-    heads[:] = 0
-    meta[COUNT] = 0
+    t = 0
     for i in range(count):
         end = lab[i, HI]
         at = lab[i, NEXT]
@@ -161,17 +161,13 @@ def compact(
                 meta[FREE] = at
                 at = following
             continue
-        for c in range(len(row)):
-            row[c] = keys[i, c]
-        lo = lab[i, LO]
-        hi = lab[i, HI]
-        at = lab[i, NEXT]
-        waits = due[i]
-        t = enter(keys, lab, table, meta, chain, heads, wanted, row)
-        lab[t, LO] = lo
-        lab[t, HI] = hi
-        lab[t, NEXT] = at
-        due[t] = waits
         renamed[i] = t
-    due[meta[COUNT] : count] = FOREVER
+        for c in range(keys.shape[1]):
+            keys[t, c] = keys[i, c]
+        for c in range(3):
+            lab[t, c] = lab[i, c]
+        due[t] = due[i]
+        t += 1
+    meta[COUNT] = t
+    due[t:count] = FOREVER
     return renamed

@@ -24,6 +24,8 @@ def clip(window: Ints, code: int, s: int, e: int) -> tuple[int, int]:
     if window[0] == AT_POINT:
         return max(s, u), min(e, u)
     hop = window[4]
+    if hop == 1:
+        return max(s, u - window[3]), min(e, u + window[2])
     first = -((window[3] - u) // hop) * hop
     last = (u + window[2]) // hop * hop + hop - 1
     return max(s, first), min(e, last)
