@@ -3,7 +3,7 @@
     python bench/lars.py                all of it, some minutes
     python bench/lars.py --quick        fewer ticks
     python bench/lars.py --only micro   one part: micro, blocks, content, long
-    python bench/lars.py --ticks 1000000 --only long
+    python bench/lars.py --only long --ticks 250000 --state FILE   four times: a million ticks
 
 CPU seconds of one core. A tick is `accept` of its facts and `advance`, which gives the changes as an Arrow table.
 """
@@ -258,23 +258,31 @@ many(N) if N = count(X) over [6] order(X), N > 2.
 """Heads in the future, negation, `always`, a choice, a tuple window, an aggregate."""
 
 
-def long(ticks: int) -> None:
-    """Many ticks over ever new keys: time and memory must not grow."""
-    rng = np.random.default_rng(7)
+def long(ticks: int, state: Path | None) -> None:
+    """Many ticks over ever new keys: time and memory must not grow. With a file for the state, the run goes on from
+    there and leaves its own there."""
     reasoner = Reasoner(parse(f"program lars. {LONG}"), predict=False)
+    start = 0
+    if state is not None and state.exists():
+        reasoner.restore(state.read_bytes())
+        start = reasoner.now + 1
+    rng = np.random.default_rng(start)
     memory, spent, began = [], [], time.process_time()
-    fifth = ticks // 5
-    for t in range(ticks):
+    for t in range(start, start + ticks):
         facts: list[content.Fact] = [("order", (t,))] if t % 7 else []
         facts += [(name, (t - int(rng.integers(0, 4)),)) for name in ("shipped", "hold", "offer") if rng.random() < 0.3]
         reasoner.accept(list(_batch(facts, t)))
         reasoner.advance(t)
-        if (t + 1) % fifth == 0:
+        if (t + 1 - start) % (ticks // 5) == 0:
             memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
             spent.append(time.process_time() - began)
+    kept = reasoner.snapshot()
+    if state is not None:
+        state.write_bytes(kept)
     early, late = spent[1] - spent[0], spent[4] - spent[3]
     size = f"{memory[0]:.0f} MB after a fifth, {memory[-1]:.0f} at the end"
-    line(f"{ticks:,} ticks, seven rules: memory", size, "goal no growth")
+    line(f"{ticks:,} ticks from {start:,} on, seven rules: memory", size, "goal no growth")
+    line("  snapshot at the end", f"{len(kept):,} bytes")
     line("  last fifth over second fifth", f"{late / early:.2f} x, {1e6 * spent[-1] / ticks:.0f} us/tick", "about 1")
 
 
@@ -287,12 +295,13 @@ def main() -> None:
     parser.add_argument("--only", choices=["micro", "blocks", "content", "long"])
     parser.add_argument("--kind", choices=list(RULES), help="one of the micro-benchmarks")
     parser.add_argument("--ticks", type=int, help="length of the long run")
+    parser.add_argument("--state", type=Path, help="a file from which the long run goes on")
     given = parser.parse_args()
     parts: dict[str, Callable[[], None]] = {
         "micro": lambda: micro(500 if given.quick else 2000, [given.kind] if given.kind else tuple(RULES)),
         "blocks": lambda: blocks(1000 if given.quick else 2000),
         "content": lambda: against_clingo(150 if given.quick else 400),
-        "long": lambda: long(given.ticks or (10_000 if given.quick else 100_000)),
+        "long": lambda: long(given.ticks or (10_000 if given.quick else 100_000), given.state),
     }
     for name, part in parts.items():
         if given.only in (None, name):

@@ -17,6 +17,7 @@ from thalweg.language.rules import Window, Windowed
 from thalweg.language.terms import Number, Variable, arguments, signature
 from thalweg.lars.clauses import RuleCompiler, positioned
 from thalweg.lars.counting import TupleAlways, TupleWindow
+from thalweg.lars.extended import View, window_view
 from thalweg.lars.operators import Always, Diagonal, Operator
 from thalweg.lars.rule import Reads, Rule
 from thalweg.lars.store import Store
@@ -43,6 +44,7 @@ class Network:
     ahead: dict[Predicate, Store] = field(default_factory=dict)
     facts: dict[Predicate, Store] = field(default_factory=dict)
     counts_atoms: bool = False
+    views: list[View] = field(default_factory=list)
     kinds: dict[Predicate, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -148,6 +150,11 @@ class Compiler:
 
     def view(self, literal: Windowed) -> Store:
         """The store of a window atom."""
+        found = self._viewed(literal)
+        self.network.views.append(window_view(found, literal, self.program.tick_seconds))
+        return found
+
+    def _viewed(self, literal: Windowed) -> Store:
         predicate = signature(literal.atom)
         window = positioned(literal.window, literal.atom) if literal.window is not None else None
         if literal.mode == "at":

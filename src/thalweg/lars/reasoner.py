@@ -24,6 +24,7 @@ from thalweg.lars.choice import Choice
 from thalweg.lars.codes import Codes
 from thalweg.lars.compile import Compiler, Network
 from thalweg.lars.engine import Engine
+from thalweg.lars.extended import View, labels_table
 from thalweg.lars.labels import FOREVER
 from thalweg.lars.operators import Diagonal, Moment, every_tick
 from thalweg.lars.packing import pack, unpack
@@ -76,7 +77,7 @@ class Reasoner:
     report where there are several (0: all). `start`: the first point of the timeline. `blocks`: ticks are handled
     together where nothing late divides them; then `until` is not known. `predict`: choices are made for all
     ticks that are known, so that `until` is exact; without it `until` reaches to the next tick at which a choice must
-    be looked at again. `answers`: give the whole answer at the end of every call.
+    be looked at again. `answers`, `labels`: give the whole answer, all labels at the end of every call.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Reasoner:
         blocks: bool = False,
         predict: bool = True,
         answers: bool = False,
+        labels: bool = False,
     ) -> None:
         if lateness < 0:
             raise ValueError(f"lateness is {lateness}; it is a number of ticks, 0 or more")
@@ -102,6 +104,7 @@ class Reasoner:
         self._predict = predict
         self._models = models
         self._with_answers = answers
+        self._with_labels = labels
         self._codes = Codes()
         self._texts = Texts(self._codes)
         self._fed = _read_inputs(program)
@@ -159,6 +162,11 @@ class Reasoner:
         self._blank_flips(self._now, self._now)
         self._engine.end_round()
 
+    @property
+    def now(self) -> int:
+        """The last tick that was run; before the first, the one before the start."""
+        return self._now
+
     # ------------------------------------------------------------------ the protocol
 
     def accept(self, batch: Batch) -> None:
@@ -188,6 +196,8 @@ class Reasoner:
             tables["rejected"] = self._admission.rejected.table()
         if self._with_answers:
             tables["answers"] = self.answers()
+        if self._with_labels:
+            tables["labels"] = self.labels()
         return Revision(tables)
 
     def _segments(self, due: list[int], late: list[int], to: int) -> Iterable[tuple[int, int]]:
@@ -387,6 +397,11 @@ class Reasoner:
     def answers(self) -> pa.Table:
         """The answer stream at the current tick: every derived atom with the ticks of its current interval."""
         return answers_table(self._outputs, self._now, self._texts, self._network.kinds)
+
+    def labels(self) -> pa.Table:
+        """Every window atom and head, whether it is in, and until when without further input."""
+        heads = [View(o.store, "", o.predicate, o.pointed) for o in self._outputs]
+        return labels_table([*heads, *self._network.views], self._now, self._texts, self._network.kinds)
 
 
 def _under(arrays: Mapping[str, Ints], prefix: str) -> dict[str, Ints]:

@@ -1,0 +1,77 @@
+"""Labels as a table: every window atom and head with whether it is in, and until when without further input.
+
+labels   atom, status, from, to: `status` is ``in`` (since the tick `from`, through `to`; null for ever) or ``out``
+         (through `to`, the tick before it comes in; null for ever). Atoms with arguments are listed while they are in or
+         will be; those without are always listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from thalweg.columns.symbols import as_floats
+from thalweg.language.printer import Printer
+from thalweg.language.rules import Windowed
+from thalweg.language.terms import signature
+from thalweg.lars.labels import FOREVER
+from thalweg.lars.store import Store
+from thalweg.lars.stratify import Predicate
+from thalweg.lars.texts import Texts
+
+LABELS = pa.schema([("atom", pa.string()), ("status", pa.string()), ("from", pa.int64()), ("to", pa.int64())])
+Label = tuple[str, str, int | None, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The store of an extended atom: what stands before the atom, and whether the tuples end with a point."""
+
+    store: Store
+    prefix: str
+    predicate: Predicate
+    pointed: bool
+
+
+def window_view(store: Store, literal: Windowed, tick: float | None) -> View:
+    """The view that a window literal reads."""
+    window = "" if literal.window is None else Printer(tick).window(literal.window)
+    prefix = window if literal.mode == "at" else f"{window} {literal.mode}"
+    return View(store, prefix, signature(literal.atom), literal.mode == "at")
+
+
+def labels_table(
+    views: Iterable[View], now: int, texts: Texts, kinds: dict[Predicate, tuple[str, ...]]
+) -> pa.Table:
+    """The labels of all views at a tick, in the order of their texts."""
+    rows: dict[str, Label] = {}
+    for view in views:
+        for row in _labels(view, now, texts, kinds[view.predicate]):
+            rows.setdefault(row[0], row)
+    if not rows:
+        return LABELS.empty_table()
+    columns = zip(*(rows[text] for text in sorted(rows)), strict=True)
+    return pa.table([pa.array(c, f.type) for c, f in zip(columns, LABELS, strict=True)], schema=LABELS)
+
+
+def _labels(view: View, now: int, texts: Texts, kinds: tuple[str, ...]) -> Iterable[Label]:
+    pieces = view.store.live(now)
+    pieces = pieces[np.unique(pieces[:, 0], return_index=True)[1]]
+    keys = view.store.keys[pieces[:, 0]]
+    atoms = texts.atoms(view.predicate[0], kinds, keys).to_pylist()
+    points = as_floats(keys[:, -1]).astype(np.int64).tolist() if view.pointed else [None] * len(atoms)
+    for atom, point, (_, first, last) in zip(atoms, points, pieces.tolist(), strict=True):
+        text = _joined(view.prefix, atom, point)
+        if first <= now:
+            yield text, "in", first, None if last >= FOREVER else last
+        else:
+            yield text, "out", None, first - 1
+    if not len(pieces) and not kinds and not view.pointed:
+        yield _joined(view.prefix, view.predicate[0], None), "out", None, None
+
+
+def _joined(prefix: str, atom: str, point: int | None) -> str:
+    return " ".join([*([prefix] if prefix else []), *([f"at({point})"] if point is not None else []), atom])
