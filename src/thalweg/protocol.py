@@ -62,6 +62,10 @@ class Revision:
         return self.tables[name]
 
 
+class PartMissing(RuntimeError):
+    """Something that is not installed is needed to go on; the message says what and how to get it."""
+
+
 class Reasoner(Protocol):
     """Accepts rows, advances its clock through query times, and can be stopped and resumed."""
 

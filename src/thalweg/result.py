@@ -260,8 +260,8 @@ class Result:
 
     def main(self) -> tuple[str, pa.Table]:
         """The table that answers what was asked, as people read it: the timeline; of open answers, what opened,
-        became certain and was dropped."""
-        name = _MAIN[self.program.kind]
+        became certain and was dropped; of LARS, the answers, or all answer streams where they were asked for."""
+        name = "models" if "models" in self.arrow else _MAIN[self.program.kind]
         table = self.arrow.get(name, pa.table({}))
         if self.program.kind is Kind.ANSWERS and table.num_rows:
             told = pc.is_in(table.column("change").cast(pa.string()), pa.array(_TOLD))

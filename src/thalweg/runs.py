@@ -54,6 +54,7 @@ class Options:
     recompute: bool = False
     allow_gaps: bool = False
     on_error: str = "reject"
+    labels: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +228,7 @@ def _check(program: Program, options: Options, durations: dict[str, int | None])
     allowed = {
         Kind.EVENTS: {"window", "step", "recompute", "allow_gaps"},
         Kind.ANSWERS: {"lateness", "horizon", "query"},
-        Kind.LARS: {"lateness", "models"},
+        Kind.LARS: {"lateness", "models", "labels"},
     }
     for name in sorted(set().union(*allowed.values()) - allowed[program.kind]):
         if getattr(options, name):
@@ -291,10 +292,28 @@ def _lars(
 ) -> Reasoner:
     from thalweg.lars.reasoner import Reasoner as LarsReasoner
 
-    models = 0 if options.models == "all" else int(options.models or 1)
     lateness = durations["lateness"] or 0
-    reasoner: Reasoner = LarsReasoner(program, lateness=lateness, models=models, start=schedule.start + 1)
+    reasoner: Reasoner = LarsReasoner(
+        program,
+        lateness=lateness,
+        models=_models(options.models),
+        start=schedule.start + 1,
+        labels=options.labels,
+    )
     return reasoner
+
+
+def _models(given: int | str | None) -> int:
+    """How many answer streams are wanted; 0 for all."""
+    if given is None or given == "all":
+        return 1 if given is None else 0
+    try:
+        number = int(given)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise InputError("models", f"models {given} is neither a positive number nor all")
+    return number
 
 
 # --------------------------------------------------------------------------- driving
@@ -447,6 +466,7 @@ def run(
     recompute: bool = False,
     allow_gaps: bool = False,
     on_error: str = "reject",
+    labels: bool = False,
 ) -> Result:
     """Run a program over events and return what it found.
 
@@ -457,7 +477,19 @@ def run(
     An event description needs a window and a step; the other kinds of program may have a lateness.
     """
     options = Options(
-        window, step, start, end, tick, lateness, horizon, models, query, recompute, allow_gaps, on_error
+        window,
+        step,
+        start,
+        end,
+        tick,
+        lateness,
+        horizon,
+        models,
+        query,
+        recompute,
+        allow_gaps,
+        on_error,
+        labels,
     )
     plan = prepare(as_program(program, background), events, options)
     memory = Memory(plan.program.kind)

@@ -1,7 +1,7 @@
 """How commands report what went wrong: one message on standard error, and an exit code.
 
 1   the rules have errors, or a run was told to stop at a bad row
-2   the request cannot be carried out: a missing file, an unreadable format, options that make no sense
+2   the request cannot be carried out: a missing file or solver, an unreadable format, options that make no sense
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import typer
 
 from thalweg.io.errors import InputError
 from thalweg.language.diagnostics import ProgramError
+from thalweg.protocol import PartMissing
 from thalweg.runs import RowRejected
 
 
@@ -27,7 +28,7 @@ def reported() -> Iterator[None]:
     except RowRejected as error:
         typer.echo(f"stopped at a bad row: {error}", err=True)
         raise typer.Exit(1) from error
-    except InputError as error:
+    except (InputError, PartMissing) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from error
     except KeyboardInterrupt:

@@ -89,9 +89,15 @@ def run(
     horizon: Annotated[str | None, typer.Option(help="Open answers: how long premises stay open.")] = None,
     query: Annotated[str | None, typer.Option(help="Open answers: the query, such as 'malf(X,T)'.")] = None,
     models: Annotated[str | None, typer.Option(help="LARS: how many answer streams, or all.")] = None,
+    labels: Annotated[
+        bool,
+        typer.Option("--labels", help="LARS: also until when each window atom and head lasts at the end."),
+    ] = False,
     html: Annotated[
         list[Path] | None,
-        typer.Option("--html", "--picture", help="Draw the timelines; the ending says how: .html .svg .png .txt"),
+        typer.Option(
+            "--html", "--picture", help="Draw the timelines; the ending says how: .html .svg .png .txt"
+        ),
     ] = None,
     explained: Annotated[
         int, typer.Option(help="How many intervals of the picture carry their explanation.")
@@ -104,20 +110,29 @@ def run(
     master: Annotated[str | None, typer.Option(help="Spark: the master, local[*] without it.")] = None,
     shards: Annotated[int | None, typer.Option(help="Spark: reasoners side by side.")] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Spark: read every file that appears in the directories, until stopped.")
+        bool,
+        typer.Option(
+            "--follow", help="Spark: read every file that appears in the directories, until stopped."
+        ),
     ] = False,
     checkpoint: Annotated[
         Path | None, typer.Option(help="Follow: where the state is kept; OUT/_checkpoint without it.")
     ] = None,
     trigger: Annotated[
-        str | None, typer.Option(help="Follow: how often, such as '10 seconds'; available: what is there, and end.")
+        str | None,
+        typer.Option(help="Follow: how often, such as '10 seconds'; available: what is there, and end."),
     ] = None,
     files_per_batch: Annotated[int | None, typer.Option(help="Follow: files taken at a time.")] = None,
-    disorder: Annotated[str, typer.Option(help="Follow: how far rows may be out of the order of arrival.")] = "0",
+    disorder: Annotated[
+        str, typer.Option(help="Follow: how far rows may be out of the order of arrival.")
+    ] = "0",
     max_ahead: Annotated[
-        str | None, typer.Option(help="Follow: reject rows that arrive by more than this after everything known.")
+        str | None,
+        typer.Option(help="Follow: reject rows that arrive by more than this after everything known."),
     ] = None,
-    metrics_port: Annotated[int | None, typer.Option(help="Follow: where Prometheus finds the numbers.")] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(help="Follow: where Prometheus finds the numbers.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -132,7 +147,19 @@ def run(
     from thalweg.runs import Options, as_program
 
     options = Options(
-        window, step, start, end, tick, lateness, horizon, models, query, recompute, allow_gaps, on_error
+        window,
+        step,
+        start,
+        end,
+        tick,
+        lateness,
+        horizon,
+        models,
+        query,
+        recompute,
+        allow_gaps,
+        on_error,
+        labels,
     )
     with reported():
         _check_engine(engine, {"master": master, "shards": shards, "follow": follow})
@@ -149,7 +176,9 @@ def run(
             _check_followed(format, html, chart or per_fluent)
             from thalweg.cli._follow import followed
 
-            followed(program, input, options, out, master, shards, only_followed, quiet=quiet, as_json=as_json)
+            followed(
+                program, input, options, out, master, shards, only_followed, quiet=quiet, as_json=as_json
+            )
             return
         _check_unfollowed(only_followed)
         drawing = Drawing(tuple(html or ()), explained, chart) if html or chart else None
@@ -265,7 +294,11 @@ def _to_files(
         summary = replace(summary, tables=files.sizes)
         folder.note("summary.json", summary.as_dict())
     if drawing and memory:
-        _draw(Result(work.program, memory.tables(), summary, origin=work.origin), drawing, quiet=quiet or as_json)
+        _draw(
+            Result(work.program, memory.tables(), summary, origin=work.origin),
+            drawing,
+            quiet=quiet or as_json,
+        )
     if as_json:
         typer.echo(json.dumps(summary.as_dict()))
     elif not quiet:
@@ -325,9 +358,17 @@ def _show(result: Result, *, dates: bool, quiet: bool) -> None:
         console.print(_said(result), markup=False)
 
 
+def _without_answer(result: Result) -> list[str]:
+    """LARS: where there is no answer stream, and which loop is to blame."""
+    rows = result.arrow["no_answer"].to_pylist() if "no_answer" in result.arrow else []
+    verb = {"insert": "no answer stream from", "delete": "an answer stream again from"}
+    lines = [f"{verb[row['op']]} {row['query_time']} on: loop of {row['loop']}" for row in rows[:5]]
+    return [*lines, f"... {len(rows) - 5:,} more rows of no_answer"] if len(rows) > 5 else lines
+
+
 def _said(result: Result) -> str:
     """The summary, with the first rejected rows."""
-    lines = [str(result.summary())]
+    lines = [str(result.summary()), *_without_answer(result)]
     rejected: list[dict[str, Any]] = result.arrow["rejected"].slice(0, 5).to_pylist()
     lines += [f"rejected {row['source']}:{row['row']}: {row['detail']}" for row in rejected]
     more = result.arrow["rejected"].num_rows - len(rejected)

@@ -364,6 +364,12 @@ class Choice:
 
     # ------------------------------------------------------------------ other answers
 
+    def next_change(self, t: int) -> int:
+        """The first tick after t at which the ground program is another one."""
+        out = np.empty(len(self.instances), np.int64)
+        _, following = _active(self.instances.lab, self.instances.nodes, self.instances.meta, t, out)
+        return int(min(following, self._next if self._next > t else FOREVER))
+
     def models(self, t: int, most: int) -> Iterator[Ints]:
         """The true atoms of every answer at a tick, at most that many where that is not 0."""
         out = np.empty(len(self.instances), np.int64)

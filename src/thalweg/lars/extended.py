@@ -1,8 +1,8 @@
 """Labels as a table: every window atom and head with whether it is in, and until when without further input.
 
 labels   atom, status, from, to: `status` is ``in`` (since the tick `from`, through `to`; null for ever) or ``out``
-         (through `to`, the tick before it comes in; null for ever). Atoms with arguments are listed while they are in or
-         will be; those without are always listed.
+         (through `to`, the tick before it comes in; null for ever). Atoms with arguments are listed while they are in
+         or will be; those without are always listed.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from itertools import islice, product
@@ -36,6 +37,7 @@ from thalweg.lars.tables import (
     Output,
     answers_table,
     changes_table,
+    model_table,
     no_answer_table,
     revisions,
 )
@@ -74,10 +76,11 @@ class Reasoner:
     """Keeps the answer stream of a LARS program.
 
     `lateness`: how many ticks late a row may come and still revise the answers. `models`: how many answer streams to
-    report where there are several (0: all). `start`: the first point of the timeline. `blocks`: ticks are handled
-    together where nothing late divides them; then `until` is not known. `predict`: choices are made for all
-    ticks that are known, so that `until` is exact; without it `until` reaches to the next tick at which a choice must
-    be looked at again. `answers`, `labels`: give the whole answer, all labels at the end of every call.
+    report where there are several (0: all), at each tick at which they may change. `start`: the first point of the
+    timeline. `blocks`: ticks are handled together where nothing late divides them; then `until` is not known.
+    `predict`: choices are made for all ticks that are known, so that `until` is exact; without it `until` reaches to
+    the next tick at which a choice must be looked at again. `answers`, `labels`: give the whole answer, all labels at
+    the end of every call.
     """
 
     def __init__(
@@ -181,17 +184,21 @@ class Reasoner:
         """Run every tick up to and including `to`."""
         found: list[Found] = []
         blank: list[Ints] = []
+        models: list[pa.Table] = []
         if to > self._now:
             due, late = self._admission.ticks(to)
-            for first, last in self._segments(due, late, to):
+            segments = self._segments(due, late, to) if self._models == 1 else self._stops(due, to)
+            for first, last in segments:
                 self._segment(first, last, found, blank)
+                if self._models != 1:
+                    models.append(self.models(self._models))
         tables = {"changes": self._changes(found), "rejected": EMPTY_REJECTED}
         if self._blanks:
             tables["no_answer"] = no_answer_table(
                 blank, self._codes.symbols.texts, known_ends=not self._blocks
             )
         if self._models != 1:
-            tables["models"] = self.models(self._models)
+            tables["models"] = pa.concat_tables([MODELS.empty_table(), *models])
         if self._admission.rejected.parts:
             tables["rejected"] = self._admission.rejected.table()
         if self._with_answers:
@@ -211,6 +218,28 @@ class Reasoner:
         cuts = [self._now + 1, *(t for t in late if t > self._now + 1), to + 1]
         for first, following in zip(cuts, cuts[1:], strict=False):
             yield first, following - 1
+
+    def _stops(self, due: list[int], to: int) -> Iterable[tuple[int, int]]:
+        """The same, with an end at every tick at which some answer stream may change."""
+        waiting = deque(due)
+        while self._now < to:
+            tick = min([to, self._next_change(), *islice(waiting, 1)])
+            if waiting and waiting[0] == tick:
+                waiting.popleft()
+                yield tick, tick
+            else:
+                yield tick + 1, tick
+
+    def _next_change(self) -> int:
+        """A tick up to which nothing changes without input."""
+        if any(
+            len(o.reads[0].live(self._now + 1)) for o in self._network.operators if isinstance(o, Diagonal)
+        ):
+            return self._now + 1
+        ticks = [int(o.store.due[: len(o.store)].min(initial=FOREVER)) for o in self._outputs]
+        return max(
+            self._now + 1, min([FOREVER, *ticks, *(c.next_change(self._now) for c in self._engine.choices)])
+        )
 
     def _segment(self, first: int, last: int, found: list[Found], blank: list[Ints]) -> None:
         """Bring everything up to `last`; rows take part at `first` at the earliest."""
@@ -361,8 +390,7 @@ class Reasoner:
         """Every answer stream at the current tick (at most that many where that is not 0)."""
         found: list[pa.Table] = []
         for number, table in enumerate(self._worlds(list(self._engine.choices), most), 1):
-            columns = [pa.array(np.full(table.num_rows, v)) for v in (self._now, number)]
-            found.append(pa.table([*columns, table.column("atom"), table.column("at")], schema=MODELS))
+            found.append(model_table(self._now, number, table))
         return pa.concat_tables(found) if found else MODELS.empty_table()
 
     def _worlds(self, choices: list[Choice], most: int) -> Iterator[pa.Table]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from thalweg.protocol import Ints
+from thalweg.protocol import Ints, PartMissing
 
 PAD = np.iinfo(np.int64).max
 Bools = npt.NDArray[np.bool_]
@@ -21,7 +21,7 @@ _GUESSES = 10
 """Up to so many atoms under negation all ways to set them are tried; beyond, clingo searches."""
 
 
-class SolverMissing(Exception):
+class SolverMissing(PartMissing):
     """A loop through negation is too large to be solved by trying, and clingo is not installed."""
 
     def __init__(self, atoms: int) -> None:

@@ -6,7 +6,8 @@ changes    query_time, op, atom, at, from, to, until: at `query_time` the atom (
            input; null for ever.
 answers    atom, at, from, to: the answer stream at the end of the call, with the ticks of each atom's
            current interval; null for ever.
-models     query_time, model, atom, at: several answer streams at one tick, numbered from 1.
+models     query_time, model, atom, at: several answer streams at one tick, numbered from 1; one that derives nothing
+           has a row without an atom.
 no_answer  query_time, op, loop, until: from when to when there is no answer stream, and the atoms of the loop to blame.
 """
 
@@ -101,7 +102,9 @@ def changes_table(found: list[Found], texts: Texts, kinds: Kinds, *, known_ends:
         _points(found, n),
         pa.Array.from_buffers(_TICK, n, [None, start]),
         pa.Array.from_buffers(_TICK, n, [pa.py_buffer(valid[0]), end]),
-        pa.Array.from_buffers(_TICK, n, [pa.py_buffer(valid[1]), until]) if known_ends else pa.nulls(n, _TICK),
+        pa.Array.from_buffers(_TICK, n, [pa.py_buffer(valid[1]), until])
+        if known_ends
+        else pa.nulls(n, _TICK),
     ]
     table = pa.Table.from_arrays(arrays, schema=CHANGES)
     return table if in_order else table.take(np.argsort(rows[:, 2], kind="stable"))
@@ -141,6 +144,14 @@ def answers_table(outputs: list[Output], now: int, texts: Texts, kinds: Kinds) -
         columns = [atoms(texts, kinds, found), _points([found], len(pieces)), *spans]
         parts.append(pa.table(columns, schema=ANSWERS))
     return pa.concat_tables(parts) if parts else ANSWERS.empty_table()
+
+
+def model_table(now: int, number: int, answers: pa.Table) -> pa.Table:
+    """One of several answer streams; where it derives nothing, a row without an atom."""
+    if not answers.num_rows:
+        answers = pa.table([[None]] * len(ANSWERS), schema=ANSWERS)
+    columns = [pa.array(np.full(answers.num_rows, v)) for v in (now, number)]
+    return pa.table([*columns, answers.column("atom"), answers.column("at")], schema=MODELS)
 
 
 def no_answer_table(blank: list[Ints], loops: list[str], *, known_ends: bool) -> pa.Table:
