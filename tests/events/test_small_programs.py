@@ -51,6 +51,15 @@ CASES = {
         "f(c,c)=high [20,..)",
         (8, 7, 35),
     ),
+    "a known instance that a rule with constants alone made known": (
+        """
+        initiatedAt(f(a)=true, T) :- happensAt(start(walk(_)=true), T).
+        initiatedAt(f(X)=false, T) :- happensAt(start(mode(_)=on), T).
+        """,
+        "walk(b)=true 7..8\nmode(c)=on 30..33",
+        "f(a)=true [7,30)\nf(a)=false [30,..)",
+        (40, 40, 40),
+    ),
     "an individual whose only row, the first of the window, is taken back": (
         """
         holdsFor(idle(X)=true, I) :- holdsFor(busy(X)=true, I1), complement_all([I1], I).

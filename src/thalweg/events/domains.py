@@ -289,8 +289,13 @@ class Domains:
     def _meets(self, fluent: str) -> bool:
         """Can an effect be the first that is seen of an instance?"""
         return any(d.fluent == fluent for d in self.normal.delays) or any(
-            _free(p.args, self._triggers(p)) and not _free(p.args, p.body) for p in self._effects_of.get(fluent, [])
+            not self._names(p) and not _free(p.args, p.body) for p in self._effects_of.get(fluent, [])
         )
+
+    def _names(self, p: PointRule) -> bool:
+        """Do input events of the rule name all arguments of its head?"""
+        triggers = self._triggers(p)
+        return bool(triggers) and not _free(p.args, triggers)
 
     def _triggers(self, p: PointRule) -> tuple[Flat, ...]:
         """The positive input events of a rule."""
@@ -300,9 +305,8 @@ class Domains:
 
     def _seen(self, name: str, fluent: str) -> None:
         for p in self._effects_of.get(fluent, []):
-            triggers = self._triggers(p)
-            if triggers and not _free(p.args, triggers):
-                self._add(name, p.args, triggers, early=True)
+            if self._names(p):
+                self._add(name, p.args, self._triggers(p), early=True)
 
     def _met(self, name: str, fluent: str) -> None:
         args = tuple(Variable(f"A{i}") for i in range(self.normal.fluents[fluent]))

@@ -133,7 +133,7 @@ class WindowedReference:
     def _admit(self, q: int) -> list[Rejection]:
         """Take in what has arrived by `q`, in the order of arrival; at one arrival time retractions come first, so
         that the order in which rows are accepted does not matter."""
-        arrived = sorted((r for r in self._waiting if r.arrival <= q), key=lambda r: (r.arrival, r.op))
+        arrived = sorted((r for r in self._waiting if r.arrival <= q), key=lambda r: (r.arrival, r.op, r.number))
         self._waiting = [r for r in self._waiting if r.arrival > q]
         rejected = [Rejection(row.number, reason) for row in arrived if (reason := self._reason(row, q))]
         for fact, row in list(self._known.items()):
