@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from thalweg.protocol import Ints
@@ -207,3 +208,41 @@ class KeyTable:
         table = cls(keys.shape[1])
         table.intern([keys[:, c] for c in range(keys.shape[1])], len(keys))
         return table
+
+
+@njit(cache=True)
+def _fold(hashes: npt.NDArray[np.uint64], column: Ints) -> None:
+    for i in range(len(column)):
+        h = (hashes[i] ^ np.uint64(column[i])) * np.uint64(0xFF51AFD7ED558CCD)
+        hashes[i] = h ^ (h >> np.uint64(32))
+
+
+@njit(cache=True)
+def _ties(times: Ints, hashes: npt.NDArray[np.uint64]) -> bool:
+    """Do two rows of one time have the same hash? Linear for short runs, else with the sorting of each run."""
+    n = len(times)
+    lo = 0
+    while lo < n:
+        hi = lo + 1
+        while hi < n and times[hi] == times[lo]:
+            hi += 1
+        if hi - lo <= 24:
+            for a in range(lo + 1, hi):
+                for b in range(lo, a):
+                    if hashes[a] == hashes[b]:
+                        return True
+        else:
+            run = np.sort(hashes[lo:hi])
+            for a in range(1, len(run)):
+                if run[a] == run[a - 1]:
+                    return True
+        lo = hi
+    return False
+
+
+def repeats(columns: Sequence[Ints]) -> bool:
+    """Is some row there twice (or, very rarely, seems to be)? The first column is in order."""
+    hashes = np.full(len(columns[0]), 0x9E3779B97F4A7C15, np.uint64)
+    for column in columns[1:]:
+        _fold(hashes, column)
+    return bool(_ties(columns[0], hashes))

@@ -7,6 +7,7 @@ first, so that the order in which rows are accepted does not matter.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,14 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
-from thalweg.columns.keys import KeyTable
-from thalweg.columns.symbols import EXACT, numbers
+from thalweg.columns.keys import KeyTable, repeats
+from thalweg.columns.symbols import EXACT
 from thalweg.events.plan import Plan
 from thalweg.events.stores import NEVER
+from thalweg.events.waiting import ARRIVAL, COUNTS, FACT, OP, ROW, Coded, Waiting, in_order, owned
 from thalweg.protocol import OPEN_END, Ints, Mask, Rows
-
-ARRIVAL, OP, ROW, COUNTS, FACT = range(5)
-"""Columns of a waiting row: when it arrives, what it does, its number, from when on it counts, and then the fact."""
 
 TOO_LATE = "too late"
 BEFORE_START = "before the start"
@@ -63,61 +62,30 @@ class Rejected:
         return pa.table([times, rows, reasons, details], names=["query_time", "row", "reason", "detail"])
 
 
-@dataclass(slots=True)
-class Waiting:
-    """Coded rows of one relation that have not had their query time: not arrived, or (`early`) arrived before their own
-    time. Columns: as above, the fact being time, arguments; for fluents start, end, arguments, value."""
-
-    width: int
-    parts: list[Ints] = field(default_factory=list)
-    ready: bool = True
-    early: Ints = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.early = np.empty((0, self.width), np.int64)
-
-    def add(self, rows: Ints) -> None:
-        self.parts.append(rows)
-        self.ready = len(self.parts) == 1 and bool((np.diff(rows[:, 0]) >= 0).all())
-
-    def take(self, query: int) -> Ints:
-        """Rows that have arrived by the query time, and those that came early."""
-        if not self.parts:
-            rows, self.early = self.early, self.early[:0]
-            return rows
-        if not self.ready:
-            rows = np.concatenate(self.parts)
-            if (np.diff(rows[:, 0]) < 0).any():
-                rows = rows[np.argsort(rows[:, 0], kind="stable")]
-            self.parts, self.ready = [rows], True
-        rows = self.parts[0]
-        at = int(np.searchsorted(rows[:, 0], query, side="right"))
-        self.parts = [rows[at:]] if at < len(rows) else []
-        if not len(self.early):
-            return rows[:at]
-        rows, self.early = np.concatenate([self.early, rows[:at]]), self.early[:0]
-        return rows
-
-
 class Verdict:
-    """Which rows of a batch are still good, and where the others are said to be bad."""
+    """Which rows of a batch are still good (None: all of them), and where the others are said to be bad."""
 
-    def __init__(self, rows: Ints, said: Ints, rejected: Rejected) -> None:
-        self.good = np.ones(len(rows), np.bool_)
+    def __init__(self, rows: Rows, said: Callable[[Ints], Ints], rejected: Rejected) -> None:
+        self.good: Mask | None = None
         self._rows, self._said, self._rejected = rows, said, rejected
 
     def reject(self, bad: Mask, reason: str, detail: str) -> None:
-        bad = bad & self.good
+        if self.good is not None:
+            bad = bad & self.good
         if bad.any():
-            self._rejected.add(self._said[bad], self._rows[bad], reason, detail)
-            self.good &= ~bad
+            self._rejected.add(self._said(self._rows.arrival[bad]), self._rows.row[bad], reason, detail)
+            self.good = ~bad if self.good is None else self.good & ~bad
 
 
 class Admission:
     """Codes rows and hands them to the stores."""
 
-    def __init__(self, plan: Plan, *, window: int, step: int, start: int, tick: int) -> None:
+    def __init__(
+        self, plan: Plan, *, window: int, step: int, start: int, tick: int, recompute: bool = False
+    ) -> None:
         self.plan = plan
+        self.once = window <= step and not recompute
+        """Every row is looked at by one query only."""
         self.window, self.step, self.start, self.tick = window, step, start, tick
         self.rejected = Rejected()
         self._by_name = _by_name(plan)
@@ -129,19 +97,25 @@ class Admission:
     def accept(self, rows: Rows, query: int) -> None:
         """Code the rows of one name; what can never be used is rejected at the first query time after its arrival,
         at the earliest at `query`."""
-        said = np.maximum(query, self.start - (self.start - rows.arrival) // self.step * self.step)
+
+        def said(arrival: Ints) -> Ints:
+            return np.maximum(query, self.start - (self.start - arrival) // self.step * self.step)
+
+        def reject(reason: str, detail: str) -> None:
+            self.rejected.add(said(rows.arrival), rows.row, reason, detail)
+
         found = self._by_name.get(rows.name)
         relation = found.get(len(rows.args)) if found else None
         if found is None:
-            self.rejected.add(said, rows.row, UNKNOWN_NAME, f"no rule reads {rows.name}")
+            reject(UNKNOWN_NAME, f"no rule reads {rows.name}")
         elif relation is None:
             known = ", ".join(f"{rows.name}/{n}" for n in sorted(found))
-            self.rejected.add(said, rows.row, WRONG_ARITY, f"{rows.name}/{len(rows.args)}; the rules read {known}")
+            reject(WRONG_ARITY, f"{rows.name}/{len(rows.args)}; the rules read {known}")
         elif (relation in self.plan.inputs) != (rows.value is not None):
             what = "an event, without a value" if rows.value is not None else "an interval fluent, with a value"
-            self.rejected.add(said, rows.row, WRONG_ARITY, f"{rows.name} is {what}")
+            reject(WRONG_ARITY, f"{rows.name} is {what}")
         else:
-            self._code(rows, relation, relation in self.plan.inputs, Verdict(rows.row, said, self.rejected))
+            self._code(rows, relation, relation in self.plan.inputs, Verdict(rows, said, self.rejected))
 
     def _code(self, rows: Rows, relation: str, fluent: bool, verdict: Verdict) -> None:
         kind = "fluent" if fluent else "event"
@@ -160,18 +134,18 @@ class Admission:
             if fluent:
                 off |= (times[1] != OPEN_END) & (times[1] % self.tick != 0)
             verdict.reject(off, OFF_TICK, f"times are multiples of {self.tick}")
-        if not rows.derived:
+        if not rows.derived and min(rows.arrival.min(), last.min()) <= self.start:
             early = (rows.arrival <= self.start) | (last <= self.start)
             verdict.reject(early, BEFORE_START, f"the stream starts after {self.start}")
-        known = rows.time - self.tick if rows.derived else rows.time
-        out = np.empty((len(rows), FACT + len(times) + len(columns)), np.int64)
-        parts: list[Ints] = [rows.arrival, rows.op.astype(np.int64), rows.row, known, *times, *columns]
-        for at, part in enumerate(parts):
-            out[:, at] = part
-        if not verdict.good.all():
-            out = out[verdict.good]
-        if len(out):
-            self.waiting.setdefault(relation, Waiting(out.shape[1])).add(out)
+        plain = not rows.derived and bool(rows.op.min() > 0)
+        time = owned(rows.time)
+        arrival = time if rows.arrival is rows.time else rows.arrival
+        known = time - self.tick if rows.derived else time
+        coded = Coded((arrival, rows.op, rows.row, known, time, *map(owned, times[1:]), *columns), plain)
+        if verdict.good is not None:
+            coded = coded.take(verdict.good)
+        if len(coded):
+            self.waiting.setdefault(relation, Waiting()).add(coded)
 
     def _column(self, column: pa.Array, node: tuple[str, str, int], verdict: Verdict) -> Ints:
         if isinstance(column, pa.ChunkedArray):
@@ -183,10 +157,10 @@ class Admission:
             column = pc.fill_null(column, filler)
         if not self.coder.sorts.numeric(node):
             return self.coder.symbols.encode(column)
-        values = _floats(column)
-        bad = ~np.isfinite(values) | (np.abs(values) > EXACT)
-        verdict.reject(bad, NOT_A_NUMBER, f"argument {node[2] + 1} of {node[1]} is no number in range")
-        return numbers(np.where(bad, 0.0, values))
+        codes, bad = _number_codes(owned(_floats(column)))
+        if bad.any():
+            verdict.reject(bad, NOT_A_NUMBER, f"argument {node[2] + 1} of {node[1]} is no number in range")
+        return codes
 
     # ----------------------------------------------------------------- taking in
 
@@ -196,52 +170,53 @@ class Admission:
         revised = False
         for relation, waiting in self.waiting.items():
             rows = waiting.take(query)
-            if not len(rows):
+            if rows is None:
                 continue
             fluent = relation in self.plan.inputs
-            last = rows[:, FACT]
+            last = rows[FACT]
             if fluent:
-                end = rows[:, FACT + 1]
+                end = rows[FACT + 1]
                 last = np.where(end == OPEN_END, OPEN_END, end - self.tick)
-            late = last <= horizon
-            if late.any():
-                self.rejected.add(query, rows[late, ROW], TOO_LATE, f"the window starts after {horizon}")
-                rows = rows[~late]
-            ahead = rows[:, COUNTS] > query
-            if ahead.any():
-                waiting.early = self._hold(rows[ahead], query)
-                rows = rows[~ahead]
+            if last.min() <= horizon:
+                late = last <= horizon
+                self.rejected.add(query, rows[ROW][late], TOO_LATE, f"the window starts after {horizon}")
+                rows = rows.take(~late)
+            if len(rows) and rows[COUNTS].max() > query:
+                ahead = rows[COUNTS] > query
+                waiting.early = self._hold(rows.take(ahead), query)
+                rows = rows.take(~ahead)
             if len(rows):
                 revised |= self._deliver(relation, fluent, rows, query, previous)
         return revised
 
-    def _hold(self, rows: Ints, query: int) -> Ints:
+    def _hold(self, rows: Coded, query: int) -> Coded | None:
         """Of rows whose own time lies ahead, the insertions that stand."""
-        if (rows[:, OP] > 0).all():
+        if rows.plain or (rows[OP] > 0).all():
             return rows
         absent = np.zeros(len(rows), np.bool_)
-        _, ids, there, _ = self._settle(rows[:, FACT:], rows, absent, None, query)
-        stands = (rows[:, OP] > 0) & (there[ids] == 1)
+        _, ids, there, _ = self._settle(np.column_stack(rows.fact), rows, absent, None, query)
+        stands = (rows[OP] > 0) & (there[ids] == 1)
         _, first = np.unique(ids[stands], return_index=True)
-        held: Ints = rows[stands][first]
-        return held
+        return rows.take(np.flatnonzero(stands)[first]) if len(first) else None
 
-    def _deliver(self, relation: str, fluent: bool, rows: Ints, query: int, previous: int) -> bool:
-        caused = (rows[:, COUNTS] < rows[:, FACT]) & (rows[:, ROW] >= 0)
-        late = (rows[:, FACT] <= previous) | caused
-        retracts = rows[:, OP] < 0
+    def _deliver(self, relation: str, fluent: bool, rows: Coded, query: int, previous: int) -> bool:
+        """Hand rows to their store; True when some are late or retracted."""
+        fresh = rows.plain and bool(rows[FACT].min() > previous)
+        if fresh and self.once and not fluent and self._arrive(relation, rows, query):
+            return False
         causes: Ints | None = None
-        if late.any() or retracts.any():
-            causes = np.where(late | retracts, rows[:, ROW], -1)
+        if not fresh:
+            late = (rows[FACT] <= previous) | ((rows[COUNTS] < rows[FACT]) & (rows[ROW] >= 0))
+            caused = late | (rows[OP] < 0)
+            causes = np.where(caused, rows[ROW], -1) if caused.any() else None
         if fluent:
             unit = self.plan.inputs[relation]
-            columns = [np.ascontiguousarray(rows[:, c]) for c in range(FACT + 2, rows.shape[1])]
-            ids = unit.store.intern(columns, len(rows))
-            facts = np.column_stack([ids, rows[:, FACT : FACT + 2]])
+            ids = unit.store.intern(list(rows.fact[2:]), len(rows))
+            facts = np.column_stack([ids, *rows.fact[:2]])
         else:
-            facts = rows[:, FACT:]
+            facts = np.column_stack(rows.fact)
         there = np.ones(len(rows), np.int64)
-        if retracts.any():
+        if not rows.plain and (rows[OP] < 0).any():
             present = (
                 unit.present(facts[:, 0], facts[:, 1:]) if fluent else self.plan.input_events[relation].present(facts)
             )
@@ -250,14 +225,31 @@ class Admission:
         if fluent:
             unit.feed(np.ascontiguousarray(facts[:, 0]), facts[:, 1:], there, causes)
         else:
-            needed_from = query if self.window <= self.step else NEVER
-            self.plan.input_events[relation].apply(facts, there, causes, assign=True, needed_from=needed_from)
+            self.plan.input_events[relation].apply(
+                facts, there, causes, assign=True, needed_from=self._needed_from(query)
+            )
         return causes is not None
+
+    def _needed_from(self, query: int) -> int:
+        """Rows from here on will be asked for again by later queries."""
+        return query - query % self.tick if self.once else NEVER
+
+    def _arrive(self, relation: str, rows: Coded, query: int) -> bool:
+        """New rows of a window that does not overlap the last one go to their store as they are; False when one of them
+        is there twice."""
+        columns = rows.fact
+        if not in_order(columns[0]):
+            order = np.argsort(columns[0], kind="stable")
+            columns = tuple(column[order] for column in columns)
+        if repeats(columns):
+            return False
+        self.plan.input_events[relation].arrive(columns, self._needed_from(query))
+        return True
 
     def _settle(
         self,
         facts: Ints,
-        rows: Ints,
+        rows: Coded,
         present: Mask,
         causes: Ints | None,
         query: int,
@@ -266,16 +258,28 @@ class Admission:
         Retractions of what is not there are rejected."""
         table = KeyTable(facts.shape[1])
         ids = table.intern([np.ascontiguousarray(facts[:, c]) for c in range(facts.shape[1])], len(facts))
-        order = np.lexsort([rows[:, ROW], rows[:, OP], rows[:, ARRIVAL], ids])
+        order = np.lexsort([rows[ROW], rows[OP], rows[ARRIVAL], ids])
         there = np.zeros(table.count, np.int64)
         there[ids] = present
         unknown = np.zeros(len(rows), np.bool_)
-        _replay(order, ids, rows[:, OP], there, unknown)
-        self.rejected.add(query, rows[unknown, ROW], UNKNOWN_RETRACTION, "nothing like it is known")
+        _replay(order, ids, rows[OP].astype(np.int64), there, unknown)
+        self.rejected.add(query, rows[ROW][unknown], UNKNOWN_RETRACTION, "nothing like it is known")
         best = np.full(table.count, -1)
         if causes is not None:
             np.maximum.at(best, ids, causes)
         return table, ids, there, best
+
+
+@njit(cache=True)
+def _number_codes(values: npt.NDArray[np.float64]) -> tuple[Ints, Mask]:
+    """Codes of numbers, and which are none: not finite, or without an exact float64."""
+    codes = np.empty(len(values), np.float64)
+    bad = np.zeros(len(values), np.bool_)
+    for i in range(len(values)):
+        value = values[i]
+        bad[i] = not abs(value) <= EXACT
+        codes[i] = 0.0 if bad[i] else value + 0.0
+    return codes.view(np.int64), bad
 
 
 @njit(cache=True)

@@ -40,7 +40,7 @@ class Driver(ABC):
             column = block.column(1 + i)
             fits = column == (slot.code if slot.name is None else columns[slot.name])
             keep = fits if keep is None else keep & fits
-        frame = Frame(block.column(0), columns, np.arange(len(block.matrix)), causes)
+        frame = Frame(block.column(0), columns, None, causes)
         return frame if keep is None else frame.take(keep)
 
     @property
@@ -167,38 +167,45 @@ class Trigger:
             case _:
                 return False
 
-    def ranges(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Changes as (argument rows, from, to, cause)."""
+    def ranges(self, low: int, high: int) -> tuple[Ints, Ints, Ints, Ints]:
+        """Changes in (low, high] as (argument rows, from, to, cause)."""
         store = self.store
         match store:
             case EventStore():
-                return _points(store.moves, 1)
+                return _points(store.moves, 1, low, high)
             case FluentStore() if self.kind == "effect":
-                return _points(store.effects, 2)
+                return _points(store.effects, 2, low, high)
             case FluentStore():
                 s = store.stretches
-                froms = s.froms - self.tick if self.kind in ("edge", "next") else s.froms
-                return store.instances.keys[s.ids], froms, s.tos, s.causes
+                back = self.tick if self.kind in ("edge", "next") else 0
+                near = np.flatnonzero((s.froms - back <= high) & (s.tos > low + 1))
+                froms, tos = s.froms[near] - back, s.tos[near]
+                rows = store.instances.keys[s.ids[near]]
+                return rows, np.maximum(froms, low + 1), np.minimum(tos, high + 1), s.causes[near]
             case _:
                 raise TypeError(store)
 
     def select(self, driver: Driver, low: int, high: int, version: Version) -> tuple[Ints, Ints]:
         """Driver rows in (low, high] that the changes touch, with their causes."""
-        rows, froms, tos, causes = self.ranges()
-        froms, tos = np.maximum(froms, low + 1), np.minimum(tos, high + 1)
-        keep = froms < tos
-        for position, code in self.constants:
-            keep &= rows[:, position] == code
-        rows, froms, tos, causes = rows[keep], froms[keep], tos[keep], causes[keep]
+        rows, froms, tos, causes = self.ranges(low, high)
+        if self.constants:
+            keep = np.ones(len(rows), np.bool_)
+            for position, code in self.constants:
+                keep &= rows[:, position] == code
+            rows, froms, tos, causes = rows[keep], froms[keep], tos[keep], causes[keep]
         positions = tuple(d for _, d in self.shared)
         columns = [np.ascontiguousarray(rows[:, p]) for p, _ in self.shared]
         found, which = driver.select(positions, columns, froms, tos, version)
         return found, causes[which]
 
 
-def _points(moves: Moves, skip: int) -> tuple[Ints, Ints, Ints, Ints]:
-    rows = np.concatenate([moves.gone, moves.came])
-    causes = np.concatenate([moves.gone_cause, moves.came_cause])
+def _points(moves: Moves, skip: int, low: int, high: int) -> tuple[Ints, Ints, Ints, Ints]:
+    parts = []
+    for block, cause in ((moves.gone_block, moves.gone_cause), (moves.came_block, moves.came_cause)):
+        times = block.column(0)
+        near = np.flatnonzero((times > low) & (times <= high))
+        parts.append((block.rows(near), cause[near]))
+    rows, causes = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
     return rows[:, skip:], rows[:, 0], rows[:, 0] + 1, causes
 
 
@@ -226,7 +233,9 @@ class Body:
         """Solutions for the driver rows that are affected by the current changes, as `reader` sees the state."""
         store = self.driver.store  # type: ignore[attr-defined]
         moves = self.driver.moves() if reader.sees(store) else Moves.none(len(self.driver.slots) + 1)
-        rows, cause = (moves.gone, moves.gone_cause) if reader.before else (moves.came, moves.came_cause)
+        block, cause = (
+            (moves.gone_block, moves.gone_cause) if reader.before else (moves.came_block, moves.came_cause)
+        )
         version = reader.version(store)
         more = [
             t.select(self.driver, low, high, version) for t in self.triggers if reader.sees(t.store) and t.changed()
@@ -234,12 +243,10 @@ class Body:
         more = [m for m in more if len(m[0])]
         if more:
             rows, cause = _distinct(
-                np.concatenate([rows, *(m[0] for m in more)]), np.concatenate([cause, *(m[1] for m in more)])
+                np.concatenate([block.matrix, *(m[0] for m in more)]), np.concatenate([cause, *(m[1] for m in more)])
             )
             block = Block(rows)
-        else:
-            block = moves.gone_block if reader.before else moves.came_block
-        if not len(block.matrix):
+        if not len(block):
             return self.driver.frame(block, cause if causes else None)
         return self._run(block, cause if causes else None, reader)
 

@@ -23,6 +23,16 @@ from thalweg.protocol import Ints, Mask
 TIME, ORIGIN, CAUSE = "@time", "@origin", "@cause"
 
 
+def constant(code: int, length: int) -> Ints:
+    """A column with one code in every row, which takes no room."""
+    return np.broadcast_to(np.int64(code), length)
+
+
+def is_constant(column: Ints) -> bool:
+    """Was the column made by `constant`?"""
+    return column.strides == (0,) and len(column) > 0
+
+
 class Frame:
     """Bindings as columns, one row per partial solution; `origin` is the driver row of each.
 
@@ -33,9 +43,11 @@ class Frame:
     __slots__ = ("_length", "_own", "_parent", "_rows")
 
     def __init__(
-        self, time: Ints, columns: dict[str, Ints], origin: Ints, cause: Ints | None = None
+        self, time: Ints, columns: dict[str, Ints], origin: Ints | None = None, cause: Ints | None = None
     ) -> None:
-        self._own = {**columns, TIME: time, ORIGIN: origin}
+        self._own = {**columns, TIME: time}
+        if origin is not None:
+            self._own[ORIGIN] = origin
         if cause is not None:
             self._own[CAUSE] = cause
         self._parent: Frame | None = None
@@ -48,20 +60,26 @@ class Frame:
     def __getitem__(self, name: str) -> Ints:
         found = self._own.get(name)
         if found is None:
-            if self._parent is None:
-                raise KeyError(name)
-            found = self._parent[name]
-            if self._rows is not None:
-                found = found[self._rows]
-            self._own[name] = found
+            self._own[name] = found = self._fetch(name)
         return found
+
+    def _fetch(self, name: str) -> Ints:
+        """A column that the frame does not hold itself."""
+        if self._parent is None:
+            if name != ORIGIN:
+                raise KeyError(name)
+            return np.arange(self._length)
+        if self._rows is None:
+            return self._parent[name]
+        column = self._parent[name]
+        return constant(column[0], len(self._rows)) if is_constant(column) else column[self._rows]
 
     def __contains__(self, name: object) -> bool:
         return name in self._own or (self._parent is not None and name in self._parent)
 
     def names(self) -> set[str]:
         """The bound variables and the frame's own columns."""
-        return set(self._own) | (self._parent.names() if self._parent is not None else set())
+        return set(self._own) | (self._parent.names() if self._parent is not None else {ORIGIN})
 
     @property
     def time(self) -> Ints:

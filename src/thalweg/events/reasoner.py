@@ -59,7 +59,9 @@ class Reasoner:
         self.recompute = recompute
         self.query_time = start
         self._plan: Plan = plan(program, tick=tick, start=start)
-        self._admission = Admission(self._plan, window=window, step=step, start=start, tick=tick)
+        self._admission = Admission(
+            self._plan, window=window, step=step, start=start, tick=tick, recompute=recompute
+        )
         self._output = Output(self._plan)
         self._seed()
 

@@ -12,9 +12,9 @@ import numpy as np
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged
 from thalweg.columns.symbols import SymbolTable
-from thalweg.events.admission import Waiting
 from thalweg.events.determined import InputUnit, SpanUnit
 from thalweg.events.sweeping import SweepUnit
+from thalweg.events.waiting import Coded, Waiting, joined
 
 if TYPE_CHECKING:
     from thalweg.events.reasoner import Reasoner
@@ -75,9 +75,9 @@ def _arrays(reasoner: Reasoner) -> dict[str, Any]:
     found["rejected"] = reasoner._admission.rejected.rows
     for name, waiting in reasoner._admission.waiting.items():
         if waiting.parts:
-            found[f"waiting {name}"] = np.concatenate(waiting.parts)
-        if len(waiting.early):
-            found[f"early {name}"] = waiting.early
+            found[f"waiting {name}"] = joined(waiting.parts).matrix()
+        if waiting.early is not None:
+            found[f"early {name}"] = waiting.early.matrix()
     return found
 
 
@@ -169,9 +169,9 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
     for name, rows in arrays.items():
         kind, _, relation = name.partition(" ")
         if kind in ("waiting", "early"):
-            waiting = reasoner._admission.waiting.setdefault(relation, Waiting(rows.shape[1]))
+            waiting = reasoner._admission.waiting.setdefault(relation, Waiting())
             if kind == "early":
-                waiting.early = rows
+                waiting.early = Coded.of_matrix(rows)
             else:
-                waiting.add(rows)
+                waiting.add(Coded.of_matrix(rows))
     reasoner._output.forget()

@@ -27,43 +27,82 @@ def empty(width: int) -> Ints:
 
 
 class Block:
-    """Rows of a relation, whose columns are laid out when first asked for and then shared by all rules."""
+    """Rows of a relation, as columns or as a matrix; either is laid out when first asked for and then shared."""
 
-    __slots__ = ("_columns", "matrix")
+    __slots__ = ("_columns", "_matrix", "length", "width")
 
     def __init__(self, matrix: Ints) -> None:
-        self.matrix = matrix
+        self._matrix: Ints | None = matrix
         self._columns: dict[int, Ints] = {}
+        self.length, self.width = matrix.shape
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[Ints]) -> Block:
+        """Rows given as columns: the time, then the arguments."""
+        block = cls.__new__(cls)
+        block._matrix, block._columns = None, dict(enumerate(columns))
+        block.length, block.width = len(columns[0]), len(columns)
+        return block
+
+    def __len__(self) -> int:
+        return self.length
+
+    @property
+    def matrix(self) -> Ints:
+        """A row per tuple."""
+        if self._matrix is None:
+            self._matrix = np.empty((self.length, self.width), np.int64)
+            for position, column in self._columns.items():
+                self._matrix[:, position] = column
+        return self._matrix
+
+    def rows(self, which: Ints) -> Ints:
+        """Some of the rows, as a matrix."""
+        if self._matrix is None:
+            return Block.of_columns([self._columns[p][which] for p in range(self.width)]).matrix
+        return self._matrix[which]
 
     def column(self, position: int) -> Ints:
         found = self._columns.get(position)
         if found is None:
-            found = self._columns[position] = np.ascontiguousarray(self.matrix[:, position])
+            assert self._matrix is not None
+            found = self._columns[position] = np.ascontiguousarray(self._matrix[:, position])
         return found
 
 
-@dataclass(slots=True)
 class Moves:
     """Rows of an event-like relation that went and came, each with its cause. Columns: time, arguments."""
 
-    width: int
-    gone: Ints
-    came: Ints
-    gone_cause: Ints
-    came_cause: Ints
-    gone_block: Block = field(init=False)
-    came_block: Block = field(init=False)
+    __slots__ = ("came_block", "came_cause", "gone_block", "gone_cause", "width")
 
-    def __post_init__(self) -> None:
-        self.gone_block, self.came_block = Block(self.gone), Block(self.came)
+    def __init__(self, width: int, gone: Ints, came: Ints, gone_cause: Ints, came_cause: Ints) -> None:
+        self.width = width
+        self.gone_block, self.came_block = Block(gone), Block(came)
+        self.gone_cause, self.came_cause = gone_cause, came_cause
 
     @classmethod
     def none(cls, width: int) -> Moves:
         nothing = np.empty(0, np.int64)
         return cls(width, empty(width), empty(width), nothing, nothing)
 
+    @classmethod
+    def arrivals(cls, columns: Sequence[Ints]) -> Moves:
+        """Rows that came, given as columns, because of nothing but time."""
+        moves = cls.none(len(columns))
+        moves.came_block = Block.of_columns(columns)
+        moves.came_cause = np.broadcast_to(np.int64(TIME), len(columns[0]))
+        return moves
+
+    @property
+    def gone(self) -> Ints:
+        return self.gone_block.matrix
+
+    @property
+    def came(self) -> Ints:
+        return self.came_block.matrix
+
     def __bool__(self) -> bool:
-        return len(self.gone) > 0 or len(self.came) > 0
+        return len(self.gone_block) > 0 or len(self.came_block) > 0
 
 
 @dataclass(slots=True)
@@ -146,6 +185,16 @@ class EventStore:
         self.moves = Moves(
             self.arity + 1, gone, came, _cause_of(rows, causes, gone), _cause_of(rows, causes, came)
         )
+
+    def arrive(self, columns: Sequence[Ints], needed_from: int) -> None:
+        """Take rows that are new, given as columns in time order; sets `moves`. Later queries will ask for rows from
+        `needed_from` on, so others are kept only where rules look events up."""
+        self.moves = Moves.arrivals(columns)
+        later = int(np.searchsorted(columns[0], needed_from))
+        for index in self.indexes.values():
+            rows = columns if index.probed else [column[later:] for column in columns]
+            if len(rows[0]):
+                index.merge(Block.of_columns(rows).matrix, np.ones(len(rows[0]), np.int64))
 
     def all_new(self, final: int) -> None:
         """Announce every event in the window as if it had just come (for evaluation from scratch)."""

@@ -1,0 +1,102 @@
+"""Rows that wait for their query time, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from thalweg.protocol import Ints, Mask
+
+T = TypeVar("T", bound=np.generic)
+
+ARRIVAL, OP, ROW, COUNTS, FACT = range(5)
+"""Columns of a coded row: when it arrives, what it does, its number, from when on it counts, and then the fact."""
+
+MANY = 64
+"""Parts of a queue beyond which they are put together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """Coded rows of one relation. Columns: as above, the fact being time, arguments; for fluents start, end, arguments,
+    value. `plain` rows are insertions that count from their own time on."""
+
+    columns: tuple[Ints, ...]
+    plain: bool
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def __getitem__(self, position: int) -> Ints:
+        return self.columns[position]
+
+    @property
+    def fact(self) -> tuple[Ints, ...]:
+        return self.columns[FACT:]
+
+    def take(self, which: slice | Ints | Mask) -> Coded:
+        return Coded(tuple(column[which] for column in self.columns), self.plain)
+
+    def matrix(self) -> Ints:
+        """A row each, for snapshots."""
+        return np.column_stack(self.columns).astype(np.int64, copy=False)
+
+    @classmethod
+    def of_matrix(cls, rows: Ints) -> Coded:
+        plain = bool((rows[:, OP] > 0).all() and (rows[:, COUNTS] == rows[:, FACT]).all())
+        return cls(tuple(np.ascontiguousarray(rows[:, c]) for c in range(rows.shape[1])), plain)
+
+
+def joined(parts: Sequence[Coded]) -> Coded:
+    """Rows one part after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = tuple(np.concatenate(column) for column in zip(*(p.columns for p in parts), strict=True))
+    return Coded(columns, all(p.plain for p in parts))
+
+
+def in_order(times: Ints) -> bool:
+    """Never descending."""
+    return bool((times[1:] >= times[:-1]).all())
+
+
+def owned(column: npt.NDArray[T]) -> npt.NDArray[T]:
+    """The column, copied if it belongs to somebody who lets nobody write: kernels are compiled for one kind of array."""
+    return column if column.flags.writeable and column.flags.c_contiguous else column.copy()
+
+
+def _by_arrival(rows: Coded) -> Coded:
+    if in_order(rows[ARRIVAL]):
+        return rows
+    return rows.take(np.argsort(rows[ARRIVAL], kind="stable"))
+
+
+@dataclass(slots=True)
+class Waiting:
+    """Rows of one relation that have not had their query time: not arrived, or (`early`) arrived before their own time.
+    Each part is in the order of arrival."""
+
+    parts: list[Coded] = field(default_factory=list)
+    early: Coded | None = None
+
+    def add(self, rows: Coded) -> None:
+        self.parts.append(_by_arrival(rows))
+        if len(self.parts) > MANY:
+            self.parts = [_by_arrival(joined(self.parts))]
+
+    def take(self, query: int) -> Coded | None:
+        """Rows that have arrived by the query time, and those that came early."""
+        found = [] if self.early is None else [self.early]
+        rest = []
+        for part in self.parts:
+            at = int(np.searchsorted(part[ARRIVAL], query, side="right"))
+            if at:
+                found.append(part.take(slice(0, at)))
+            if at < len(part):
+                rest.append(part.take(slice(at, None)) if at else part)
+        self.parts, self.early = rest, None
+        return _by_arrival(joined(found)) if found else None
