@@ -20,6 +20,8 @@ from thalweg.protocol import Ints
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z|[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?\Z")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
 _COMPOUND = re.compile(r"[a-z]\w*\(.*\)\Z", re.DOTALL)
+RECENT = 8
+"""Dictionaries whose ids are remembered."""
 EXACT = 2**53
 """Integers beyond this have no exact float64 and are refused in number positions."""
 
@@ -54,6 +56,7 @@ class SymbolTable:
         self.texts: list[str] = list(texts)
         self._ids: dict[str, int] = {text: i for i, text in enumerate(self.texts)}
         self._raw: dict[str, int] = {}
+        self._recent: list[tuple[pa.Array, Ints]] = []
         self._ranks: Ints = np.empty(0, np.int64)
 
     def __len__(self) -> int:
@@ -85,9 +88,20 @@ class SymbolTable:
         names = column.dictionary
         if not pa.types.is_string(names.type) and not pa.types.is_large_string(names.type):
             names = pc.cast(names, pa.string())
-        ids = np.fromiter((self.add_raw(name) for name in names.to_pylist()), np.int64, len(names))
+        ids = self._encode_names(names)
         indices = column.indices.to_numpy(zero_copy_only=False)
         return ids[indices] if len(ids) else np.empty(0, np.int64)
+
+    def _encode_names(self, names: pa.Array) -> Ints:
+        """Ids of distinct texts; columns that follow one another often bring the same ones."""
+        for known, ids in self._recent:
+            if len(known) == len(names) and known.equals(names):
+                return ids
+        texts = names.to_pylist()
+        found = [self._raw.get(text) for text in texts]
+        ids = np.array([self.add_raw(t) if i is None else i for t, i in zip(texts, found, strict=True)], np.int64)
+        self._recent = [(names, ids), *self._recent[: RECENT - 1]]
+        return ids
 
     def ranks(self) -> Ints:
         """Position of every id in the standard order of terms: numbers by value, then texts by alphabet."""

@@ -141,7 +141,8 @@ class Admission:
         time = owned(rows.time)
         arrival = time if rows.arrival is rows.time else rows.arrival
         known = time - self.tick if rows.derived else time
-        coded = Coded((arrival, rows.op, rows.row, known, time, *map(owned, times[1:]), *columns), plain)
+        ops = rows.op.astype(np.int64)
+        coded = Coded((arrival, ops, rows.row, known, time, *map(owned, times[1:]), *columns), plain)
         if verdict.good is not None:
             coded = coded.take(verdict.good)
         if len(coded):

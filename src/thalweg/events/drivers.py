@@ -254,15 +254,15 @@ class Body:
         """All steps, starting after the longest prefix that another rule has already run on the same rows."""
         at, frame = 0, None
         for n in sorted(self.shared, reverse=True):
-            frame = reader.memo.get((id(block), self.shared[n]))
-            if frame is not None:
-                at = n
+            known = reader.memo.get((id(block), self.shared[n]))
+            if known is not None:
+                at, frame = n, known[1]
                 break
         if frame is None:
             frame = self.driver.frame(block, cause)
         for n in range(at, len(self.steps)):
             if n in self.shared and n != at:
-                reader.memo[id(block), self.shared[n]] = frame
+                reader.memo[id(block), self.shared[n]] = block, frame
             frame = self.steps[n].run(frame, reader)
         return frame
 

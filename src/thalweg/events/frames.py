@@ -6,8 +6,9 @@ and that row's cause. A step filters, joins or binds; the same steps run on the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from thalweg.columns.ragged import Version
 from thalweg.columns.symbols import SymbolTable, as_floats, numbers
-from thalweg.events.stores import EventStore, FactStore, FluentStore
+from thalweg.events.stores import Block, EventStore, FactStore, FluentStore
 from thalweg.language.rules import Edge, Effect
 from thalweg.language.terms import Compound, Number, Term, Variable
 from thalweg.protocol import Ints, Mask
@@ -40,7 +41,7 @@ class Frame:
     columns that nobody reads cost nothing.
     """
 
-    __slots__ = ("_length", "_own", "_parent", "_rows")
+    __slots__ = ("_lazy", "_length", "_own", "_parent", "_rows")
 
     def __init__(
         self, time: Ints, columns: dict[str, Ints], origin: Ints | None = None, cause: Ints | None = None
@@ -50,6 +51,7 @@ class Frame:
             self._own[ORIGIN] = origin
         if cause is not None:
             self._own[CAUSE] = cause
+        self._lazy: Mapping[str, Callable[[], Ints]] = {}
         self._parent: Frame | None = None
         self._rows: Ints | None = None
         self._length = len(time)
@@ -65,6 +67,8 @@ class Frame:
 
     def _fetch(self, name: str) -> Ints:
         """A column that the frame does not hold itself."""
+        if name in self._lazy:
+            return self._lazy[name]()
         if self._parent is None:
             if name != ORIGIN:
                 raise KeyError(name)
@@ -75,11 +79,11 @@ class Frame:
         return constant(column[0], len(self._rows)) if is_constant(column) else column[self._rows]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._own or (self._parent is not None and name in self._parent)
+        return name in self._own or name in self._lazy or (self._parent is not None and name in self._parent)
 
     def names(self) -> set[str]:
         """The bound variables and the frame's own columns."""
-        return set(self._own) | (self._parent.names() if self._parent is not None else {ORIGIN})
+        return self._own.keys() | self._lazy.keys() | (self._parent.names() if self._parent is not None else {ORIGIN})
 
     @property
     def time(self) -> Ints:
@@ -102,13 +106,14 @@ class Frame:
         else:
             at = rows.astype(np.int64, copy=False)
         out = Frame.__new__(Frame)
-        out._own, out._parent, out._rows, out._length = {}, self, at, len(at)
+        out._own, out._lazy, out._parent, out._rows, out._length = {}, {}, self, at, len(at)
         return out
 
-    def extend(self, columns: dict[str, Ints]) -> Frame:
-        """The same rows with more columns."""
+    def extend(self, columns: dict[str, Ints], lazy: Mapping[str, Callable[[], Ints]] | None = None) -> Frame:
+        """The same rows with more columns, some of them made when they are first asked for."""
         out = Frame.__new__(Frame)
-        out._own, out._parent, out._rows, out._length = dict(columns), self, None, self._length
+        out._own, out._lazy, out._parent, out._rows = dict(columns), lazy or {}, self, None
+        out._length = self._length
         return out
 
     def bind(self, name: str, column: Ints) -> Frame:
@@ -129,8 +134,10 @@ class Reader:
     before: bool
     first_round: bool = True
     inside: frozenset[int] = frozenset()
-    memo: dict[tuple[int, str], Frame] = field(default_factory=dict)
-    """Frames of step prefixes that several rules share, by driver block."""
+    memo: dict[tuple[int, str], tuple[Block, Frame]] = field(default_factory=dict)
+    """Frames of step prefixes that several rules share, by the identity of the driver block, which is kept."""
+    matches: dict[tuple[object, ...], Matched] = field(default_factory=dict)
+    """Facts for columns that several rules share, by the identity of the columns."""
 
     def sees(self, store: object) -> bool:
         """Is the store's change part of what is being propagated? After the first round only inner changes are."""
@@ -183,20 +190,24 @@ class Match:
     def extend(self, frame: Frame, which: Ints | None, column: Callable[[int], Ints]) -> Frame:
         """The frame's rows `which` (None: all of them), with the binding slots taken from column(position). A variable
         that the literal binds twice must agree with itself."""
-        new: dict[str, Ints] = {}
-        agree: Mask | None = None
+        new: dict[str, int] = {}
+        again: list[tuple[int, int]] = []
         for i, slot in enumerate(self.slots):
             if not slot.binds:
                 continue
             assert slot.name is not None
-            values = column(i)
             if slot.name in new:
-                same = new[slot.name] == values
-                agree = same if agree is None else agree & same
+                again.append((new[slot.name], i))
             else:
-                new[slot.name] = values
-        out = (frame if which is None else frame.take(which)).extend(new)
-        return out if agree is None else out.take(agree)
+                new[slot.name] = i
+        out = frame if which is None else frame.take(which)
+        out = out.extend({}, {name: partial(column, i) for name, i in new.items()})
+        if not again:
+            return out
+        agree = np.ones(len(out), np.bool_)
+        for one, other in again:
+            agree &= column(one) == column(other)
+        return out.take(agree)
 
 
 @dataclass(slots=True)
@@ -211,14 +222,15 @@ class EventStep:
         index = self.store.index(self.match.positions)
         ids = index.keys.find(self.match.keys(frame), len(frame))
         at, which = index.lists.ranges(ids, frame.time, frame.time + 1, reader.version(self.store))
+        pool = index.lists.pool
         if self.negated:
             if not self.match.complete:
-                found = self.match.extend(_numbered(frame), which, lambda p: index.lists.pool[at, 1 + p])
+                found = self.match.extend(_numbered(frame), which, lambda p: pool[at, 1 + p])
                 which = found.origin
             keep = np.ones(len(frame), np.bool_)
             keep[which] = False
             return frame.take(keep)
-        return self.match.extend(frame, which, lambda p: index.lists.pool[at, 1 + p])
+        return self.match.extend(frame, which, lambda p: pool[at, 1 + p])
 
 
 def _numbered(frame: Frame) -> Frame:
@@ -238,11 +250,20 @@ class HoldsStep:
     edge: Edge | None = None
     shift: int = 0
 
+    def _instances(self, frame: Frame) -> Ints:
+        """The instance that each row asks for, -1 where unknown."""
+        names = [(i, slot.name) for i, slot in enumerate(self.match.slots) if slot.name is not None]
+        if len(names) == 1 and len(self.match.slots) > 1:
+            (position, name), slots = names[0], self.match.slots
+            constants = tuple((i, slot.code) for i, slot in enumerate(slots) if slot.name is None)
+            return self.store.find_by(constants, position, frame[name])
+        return self.store.find(self.match.keys(frame), len(frame))
+
     def run(self, frame: Frame, reader: Reader) -> Frame:
         store, n = self.store, len(frame)
         if self.match.complete:
-            ids, which = store.find(self.match.keys(frame), n), None
-            times = frame.time + self.shift
+            ids, which = self._instances(frame), None
+            times = frame.time + self.shift if self.shift else frame.time
         else:
             ids, which = store.match(self.match.positions, self.match.keys(frame), n)
             times = frame.time[which] + self.shift
@@ -276,10 +297,11 @@ class HoldsStep:
         if value is not None and value.binds:
             both = Match((*slots, value))
             last = len(slots)
+            pool = store.lists.pool
             return both.extend(
                 frame,
                 which,
-                lambda p: store.lists.pool[at, 2] if p == last else store.instances.column(p, ids),
+                lambda p: pool[at, 2] if p == last else store.instances.column(p, ids),
             )
         return self.match.extend(frame, which, lambda p: store.instances.column(p, ids))
 
@@ -327,6 +349,25 @@ class EffectStep:
         return frame.take(mask)
 
 
+class Matched:
+    """Facts that agree with some columns, and the frame row of each (None: exactly one for every row, in order). Their
+    arguments are fetched when first asked for and then shared by all rules."""
+
+    __slots__ = ("_columns", "_facts", "_keys", "_store", "which")
+
+    def __init__(self, store: FactStore, positions: tuple[int, ...], keys: list[Ints], length: int) -> None:
+        self._keys = keys  # kept, so that their identity stands for this match
+        self._store = store
+        self._facts, self.which = store.match(positions, keys, length)
+        self._columns: dict[int, Ints] = {}
+
+    def column(self, position: int) -> Ints:
+        found = self._columns.get(position)
+        if found is None:
+            found = self._columns[position] = self._store.rows.column(position, self._facts)
+        return found
+
+
 @dataclass(slots=True)
 class FactStep:
     """``[not]`` a background fact."""
@@ -335,16 +376,37 @@ class FactStep:
     match: Match
     negated: bool
 
+    alone: Ints | None = None
+    """Where only constants are given: the facts that agree with them, the same for every row."""
+
     def run(self, frame: Frame, reader: Reader) -> Frame:
-        found, which = self.store.match(self.match.positions, self.match.keys(frame), len(frame))
+        slots = [self.match.slots[p] for p in self.match.positions]
+        if all(slot.name is None for slot in slots):
+            if self.alone is None:
+                self.alone = self.store.match(self.match.positions, [np.full(1, s.code) for s in slots], 1)[0]
+            alone = self.alone
+            if not len(alone):
+                return frame if self.negated else self.match.extend(frame, alone, lambda p: alone)
+            if len(self.alone) == 1 and not self.negated:
+                keys = self.store.rows.keys[self.alone[0]]
+                return self.match.extend(frame, None, lambda p: constant(keys[p], len(frame)))
+        found = self._matched(slots, frame, reader)
         if self.negated:
-            if which is None:
-                which = np.arange(len(frame))
-            rows = self.match.extend(_numbered(frame), which, lambda p: self.store.rows.column(p, found))
+            rows = self.match.extend(_numbered(frame), found.which, found.column)
             keep = np.ones(len(frame), np.bool_)
             keep[rows.origin] = False
             return frame.take(keep)
-        return self.match.extend(frame, which, lambda p: self.store.rows.column(p, found))
+        return self.match.extend(frame, found.which, found.column)
+
+    def _matched(self, slots: list[Slot], frame: Frame, reader: Reader) -> Matched:
+        """The facts for the frame's rows; what another rule has found for the same columns is used again."""
+        columns = self.match.keys(frame)
+        same = [(s.name is None, s.code if s.name is None else id(c)) for s, c in zip(slots, columns, strict=True)]
+        key = (id(self.store), len(frame), self.match.positions, *same)
+        found = reader.matches.get(key)
+        if found is None:
+            found = reader.matches[key] = Matched(self.store, self.match.positions, columns, len(frame))
+        return found
 
 
 # --------------------------------------------------------------------------- arithmetic and tests
@@ -403,22 +465,33 @@ _ORDERINGS: dict[str, Callable[..., Mask]] = {
 }
 
 
+_UNLIKE = ("=\\=", "\\=", "\\==")
+"""Orderings that NaN, which is like nothing, would satisfy."""
+
+
 def value_of(term: Term, frame: Frame) -> Floats:
     """An arithmetic term over the frame; rows where it is undefined are NaN."""
+    found = operand(term, frame)
+    return np.full(len(frame), found) if np.ndim(found) == 0 else np.asarray(found)
+
+
+def operand(term: Term, frame: Frame) -> Floats | float:
+    """`value_of`, as one number where it is the same for all rows."""
     match term:
         case Number(value):
-            return np.full(len(frame), float(value))
+            return float(value)
         case Variable(name):
-            return as_floats(frame[name])
+            column = frame[name]
+            return float(as_floats(column[:1])[0]) if is_constant(column) else as_floats(column)
         case Compound("-", (only,)):
-            return -value_of(only, frame)
+            return -operand(only, frame)
         case Compound("+", (only,)):
-            return value_of(only, frame)
+            return operand(only, frame)
         case Compound(functor, args):
             with np.errstate(all="ignore"):
-                return _FUNCTIONS[functor](*(value_of(a, frame) for a in args))
+                return _FUNCTIONS[functor](*(np.asarray(operand(a, frame)) for a in args))
         case _:
-            return np.full(len(frame), _NAMED[term.name])  # type: ignore[union-attr]
+            return _NAMED[term.name]  # type: ignore[union-attr]
 
 
 @dataclass(slots=True)
@@ -457,8 +530,12 @@ class CompareStep:
     negated: bool
 
     def run(self, frame: Frame, reader: Reader) -> Frame:
-        left, right = value_of(self.left, frame), value_of(self.right, frame)
-        keep = _ORDERINGS[self.op](left, right) & ~(np.isnan(left) | np.isnan(right))
+        left, right = operand(self.left, frame), operand(self.right, frame)
+        keep = np.asarray(_ORDERINGS[self.op](left, right))
+        if self.op in _UNLIKE:
+            keep = keep & ~(np.isnan(left) | np.isnan(right))
+        if keep.ndim == 0:
+            keep = np.full(len(frame), keep)
         return frame.take(~keep if self.negated else keep)
 
 

@@ -120,7 +120,7 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
     plan = reasoner._plan
     symbols = SymbolTable(header["symbols"])
     plan.symbols.texts[:] = symbols.texts
-    plan.symbols.__dict__.update(_ids=symbols._ids, _raw={})
+    plan.symbols.__dict__.update(_ids=symbols._ids, _raw={}, _recent=[])
     reasoner.query_time = header["query_time"]
 
     def ragged(name: str, clock: int = 0) -> Ragged:
@@ -139,7 +139,7 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
             store.instances = KeyTable.of(arrays[f"{kind} {name}.keys"])
             store.lists = ragged(f"{kind} {name}.lists", clock=1)
             store.points = ragged(f"{kind} {name}.points")
-            store.accesses.clear()
+            store.forget_accesses()
     for number, unit in enumerate(plan.units()):
         at = str(number)
         if header["seeded"] and isinstance(getattr(unit, "_found", None), list):

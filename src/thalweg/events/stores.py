@@ -30,6 +30,8 @@ class Block:
     """Rows of a relation, as columns or as a matrix; either is laid out when first asked for and then shared."""
 
     __slots__ = ("_columns", "_matrix", "length", "width")
+    length: int
+    width: int
 
     def __init__(self, matrix: Ints) -> None:
         self._matrix: Ints | None = matrix
@@ -285,6 +287,38 @@ class Access:
         return self.lists.pool[at, 0], which
 
 
+class Narrow:
+    """Instances of a fluent whose other arguments are given constants, by the one argument that is left."""
+
+    def __init__(self, constants: tuple[tuple[int, int], ...], position: int) -> None:
+        self.constants = constants
+        self.position = position
+        self.keys = KeyTable(1)
+        self.ids = np.empty(0, np.int64)
+        self.seen = 0
+
+    def find(self, instances: KeyTable, column: Ints) -> Ints:
+        """The instance of each key, -1 where unknown."""
+        self._refresh(instances)
+        if not self.keys.count:
+            return np.full(len(column), -1)
+        found = self.keys.find([column], len(column))
+        return np.where(found >= 0, self.ids[found], -1)
+
+    def _refresh(self, instances: KeyTable) -> None:
+        """Take in instances that are new since the last time."""
+        if self.seen == instances.count:
+            return
+        new = instances.keys[self.seen :]
+        fits = np.ones(len(new), np.bool_)
+        for position, code in self.constants:
+            fits &= new[:, position] == code
+        at = np.flatnonzero(fits)
+        self.keys.intern([np.ascontiguousarray(new[at, self.position])], len(at))
+        self.ids = np.concatenate([self.ids, at + self.seen])
+        self.seen = instances.count
+
+
 class FluentStore:
     """Timelines of one fluent. A determined fluent's value is the last part of its key; its intervals' value is 0."""
 
@@ -298,6 +332,7 @@ class FluentStore:
         self.points = Ragged(4)
         self.reads_points = False
         self.accesses: dict[tuple[int, ...], Access] = {}
+        self.narrows: dict[tuple[object, ...], Narrow] = {}
         self.stretches = Stretches.none()
         self.effects = Moves.none(arity + 3)
 
@@ -313,6 +348,16 @@ class FluentStore:
 
     def find(self, columns: Sequence[Ints], length: int) -> Ints:
         return self.instances.find(columns, length)
+
+    def find_by(self, constants: tuple[tuple[int, int], ...], position: int, column: Ints) -> Ints:
+        """`find` where all arguments but one are constants."""
+        narrow = self.narrows.setdefault((constants, position), Narrow(constants, position))
+        return narrow.find(self.instances, column)
+
+    def forget_accesses(self) -> None:
+        """After the instances were replaced."""
+        self.accesses.clear()
+        self.narrows.clear()
 
     def match(self, positions: tuple[int, ...], columns: Sequence[Ints], length: int) -> tuple[Ints, Ints]:
         """Known instances that agree on the positions, and the row of each."""

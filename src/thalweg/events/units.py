@@ -14,10 +14,11 @@ from typing import Protocol
 import numpy as np
 
 from thalweg.columns.keys import KeyTable
+from thalweg.columns.points import Thinner
 from thalweg.columns.ragged import Version, distinct, group_starts, order_by
 from thalweg.columns.timelines import GREET, INITIATE, OPEN, rebuild, rebuild_need
 from thalweg.events.drivers import Body, EdgeDriver
-from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps
+from thalweg.events.frames import Frame, Reader, Slot, Step, constant, run_steps
 from thalweg.events.stores import NEVER, TIME, Difference, EventStore, FluentStore, Moves, Stretches
 from thalweg.protocol import Ints
 
@@ -39,7 +40,12 @@ class Clock:
     recompute: bool = False
     """The window is evaluated from scratch: everything in it is new."""
     tumbling: bool = False
-    """Windows do not overlap: no point of an earlier query is needed again."""
+    """Windows do not overlap: no point of an earlier query is needed again, but for those of its very end."""
+
+    @property
+    def needed_from(self) -> int:
+        """In windows that do not overlap, the points from here on concern the next query too."""
+        return self.query - self.query % self.tick
 
 
 @dataclass(slots=True)
@@ -124,6 +130,23 @@ def instance_frame(store: FluentStore, slots: Sequence[Slot], ids: Ints) -> Fram
     return Frame(np.full(len(ids), NOW), columns, np.arange(len(ids))).take(keep)
 
 
+def head_points(frame: Frame, head: Head) -> tuple[Ints, Ints, int, Ints]:
+    """Instance ids, times, kind and values of a frame's solutions."""
+    store = head.store
+    assert isinstance(store, FluentStore)
+    ids = store.intern([s.column(frame) for s in head.slots], len(frame))
+    times = frame.time + head.shift if head.shift else frame.time
+    values = constant(0, len(frame)) if head.value is None else head.value.column(frame)
+    return ids, times, head.kind, values
+
+
+def point_rows(times: Ints, kinds: Ints | int, values: Ints, sign: int) -> Ints:
+    """Counted points (time, kind, value, count)."""
+    rows = np.empty((len(times), 4), np.int64)
+    rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3] = times, kinds, values, sign
+    return rows
+
+
 def extents(ids: Ints, times: Ints) -> tuple[Ints, Ints, Ints]:
     """Each id once, with its first and last time."""
     if len(ids) > 1 and (ids[1:] < ids[:-1]).any():
@@ -171,7 +194,7 @@ class EventUnit:
             counts = np.concatenate([np.full(len(f[0]), f[1]) for f in self._found])
             causes = np.concatenate([f[2] for f in self._found]) if clock.causes else None
             self._found = []
-            needed_from = clock.query if clock.tumbling and not round else NEVER
+            needed_from = clock.needed_from if clock.tumbling and not round else NEVER
             self.store.apply(rows, counts, causes, needed_from=needed_from)
         if self.store.moves:
             self._total.append(self.store.moves)
@@ -306,6 +329,18 @@ class FluentUnit:
         return store.compare(ids, np.full(len(ids), TIME), Version.BASE, clock.final)
 
 
+@dataclass(slots=True)
+class Found:
+    """Points of one rule: one kind, added (sign 1) or taken away (-1)."""
+
+    ids: Ints
+    times: Ints
+    kind: int
+    values: Ints
+    sign: int
+    causes: Ints | None
+
+
 class SimpleUnit(FluentUnit):
     """A simple fluent that neither depends on itself (or is evaluated in a loop) nor has delayed effects."""
 
@@ -313,12 +348,12 @@ class SimpleUnit(FluentUnit):
         super().__init__([store])
         self.store = store
         self.heads = list(heads)
-        self._found: list[tuple[Ints, Ints, Ints | None]] = []
+        self._found: list[Found] = []
+        self._thin = Thinner()
 
     def seed(self, store: FluentStore, ids: Ints, times: Ints, values: Ints) -> None:
         """Initiations that are there before the stream."""
-        rows = np.column_stack([times, np.full(len(ids), GREET), values, np.ones(len(ids), np.int64)])
-        self._found.append((ids, rows, np.full(len(ids), TIME)))
+        self._found.append(Found(ids, times, GREET, values, 1, np.full(len(ids), TIME)))
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for head in self.heads:
@@ -327,7 +362,7 @@ class SimpleUnit(FluentUnit):
             for reader, sign in ((before, -1), (after, 1)):
                 frame = head.frame(reader, clock)
                 if len(frame):
-                    self._found.append((*head_rows(frame, head, sign, 4), frame.cause))
+                    self._found.append(Found(*head_points(frame, head), sign, frame.cause))
         return bool(self._found)
 
     def apply(self, clock: Clock, *, round: bool) -> bool:
@@ -336,19 +371,23 @@ class SimpleUnit(FluentUnit):
             self.announce(clock, Version.LAST, [(np.empty(0, np.int64), np.empty(0, np.int64))])
             store.effects = Moves.none(store.arity + 3)
             return False
-        ids = np.concatenate([f[0] for f in self._found])
-        rows = np.concatenate([f[1] for f in self._found])
-        causes = np.concatenate([f[2] for f in self._found]) if clock.causes else None
-        self._found = []
-        if clock.tumbling and not round and not store.reads_points and fresh_only(rows, clock.final):
-            touched, first, last, points = self._once(ids, rows, clock)
-            came = gone = None
+        found, self._found = self._found, []
+        came = gone = None
+        once = None
+        if clock.tumbling and not round and not clock.causes and not store.reads_points:
+            once = self._once(found, clock)
+        if once is not None:
+            touched, first, last, points = once
+            why = np.full(len(touched), TIME)
         else:
+            ids = np.concatenate([f.ids for f in found])
+            rows = np.concatenate([point_rows(f.times, f.kind, f.values, f.sign) for f in found])
+            causes = np.concatenate([_given(f.causes) for f in found]) if clock.causes else None
             add = store.points.merge if store.reads_points else store.points.insert
             gone, came = add(ids, rows)
             touched, first, last = _touched(gone, came)
             points = store.points.offsets[2], store.points.lengths[2], store.points.pool
-        why = cause_by_id(touched, ids, causes)
+            why = cause_by_id(touched, ids, causes)
         lists = store.lists
         lists.reserve(rebuild_need(points[1], lists.lengths[2], touched))
         lists.used = rebuild(
@@ -370,19 +409,33 @@ class SimpleUnit(FluentUnit):
             self.keep_effects(store, effect_moves(store, gone, came, touched, why))
         return self.announce(clock, Version.LAST, [(touched, why)]) or bool(store.effects)
 
-    def _once(self, ids: Ints, rows: Ints, clock: Clock) -> tuple[Ints, Ints, Ints, tuple[Ints, Ints, Ints]]:
-        """Points that no later query needs: sorted, used, and forgotten, but for those of the query time itself."""
-        order = order_by(ids, np.ascontiguousarray(rows[:, 0]))
-        ids, rows = ids[order], rows[order]
+    def _once(
+        self, found: Sequence[Found], clock: Clock
+    ) -> tuple[Ints, Ints, Ints, tuple[Ints, Ints, Ints]] | None:
+        """Points that no later query needs: thinned, sorted, used, and forgotten, but for those of the query time
+        itself. None when some went or revise what is final."""
+        if any(f.sign < 0 or int(f.times.min()) <= clock.final for f in found):
+            return None
+        parts = [(f.ids, f.times, f.kind, f.values) for f in found]
+        ids, times, kinds, values = self._thin(parts, self.store.instances.count)
+        order = order_by(ids, times)
+        ids, rows = ids[order], point_rows(times[order], kinds[order], values[order], 1)
         starts = group_starts(ids)
         touched = ids[starts[:-1]]
         offsets = np.zeros(self.store.instances.count, np.int64)
         lengths = np.zeros(self.store.instances.count, np.int64)
         offsets[touched], lengths[touched] = starts[:-1], np.diff(starts)
-        edge = rows[:, 0] >= clock.query
-        if edge.any():
-            self.store.points.merge(ids[edge], rows[edge])
+        for f in found:
+            edge = np.flatnonzero(f.times >= clock.needed_from) if f.times.max() >= clock.needed_from else ()
+            if len(edge):
+                at = f.values[edge]
+                self.store.points.merge(f.ids[edge], point_rows(f.times[edge], f.kind, at, f.sign))
         return touched, rows[starts[:-1], 0], rows[starts[1:] - 1, 0], (offsets, lengths, rows)
+
+
+def _given(causes: Ints | None) -> Ints:
+    assert causes is not None
+    return causes
 
 
 def fresh_only(rows: Ints, final: int) -> bool:

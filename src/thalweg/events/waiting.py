@@ -65,7 +65,7 @@ def in_order(times: Ints) -> bool:
 
 
 def owned(column: npt.NDArray[T]) -> npt.NDArray[T]:
-    """The column, copied if it belongs to somebody who lets nobody write: kernels are compiled for one kind of array."""
+    """The column, copied if it is somebody's who lets nobody write: kernels are compiled for one kind of array."""
     return column if column.flags.writeable and column.flags.c_contiguous else column.copy()
 
 
