@@ -89,8 +89,8 @@ def kind_of(events: Any) -> str:
     """Which library the caller's tables are of; ``arrow`` for paths and everything else."""
     if isinstance(events, Mapping):
         events = next(iter(events.values()), None)
-    library = type(events).__module__.split(".")[0]
-    return library if library in ("pandas", "polars") else "arrow"
+    library = type(events).__module__.split(".")[0].removeprefix("_")
+    return library if library in ("pandas", "polars", "duckdb") else "arrow"
 
 
 class Result:
@@ -164,6 +164,10 @@ class Result:
                 import polars
 
                 return polars.from_arrow(table)
+            case "duckdb":
+                import duckdb
+
+                return duckdb.from_arrow(table)
             case _:
                 return table
 

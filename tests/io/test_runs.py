@@ -110,7 +110,7 @@ def test_tables_come_back_in_the_kind_they_were_given(slow: list[Any]) -> None:
         "pandas": (EVENTS.to_pandas(), pd.DataFrame),
         "polars": (pl.from_arrow(EVENTS), pl.DataFrame),
         "arrow": (EVENTS, pa.Table),
-        "duckdb": (duckdb.from_arrow(EVENTS), pa.Table),
+        "duckdb": (duckdb.from_arrow(EVENTS), duckdb.DuckDBPyRelation),
         "named": ({"e": EVENTS.select(["time", "x"]).to_pandas()}, pd.DataFrame),
     }
     for events, kind in kinds.values():
