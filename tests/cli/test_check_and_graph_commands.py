@@ -92,3 +92,22 @@ def test_a_graph_of_an_unknown_kind_is_refused(here: Path) -> None:
     result = runner.invoke(app, ["graph", "good.ec", "-o", "good.png"])
     assert result.exit_code == 2
     assert not Path("good.png").exists()
+
+
+def test_an_error_leads_to_the_page_of_its_code(tmp_path: Path) -> None:
+    (tmp_path / "wrong.ec").write_text(
+        "initiatedAt(on(X)=true, T) :- happensAt(press(X), T).\n"
+        "terminatedAt(on(X)=true, T) :- happensAt(on(X), T).\n"
+    )
+    found = CliRunner().invoke(app, ["check", str(tmp_path / "wrong.ec")])
+    advice = found.stdout.rstrip().splitlines()[-1]
+    assert advice == "More about it: thalweg code TW103"
+    told = CliRunner().invoke(app, advice.split()[4:])
+    page = Path(__file__).parents[2] / "docs" / "errors" / "TW103.md"
+    assert told.stdout.strip() == page.read_text(encoding="utf-8").strip()
+    assert CliRunner().invoke(app, ["code", "TW999"]).exit_code == 2
+
+
+def test_every_code_that_has_a_page_is_known_to_the_command() -> None:
+    pages = [p.stem for p in (Path(__file__).parents[2] / "docs" / "errors").glob("TW*.md")]
+    assert CliRunner().invoke(app, ["code", *pages]).exit_code == 0

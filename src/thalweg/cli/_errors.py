@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import typer
 
+from thalweg.cli.check import more_about
 from thalweg.io.errors import InputError
 from thalweg.language.diagnostics import ProgramError
 from thalweg.protocol import PartMissing
@@ -23,7 +24,7 @@ def reported() -> Iterator[None]:
     try:
         yield
     except ProgramError as error:
-        typer.echo(str(error), err=True)
+        typer.echo(f"{error}\n{more_about(error.diagnostics)}", err=True)
         raise typer.Exit(1) from error
     except RowRejected as error:
         typer.echo(f"stopped at a bad row: {error}", err=True)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from thalweg.language.diagnostics import Diagnostic
 
 
 def check(
@@ -56,11 +60,19 @@ def _as_text(result: _Result) -> str:
 
     parts = [render(result.diagnostics, result.program.sources)] if result.diagnostics else []
     parts.append(f"{result.path}: {_summary(result)}")
-    if not result.failed:
+    if result.failed:
+        parts.append(more_about(result.diagnostics))
+    else:
         parts.append(describe(analyse(result.program)))
         if result.program.kind is Kind.ANSWERS:
             parts.append(describe_answers(result.program))
     return "\n".join(part for part in parts if part)
+
+
+def more_about(diagnostics: Iterable[Diagnostic]) -> str:
+    """Where the errors are explained."""
+    codes = dict.fromkeys(d.code for d in diagnostics if d.severity == "error")
+    return f"More about it: thalweg code {' '.join(codes)}"
 
 
 def _summary(result: _Result) -> str:
