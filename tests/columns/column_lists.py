@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
+from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.timelines import OPEN
 from thalweg.protocol import Ints
 from thalweg.reference.intervals import Intervals, maximal
@@ -79,8 +80,45 @@ def packed(lists: Sequence[Sequence[Row]], width: int) -> Batch:
     return ints(offsets), ints(lengths), table([row for rows in lists for row in rows], width)
 
 
+def in_two_parts(
+    lists: Sequence[Sequence[Row]], width: int, cuts: Sequence[int]
+) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Lists whose rows from `cuts` on stand elsewhere: offsets, lengths, those of the rests, pool."""
+    parts = [rows[:cut] for rows, cut in zip(lists, cuts, strict=True)]
+    rests = [rows[cut:] for rows, cut in zip(lists, cuts, strict=True)]
+    offsets, lengths, pool = packed([*parts, *rests], width)
+    n = len(lists)
+    return offsets[:n], lengths[:n], offsets[n:], lengths[n:], pool
+
+
+def ragged(lists: Sequence[Sequence[Row]], width: int, *, roomy: bool = False) -> Ragged:
+    """Lists with three equal versions; roomy ones can grow in place."""
+    _, sizes, rows = packed(lists, width)
+    made = Ragged.of({"rows": rows, "sizes": sizes}, clock=1)
+    made.ensure(len(lists))
+    if roomy:
+        spare = np.full((16 * len(lists), width), -99, np.int64)
+        made.pool = np.concatenate([rows, spare])
+        offsets = np.concatenate([[0], np.cumsum(sizes + 16)])[:-1]
+        for k in reversed(range(len(lists))):
+            made.pool[offsets[k] : offsets[k] + sizes[k]] = packed([lists[k]], width)[2]
+        made.offsets[:3, : len(lists)] = offsets
+        made.rooms[: len(lists)] = sizes + 16
+        made.used = len(made.pool)
+    return made
+
+
+def rows_of(lists: Ragged, version: Version) -> list[list[Row]]:
+    """The lists of a version."""
+    rows, sizes = lists.gather(np.arange(lists.count), version)
+    ends = np.cumsum(sizes)
+    return [[tuple(map(int, row)) for row in rows[end - n : end]] for n, end in zip(sizes, ends, strict=True)]
+
+
 def three_versions(offsets: Ints, lengths: Ints, pool: Ints, room: int) -> tuple[Ints, Ints, Ints, Ints, int]:
     """Tables with three equal versions of the lists and `room` more rows at the end of the pool."""
     used = len(pool)
     wide = np.concatenate([pool, np.full((room, pool.shape[1]), -77, np.int64)])
-    return np.tile(offsets, (3, 1)), np.tile(lengths, (3, 1)), lengths.copy(), wide, used
+    nothing = np.zeros((3, len(offsets)), np.int64)
+    tables = (np.concatenate([np.tile(x, (3, 1)), nothing]) for x in (offsets, lengths))
+    return *tables, lengths.copy(), wide, used

@@ -117,9 +117,11 @@ def test_earlier_versions_stay_as_they_were(steps: list) -> None:
             ragged.pack()
         elif then == "copy":
             ragged = Ragged.of(ragged.state())
-        assert lists(ragged, Version.NOW) == model_lists(now)
-        assert lists(ragged, Version.LAST) == last
-        assert lists(ragged, Version.BASE) == base
+        for version, expected in ((Version.NOW, model_lists(now)), (Version.LAST, last), (Version.BASE, base)):
+            assert lists(ragged, version) == expected
+            at, which = ragged.ranges(np.arange(IDS), np.full(IDS, 4), np.full(IDS, 9), version)
+            found = [(int(k), tuple(map(int, ragged.pool[p]))) for p, k in zip(at, which, strict=True)]
+            assert found == [(i, row) for i in range(IDS) for row in expected[i] if 4 <= row[0] < 9]
 
 
 @given(st.lists(changes, min_size=1, max_size=4), st.integers(-1, 13))

@@ -13,14 +13,16 @@ from column_lists import (
     ints,
     lists_of,
     packed,
+    ragged,
+    rows_of,
     table,
-    three_versions,
     valued_lists,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.columns import spans
+from thalweg.columns.ragged import Version
 from thalweg.columns.timelines import OPEN
 from thalweg.reference import intervals as plain
 from thalweg.reference.intervals import Intervals, clip, maximal
@@ -254,15 +256,19 @@ def test_grafting_keeps_what_is_final_and_replaces_the_rest(
     final = data.draw(st.integers(-1, LATEST + 2))
     expiry = data.draw(st.integers(-1, final))
     order = data.draw(st.permutations(range(len(lists))))
-    old = packed([[(s, int(OPEN) if e is None else e, 0) for s, e in x] for x, _ in lists], 3)
+    roomy = data.draw(st.booleans())
     ids = ints(order)
     n_off, n_len, new = batch([lists[k][1] for k in order])
-    room = spans.graft_room(old[1], ids, n_len)
-    offsets, lengths, rooms, pool, used = three_versions(*old, room)
-    end = spans.graft(offsets, lengths, rooms, pool, used, ids, n_off, n_len, new, final, expiry)
-    assert used <= end <= used + room
-    assert lists_of(offsets[2], lengths[2], pool) == [_grafted(x, y, final, expiry) for x, y in lists]
-    assert lists_of(offsets[0], lengths[0], pool) == [x for x, _ in lists]
+    made = ragged([[(s, int(OPEN) if e is None else e, 0) for s, e in x] for x, _ in lists], 3, roomy=roomy)
+    offsets, lengths, _, _ = made.view(Version.NOW)
+    made.replace(ids, *spans.graft(offsets, lengths, made.pool, ids, n_off, n_len, new, final), expiry)
+    now, base = (
+        [[(s, None if e == OPEN else e) for s, e, _ in rows] for rows in rows_of(made, version)]
+        for version in (Version.NOW, Version.BASE)
+    )
+    assert now == [_grafted(x, y, final, expiry) for x, y in lists]
+    fresh = [[(s, e) for s, e in rows if e is None or e > expiry] for rows in base]
+    assert fresh == [[(s, e) for s, e in x if e is None or e > expiry] for x, _ in lists]
 
 
 def _grafted(old: Intervals, new: Intervals, final: int, expiry: int) -> Intervals:

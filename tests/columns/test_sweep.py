@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from column_lists import ints, packed, table, three_versions
+from column_lists import ints, packed, ragged, rows_of, table, three_versions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,10 +21,11 @@ from thalweg.columns.cells import (
     Delays,
     Stretch,
     active,
+    beginning,
     trim,
     unite,
-    write_lists,
 )
+from thalweg.columns.ragged import Version
 from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, TERMINATE_ALL
 
 CELLS, LATEST = 4, 20
@@ -266,15 +267,21 @@ def test_trimming_drops_the_candidates_up_to_a_time(lists: list[list[int]], data
         assert lengths[0, k] == len(old)
 
 
-@given(st.lists(st.lists(st.integers(1, 20), unique=True, max_size=5).map(sorted), min_size=1, max_size=4))
-def test_written_lists_replace_the_old_ones_without_what_has_expired(lists: list[list[int]]) -> None:
-    spans = [[(end - 1, end, 7) for end in ends] for ends in lists]
-    offsets, lengths, rooms, pool, used = three_versions(*packed([[(0, 1, 2)]] * len(lists), 3), 50)
-    starts = ints([sum(map(len, spans[:k])) for k in range(len(spans) + 1)])
-    flat = table([span for found in spans for span in found], 3)
+ends_of_spans = st.lists(st.integers(1, 20), unique=True, max_size=5).map(sorted)
+
+
+@given(st.lists(st.tuples(ends_of_spans, ends_of_spans), min_size=1, max_size=4), st.booleans())
+def test_swept_lists_replace_the_old_ones_without_what_has_expired(
+    lists: list[tuple[list[int], list[int]]], roomy: bool
+) -> None:
+    old, new = ([[(end - 1, end, 7) for end in pair[side]] for pair in lists] for side in range(2))
+    made = ragged(old, 3, roomy=roomy)
+    starts = ints([sum(map(len, new[:k])) for k in range(len(new) + 1)])
+    flat = table([span for found in new for span in found], 3)
     ids = np.arange(len(lists))
-    write_lists(offsets, lengths, rooms, pool, used, ids, flat, starts, 10)
-    for k, found in enumerate(spans):
-        rows = pool[offsets[2, k] : offsets[2, k] + lengths[2, k]]
-        assert [tuple(map(int, row)) for row in rows] == [span for span in found if span[1] > 10]
-        assert lengths[0, k] == 1
+    offsets, lengths, _, _ = made.view(Version.NOW)
+    kept, froms = beginning(offsets, lengths, made.pool, ids, flat, starts, 10)
+    made.replace(ids, kept, froms, starts[1:], flat, 10)
+    assert rows_of(made, Version.NOW) == [[span for span in found if span[1] > 10] for found in new]
+    base = [[span for span in found if span[1] > 10] for found in rows_of(made, Version.BASE)]
+    assert base == [[span for span in found if span[1] > 10] for found in old]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from column_lists import LATEST, ints, packed, table, three_versions, valued_lists
+from column_lists import LATEST, in_two_parts, ints, packed, ragged, rows_of, table, valued_lists
 from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.columns import timelines
+from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, TERMINATE_ALL
 from thalweg.protocol import Ints
 
@@ -70,23 +71,15 @@ def rebuilt(
     last: Ints,
     expiry: int = -99,
     tick: int = 1,
+    roomy: bool = False,
 ) -> list[list[Span]]:
-    p_off, p_len, pool_points = packed(all_points, 4)
-    old = packed(lists, 3)
-    need = timelines.rebuild_need(p_len, old[1], ids)
-    offsets, lengths, rooms, pool, used = three_versions(*old, need)
-    end = timelines.rebuild(
-        p_off, p_len, pool_points, offsets, lengths, rooms, pool, used, ids, first, last, expiry, tick
-    )
-    assert used <= end <= used + need
-    for k, rows in enumerate(lists):
-        assert spans_of(offsets[0], lengths[0], pool, k) == list(rows), "an earlier version has changed"
-    return [spans_of(offsets[2], lengths[2], pool, k) for k in range(len(lists))]
-
-
-def spans_of(offsets: Ints, lengths: Ints, pool: Ints, k: int) -> list[Span]:
-    rows = pool[offsets[k] : offsets[k] + lengths[k]]
-    return [(int(s), int(e), int(v)) for s, e, v in rows]
+    made = ragged(lists, 3, roomy=roomy)
+    offsets, lengths, _, _ = made.view(Version.NOW)
+    found = timelines.rebuild(*packed(all_points, 4), offsets, lengths, made.pool, ids, first, last, tick)
+    made.replace(ids, *found, expiry)
+    base = [[row for row in rows if row[1] > expiry] for rows in rows_of(made, Version.BASE)]
+    assert base == [[row for row in rows if row[1] > expiry] for rows in lists], "an earlier version has changed"
+    return rows_of(made, Version.NOW)
 
 
 @given(st.lists(points, min_size=1, max_size=3), st.sampled_from([1, 2, 40]))
@@ -113,7 +106,8 @@ def test_a_timeline_rebuilt_where_points_changed_is_the_one_built_from_nothing(
         last.append(high)
     order = data.draw(st.permutations(range(len(changes))))
     ids = ints(order)
-    result = rebuilt([inertia(old) for old in before], now, ids, ints(first)[ids], ints(last)[ids])
+    roomy = data.draw(st.booleans())
+    result = rebuilt([inertia(old) for old in before], now, ids, ints(first)[ids], ints(last)[ids], roomy=roomy)
     assert result == [inertia(some) for some in now]
 
 
@@ -129,18 +123,17 @@ def test_a_rebuilt_timeline_keeps_what_has_not_expired(found: list[Point], first
 
 asked = st.lists(st.tuples(st.integers(-1, 2), st.integers(-1, LATEST + 2)), max_size=20)
 three = st.lists(valued_lists(), min_size=3, max_size=3)
+cuts = st.lists(st.integers(0, 99), min_size=3, max_size=3)
 
 
-@given(three, asked, st.booleans())
+@given(three, cuts, asked, st.booleans())
 def test_the_covering_interval_is_the_one_that_holds_the_point(
-    lists: list[list[Span]], questions: list[tuple[int, int]], sort: bool
+    lists: list[list[Span]], cuts: list[int], questions: list[tuple[int, int]], sort: bool
 ) -> None:
     questions = sorted(questions) if sort else questions
-    offsets, lengths, pool = packed(lists, 3)
+    *view, pool = in_two_parts(lists, 3, cuts)
     out = np.empty(len(questions), np.int64)
-    timelines.covering(
-        offsets, lengths, pool, ints([i for i, _ in questions]), ints([t for _, t in questions]), out
-    )
+    timelines.covering(*view, pool, ints([i for i, _ in questions]), ints([t for _, t in questions]), out)
     for (i, t), at in zip(questions, out, strict=True):
         covers = [span for span in (lists[i] if i >= 0 else []) if span[0] <= t < span[1]]
         assert [tuple(map(int, pool[at]))] == covers if at >= 0 else covers == []
@@ -149,21 +142,21 @@ def test_the_covering_interval_is_the_one_that_holds_the_point(
 @given(st.integers(0, 60), st.integers(-5, 300))
 def test_a_point_is_found_in_a_long_list_too(length: int, time: int) -> None:
     rows = [(4 * k, 4 * k + 3, k % 3) for k in range(length)]
-    offsets, lengths, pool = packed([rows], 3)
+    *view, pool = in_two_parts([rows], 3, [length // 2])
     out = np.empty(1, np.int64)
-    timelines.covering(offsets, lengths, pool, ints([0]), ints([time]), out)
+    timelines.covering(*view, pool, ints([0]), ints([time]), out)
     expected = [k for k, (start, end, _) in enumerate(rows) if start <= time < end]
     assert [out[0]] == (expected or [-1])
 
 
-@given(three, asked, st.sampled_from([0, 1]), st.sampled_from([1, 2]))
+@given(three, cuts, asked, st.sampled_from([0, 1]), st.sampled_from([1, 2]))
 def test_an_edge_is_found_a_tick_before_the_start_and_at_the_last_point(
-    lists: list[list[Span]], questions: list[tuple[int, int]], column: int, tick: int
+    lists: list[list[Span]], cuts: list[int], questions: list[tuple[int, int]], column: int, tick: int
 ) -> None:
-    offsets, lengths, pool = packed(lists, 3)
+    *view, pool = in_two_parts(lists, 3, cuts)
     out = np.empty(len(questions), np.int64)
     ids, times = ints([i for i, _ in questions]), ints([t for _, t in questions])
-    timelines.edge_at(offsets, lengths, pool, ids, times, column, tick, out)
+    timelines.edge_at(*view, pool, ids, times, column, tick, out)
     for (i, t), at in zip(questions, out, strict=True):
         edges = [span for span in (lists[i] if i >= 0 else []) if span[column] == t + tick]
         assert [tuple(map(int, pool[at]))] == edges if at >= 0 else edges == []
@@ -172,25 +165,25 @@ def test_an_edge_is_found_a_tick_before_the_start_and_at_the_last_point(
 ranges = st.lists(st.tuples(st.integers(-1, 2), st.integers(-2, LATEST), st.integers(0, 8)), max_size=6)
 
 
-@given(three, ranges, st.sampled_from([0, 1]))
+@given(three, cuts, ranges, st.sampled_from([0, 1]))
 def test_the_edges_in_a_range_are_all_found(
-    lists: list[list[Span]], questions: list[tuple[int, int, int]], column: int
+    lists: list[list[Span]], cuts: list[int], questions: list[tuple[int, int, int]], column: int
 ) -> None:
-    offsets, lengths, pool = packed(lists, 3)
+    *view, pool = in_two_parts(lists, 3, cuts)
     ids = ints([i for i, _, _ in questions])
     froms = ints([low for _, low, _ in questions])
     tos = ints([low + size for _, low, size in questions])
     none = np.empty(0, np.int64)
-    count = timelines.edges_in(offsets, lengths, pool, ids, froms, tos, column, 1, none, none)
+    count = timelines.edges_in(*view, pool, ids, froms, tos, column, 1, none, none)
     out, which = np.empty(count, np.int64), np.empty(count, np.int64)
-    assert timelines.edges_in(offsets, lengths, pool, ids, froms, tos, column, 1, out, which) == count
+    assert timelines.edges_in(*view, pool, ids, froms, tos, column, 1, out, which) == count
     expected = [
-        (k, offsets[i] + at)
+        (k, span)
         for k, (i, low, size) in enumerate(questions)
-        for at, span in enumerate(lists[i] if i >= 0 else [])
+        for span in (lists[i] if i >= 0 else [])
         if span[column] != OPEN and low <= span[column] - 1 < low + size
     ]
-    assert list(zip(which, out, strict=True)) == expected
+    assert [(k, tuple(map(int, pool[at]))) for k, at in zip(which, out, strict=True)] == expected
 
 
 # --------------------------------------------------------------------------- differences
@@ -200,14 +193,18 @@ def value_at(spans: Sequence[Span], time: int) -> int | None:
     return next((v for s, e, v in spans if s <= time < e), None)
 
 
-@given(st.lists(st.tuples(valued_lists(), valued_lists()), min_size=1, max_size=3), st.integers(-1, LATEST))
+@given(
+    st.lists(st.tuples(valued_lists(), valued_lists()), min_size=1, max_size=3),
+    st.integers(-1, LATEST),
+    st.sampled_from(["apart", "in place", "elsewhere"]),
+)
 def test_the_difference_of_two_versions_is_what_is_removed_added_and_dirty(
-    lists: list[tuple[list[Span], list[Span]]], expiry: int
+    lists: list[tuple[list[Span], list[Span]]], expiry: int, where: str
 ) -> None:
-    n = len(lists)
-    offsets, lengths, pool = packed([old for old, _ in lists] + [new for _, new in lists], 3)
-    ids = np.arange(n)
-    old, new = (offsets[:n], lengths[:n]), (offsets[n:], lengths[n:])
+    made = _changed(lists, where)
+    ids = np.arange(len(lists))
+    old, (offsets, lengths, _, _), pool = made.view(Version.BASE), made.view(Version.NOW), made.pool
+    new = offsets, lengths
     empty = np.empty((0, 3), np.int64)
     counts = timelines.differences(*old, *new, pool, ids, expiry, empty, empty, empty)
     removed, added, dirty = (np.empty((count, 3), np.int64) for count in counts)
@@ -222,6 +219,21 @@ def test_the_difference_of_two_versions_is_what_is_removed_added_and_dirty(
         for time in range(-1, LATEST + 3):
             differs = value_at(before, time) != value_at(now, time)
             assert differs == any(low <= time < high for low, high in stretches), f"at {time}"
+
+
+def _changed(lists: list[tuple[list[Span], list[Span]]], where: str) -> Ragged:
+    """The old lists with the new ones in their places; what both begin with stays, in place or not."""
+    made = ragged([old for old, _ in lists], 3, roomy=where != "apart")
+    kept = []
+    for old, new in lists:
+        common = [a == b for a, b in zip(old, new, strict=False)]
+        kept.append([*common, False].index(False) if where != "apart" else 0)
+    starts, sizes, rows = packed([new for _, new in lists], 3)
+    ids = np.arange(len(lists))
+    if where == "elsewhere":
+        made.replace(ids, ints(kept), starts, starts, rows, -99)
+    made.replace(ids, ints(kept), starts + ints(kept), starts + sizes, rows, -99)
+    return made
 
 
 def _named(found: Ints, k: int, pool: Ints) -> list[Span]:

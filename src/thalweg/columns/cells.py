@@ -260,31 +260,24 @@ def trim(offsets: Ints, lengths: Ints, rooms: Ints, pool: Ints, cells: Ints, tim
 
 
 @njit(cache=True)
-def write_lists(
-    offsets: Ints,
-    lengths: Ints,
-    rooms: Ints,
-    pool: Ints,
-    used: int,
-    ids: Ints,
-    intervals: Ints,
-    starts: Ints,
-    expiry: int,
-) -> int:
-    """Replace the lists `ids` by intervals[starts[k]:starts[k+1]] (start, end, value), after the ended intervals of the
-    old list that the sweep did not revisit (those that ended by the expiry are dropped)."""
+def beginning(
+    offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, intervals: Ints, starts: Ints, expiry: int
+) -> tuple[Ints, Ints]:
+    """Where intervals[starts[k]:starts[k+1]] (start, end, value) are to replace the list ids[k]: how many rows of the
+    list stay, and from which interval on they are to be written. Those that ended by the expiry are left out."""
+    kept = np.empty(len(ids), np.int64)
+    froms = np.empty(len(ids), np.int64)
     for k in range(len(ids)):
-        i = ids[k]
-        out = used
-        n = 0
-        for r in range(starts[k], starts[k + 1]):
-            if intervals[r, 1] <= expiry:
-                continue
-            for c in range(3):
-                pool[out + n, c] = intervals[r, c]
-            n += 1
-        offsets[2, i] = out
-        lengths[2, i] = n
-        rooms[i] = n
-        used += n
-    return used
+        at, end = offsets[ids[k]], offsets[ids[k]] + lengths[ids[k]]
+        while at < end and pool[at, 1] <= expiry:
+            at += 1
+        r, stop = starts[k], starts[k + 1]
+        while r < stop and intervals[r, 1] <= expiry:
+            r += 1
+        while r < stop and at < end:
+            if pool[at, 0] != intervals[r, 0] or pool[at, 1] != intervals[r, 1] or pool[at, 2] != intervals[r, 2]:
+                break
+            at += 1
+            r += 1
+        kept[k], froms[k] = at - offsets[ids[k]], r
+    return kept, froms

@@ -1,8 +1,9 @@
 """Ragged: one sorted list of int64 rows per dense id, with three versions of every list.
 
-A list lives in a slab of a shared pool. Appending at the end leaves earlier versions untouched; any other change
-writes the list anew elsewhere. So the *base* version (as of the last query), the *last* one (as of the last round of
-a loop) and the *now* version can all be read while a query is evaluated, and only lists that change cost anything.
+A list lives in a slab of a shared pool (see `slabs`). Appending at the end leaves earlier versions untouched; any
+other change keeps what stands behind it for the earlier versions. So the *base* version (as of the last query), the
+*last* one (as of the last round of a loop) and the *now* version can all be read while a query is evaluated, and only
+lists that change cost anything.
 Rows whose time (column `clock`) is at or before the expiry are dropped when their list is next written, or when the
 pool is packed.
 """
@@ -14,6 +15,8 @@ from enum import IntEnum
 import numpy as np
 from numba import njit
 
+from thalweg.columns import slabs
+from thalweg.columns.slabs import REST, drop_front, keep_rest, same
 from thalweg.protocol import Ints
 
 
@@ -23,16 +26,6 @@ class Version(IntEnum):
     BASE = 0
     LAST = 1
     NOW = 2
-
-
-@njit(cache=True)
-def _needed(offsets: Ints, lengths: Ints, rooms: Ints, ids: Ints, groups: Ints) -> int:
-    """Upper bound of pool rows that a merge of the groups can use."""
-    total = 0
-    for g in range(len(groups) - 1):
-        i = ids[groups[g]]
-        total += 2 * (lengths[2, i] + groups[g + 1] - groups[g]) + 4
-    return total
 
 
 @njit(cache=True)
@@ -58,6 +51,35 @@ def _compare(a: Ints, b: Ints, width: int) -> int:
 
 
 @njit(cache=True)
+def _first_not_before(pool: Ints, start: int, length: int, row: Ints) -> int:
+    """How many rows of a list stand before the row."""
+    keys = pool.shape[1] - 1
+    lo, hi = start, start + length
+    while lo < hi:
+        mid = (lo + hi) >> 1
+        if _compare(pool[mid], row, keys) < 0:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo - start
+
+
+@njit(cache=True)
+def _needed(offsets: Ints, lengths: Ints, rooms: Ints, pool: Ints, ids: Ints, rows: Ints, groups: Ints) -> int:
+    """Upper bound of pool rows that a merge of the groups can use."""
+    total = 0
+    for g in range(len(groups) - 1):
+        lo, more = groups[g], groups[g + 1] - groups[g]
+        i = ids[lo]
+        length = lengths[2, i]
+        if length + more <= rooms[i] and same(offsets, lengths, i):
+            total += length - _first_not_before(pool, offsets[2, i], length, rows[lo])
+        else:
+            total += 2 * (length + more) + 4
+    return total
+
+
+@njit(cache=True)
 def _merge(
     offsets: Ints,
     lengths: Ints,
@@ -77,7 +99,7 @@ def _merge(
     `assign` it is the count that shall be.
 
     `gone` and `came` receive the positions of rows that ceased or began to be there. Rows of equal key within a
-    group must be adjacent. Linear in the changes plus the lists that are not merely appended to.
+    group must be adjacent. Linear in the changes and in what stands behind them.
     """
     width = pool.shape[1]
     keys = width - 1
@@ -86,11 +108,12 @@ def _merge(
     for g in range(len(groups) - 1):
         lo, hi = groups[g], groups[g + 1]
         i = ids[lo]
+        expired = 0
+        while expired < lengths[2, i] and pool[offsets[2, i] + expired, clock] <= expiry:
+            expired += 1
+        if expired:
+            drop_front(offsets, lengths, rooms, i, expired)
         start, length = offsets[2, i], lengths[2, i]
-        while length > 0 and pool[start, clock] <= expiry:
-            start += 1
-            length -= 1
-            rooms[i] -= 1
         appends = length == 0 or _compare(pool[start + length - 1], rows[lo], keys) < 0
         if appends:
             for r in range(lo, hi):
@@ -120,12 +143,21 @@ def _merge(
             offsets[2, i] = start
             lengths[2, i] = n
             continue
-        room = 2 * (length + hi - lo) + 4
-        target = used
-        used += room
-        n = 0
-        a = start
-        end = start + length
+        kept = _first_not_before(pool, start, length, rows[lo])
+        if length + hi - lo <= rooms[i] and same(offsets, lengths, i):
+            a, end = used, used + length - kept
+            used = keep_rest(offsets, lengths, pool, used, i, kept)
+            target = start
+        else:
+            room = 2 * (length + hi - lo) + 4
+            target = used
+            for r in range(kept):
+                for c in range(width):
+                    pool[target + r, c] = pool[start + r, c]
+            a, end = start + kept, start + length
+            used += room
+            rooms[i] = room
+        n = kept
         r = lo
         while a < end or r < hi:
             if r >= hi:
@@ -162,7 +194,6 @@ def _merge(
                 n_gone += 1
         offsets[2, i] = target
         lengths[2, i] = n
-        rooms[i] = room
     return used, n_gone, n_came
 
 
@@ -276,6 +307,7 @@ def _insert(
         for v in range(2):
             offsets[v, i] = start
             lengths[v, i] = to - start
+            lengths[v + REST, i] = 0
     return used, n_gone, n_came
 
 
@@ -297,6 +329,7 @@ def _pack(
         for v in range(3):
             offsets[v, i] = used
             lengths[v, i] = length
+            lengths[v + REST, i] = 0
         room = length + (length >> 2)
         rooms[i] = room
         used += room
@@ -304,41 +337,56 @@ def _pack(
 
 
 @njit(cache=True)
-def _copy_lists(offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, out: Ints) -> None:
+def _copy_lists(
+    offsets: Ints, lengths: Ints, rests: Ints, rest_lengths: Ints, pool: Ints, ids: Ints, out: Ints
+) -> None:
     n = 0
     for k in range(len(ids)):
-        start = offsets[ids[k]]
-        for r in range(lengths[ids[k]]):
-            for c in range(pool.shape[1]):
-                out[n, c] = pool[start + r, c]
-            n += 1
+        i = ids[k]
+        for part in range(2):
+            start, count = (offsets[i], lengths[i]) if part == 0 else (rests[i], rest_lengths[i])
+            for r in range(count):
+                for c in range(pool.shape[1]):
+                    out[n, c] = pool[start + r, c]
+                n += 1
 
 
 @njit(cache=True)
 def _in_ranges(
-    offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, froms: Ints, tos: Ints, out: Ints, which: Ints
+    offsets: Ints,
+    lengths: Ints,
+    rests: Ints,
+    rest_lengths: Ints,
+    pool: Ints,
+    ids: Ints,
+    froms: Ints,
+    tos: Ints,
+    out: Ints,
+    which: Ints,
 ) -> int:
     """Pool positions of the rows of list ids[k] whose first column is in [froms[k], tos[k]). With `out` empty, only
     counts. Binary search per range."""
     n = 0
     for k in range(len(ids)):
-        if ids[k] < 0:
+        i = ids[k]
+        if i < 0:
             continue
-        start = offsets[ids[k]]
-        end = start + lengths[ids[k]]
-        lo, hi = start, end
-        while lo < hi:
-            mid = (lo + hi) >> 1
-            if pool[mid, 0] < froms[k]:
-                lo = mid + 1
-            else:
-                hi = mid
-        while lo < end and pool[lo, 0] < tos[k]:
-            if len(out):
-                out[n] = lo
-                which[n] = k
-            n += 1
-            lo += 1
+        for part in range(2):
+            start, count = (offsets[i], lengths[i]) if part == 0 else (rests[i], rest_lengths[i])
+            end = start + count
+            lo, hi = start, end
+            while lo < hi:
+                mid = (lo + hi) >> 1
+                if pool[mid, 0] < froms[k]:
+                    lo = mid + 1
+                else:
+                    hi = mid
+            while lo < end and pool[lo, 0] < tos[k]:
+                if len(out):
+                    out[n] = lo
+                    which[n] = k
+                n += 1
+                lo += 1
     return n
 
 
@@ -506,8 +554,8 @@ class Ragged:
         self.width = width
         self.clock = clock
         self.count = 0
-        self.offsets = np.zeros((3, 8), np.int64)
-        self.lengths = np.zeros((3, 8), np.int64)
+        self.offsets = np.zeros((6, 8), np.int64)
+        self.lengths = np.zeros((6, 8), np.int64)
         self.rooms = np.zeros(8, np.int64)
         self.pool = np.empty((64, width), np.int64)
         self.used = 0
@@ -521,7 +569,7 @@ class Ragged:
             size = max(count, 2 * len(self.rooms))
             for name in ("offsets", "lengths"):
                 old = getattr(self, name)
-                new = np.zeros((3, size), np.int64)
+                new = np.zeros((6, size), np.int64)
                 new[:, : self.count] = old[:, : self.count]
                 setattr(self, name, new)
             rooms = np.zeros(size, np.int64)
@@ -544,7 +592,7 @@ class Ragged:
         (ids, rows) that began to be there."""
         ids, rows = sort_changes(ids, rows)
         groups = group_starts(ids)
-        self.reserve(_needed(self.offsets, self.lengths, self.rooms, ids, groups))
+        self.reserve(_needed(self.offsets, self.lengths, self.rooms, self.pool, ids, rows, groups))
         gone = np.empty(len(ids), np.int64)
         came = np.empty(len(ids), np.int64)
         self.used, n_gone, n_came = _merge(
@@ -592,31 +640,41 @@ class Ragged:
         gone, came = gone[:n_gone], came[:n_came]
         return (ids[gone], rows[gone]), (ids[came], rows[came])
 
+    def replace(self, ids: Ints, kept: Ints, froms: Ints, tos: Ints, rows: Ints, expiry: int) -> None:
+        """List ids[k] keeps its first kept[k] rows, but for what expired, and goes on with rows[froms[k]:tos[k]]."""
+        tables = self.offsets, self.lengths, self.rooms
+        self.reserve(slabs.needed(*tables, ids, kept, froms, tos))
+        self.used = slabs.replace(
+            *tables, self.pool, self.used, ids, kept, froms, tos, rows, self.clock, expiry
+        )
+        self.touch(ids)
+
     def touch(self, ids: Ints) -> None:
         """Note that the lists changed, for `settle` and `commit`."""
         self._touched.append(ids)
 
-    def view(self, version: Version) -> tuple[Ints, Ints]:
-        """Offsets and lengths of a version."""
-        return self.offsets[version], self.lengths[version]
+    def view(self, version: Version) -> tuple[Ints, Ints, Ints, Ints]:
+        """Offsets and lengths of the lists of a version, and of the rest of each."""
+        rest = version + REST
+        return self.offsets[version], self.lengths[version], self.offsets[rest], self.lengths[rest]
 
     def ranges(self, ids: Ints, froms: Ints, tos: Ints, version: Version) -> tuple[Ints, Ints]:
         """Pool positions of rows of list ids[k] with time in [froms[k], tos[k]), and the k of each."""
-        offsets, lengths = self.view(version)
+        view = self.view(version)
         none = np.empty(0, np.int64)
-        n = _in_ranges(offsets, lengths, self.pool, ids, froms, tos, none, none)
+        n = _in_ranges(*view, self.pool, ids, froms, tos, none, none)
         out = np.empty(n, np.int64)
         which = np.empty(n, np.int64)
         if n:
-            _in_ranges(offsets, lengths, self.pool, ids, froms, tos, out, which)
+            _in_ranges(*view, self.pool, ids, froms, tos, out, which)
         return out, which
 
     def gather(self, ids: Ints, version: Version) -> tuple[Ints, Ints]:
         """All rows of the lists one after the other, and the length of each list."""
-        offsets, lengths = self.view(version)
-        sizes = lengths[ids]
+        view = self.view(version)
+        sizes = view[1][ids] + view[3][ids]
         out = np.empty((int(sizes.sum()), self.width), np.int64)
-        _copy_lists(offsets, lengths, self.pool, ids, out)
+        _copy_lists(*view, self.pool, ids, out)
         return out, sizes
 
     def everything(self, version: Version) -> tuple[Ints, Ints]:
@@ -626,7 +684,8 @@ class Ragged:
 
     def clear(self) -> None:
         """Empty all lists, now and last; the base stays."""
-        self.lengths[1:, : self.count] = 0
+        self.lengths[1:3, : self.count] = 0
+        self.lengths[1 + REST, : self.count] = 0
         self.rooms[: self.count] = 0
         self.touch(np.arange(self.count))
 
@@ -635,6 +694,7 @@ class Ragged:
         for ids in self._touched:
             self.offsets[1, ids] = self.offsets[2, ids]
             self.lengths[1, ids] = self.lengths[2, ids]
+            self.lengths[1 + REST, ids] = 0
 
     def commit(self) -> None:
         """What is now becomes the base (at the end of a query)."""
@@ -642,6 +702,7 @@ class Ragged:
             for version in (0, 1):
                 self.offsets[version, ids] = self.offsets[2, ids]
                 self.lengths[version, ids] = self.lengths[2, ids]
+                self.lengths[version + REST, ids] = 0
         self._touched = []
         if self.used > self._pack_at:
             self.pack()

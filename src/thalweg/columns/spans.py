@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from thalweg.columns.slabs import widened
 from thalweg.columns.timelines import OPEN
 from thalweg.protocol import Ints
 
@@ -249,54 +250,39 @@ def unite_sorted(starts: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 @njit(cache=True)
-def graft_room(old_lengths: Ints, ids: Ints, lengths: Ints) -> int:
-    """Upper bound of rows that `graft` writes."""
-    total = 0
-    for k in range(len(ids)):
-        total += old_lengths[ids[k]] + lengths[k] + 1
-    return total
-
-
-@njit(cache=True)
 def graft(
-    offsets: Ints,
-    lengths: Ints,
-    rooms: Ints,
-    pool: Ints,
-    used: int,
-    ids: Ints,
-    n_off: Ints,
-    n_len: Ints,
-    new: Ints,
-    final: int,
-    expiry: int,
-) -> int:
-    """Replace what lies after `final` in the lists `ids` by the new lists; what lies at or before it stays. Intervals
-    that ended by the expiry are dropped. The tables have three versions; the last is read and written."""
+    offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, n_off: Ints, n_len: Ints, new: Ints, final: int
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """What becomes of the lists `ids` when what lies after `final` is replaced by the new lists, and what lies at or
+    before it stays: how many intervals stay, and the others (for `Ragged.replace`)."""
     cut = final + 1
+    kept = np.zeros(len(ids), np.int64)
+    froms = np.empty(len(ids), np.int64)
+    tos = np.empty(len(ids), np.int64)
+    out = np.empty((len(new) + 2 * len(ids) + 16, 3), np.int64)
+    n = 0
     for k in range(len(ids)):
-        i = ids[k]
-        out = used
-        n = 0
-        for r in range(offsets[2, i], offsets[2, i] + lengths[2, i]):
+        old, n_old = offsets[ids[k]], lengths[ids[k]]
+        first = n
+        out = widened(out, n + n_old + n_len[k] + 1)
+        for r in range(old, old + n_old):
             if pool[r, 0] >= cut:
                 break
-            if pool[r, 1] > expiry:
-                pool[out + n, 0] = pool[r, 0]
-                pool[out + n, 1] = min(pool[r, 1], cut)
-                pool[out + n, 2] = 0
-                n += 1
+            out[n, 0], out[n, 1], out[n, 2] = pool[r, 0], min(pool[r, 1], cut), 0
+            n += 1
         for r in range(n_off[k], n_off[k] + n_len[k]):
             s, e = max(new[r, 0], cut), new[r, 1]
             if s >= e:
                 continue
-            if n > 0 and pool[out + n - 1, 1] == s:
-                pool[out + n - 1, 1] = e
+            if n > first and out[n - 1, 1] == s:
+                out[n - 1, 1] = e
             else:
-                pool[out + n, 0], pool[out + n, 1], pool[out + n, 2] = s, e, 0
+                out[n, 0], out[n, 1], out[n, 2] = s, e, 0
                 n += 1
-        offsets[2, i] = out
-        lengths[2, i] = n
-        rooms[i] = n
-        used += n
-    return used
+        same = 0
+        while same < n_old and first + same < n:
+            if out[first + same, 0] != pool[old + same, 0] or out[first + same, 1] != pool[old + same, 1]:
+                break
+            same += 1
+        kept[k], froms[k], tos[k] = same, first + same, n
+    return kept, froms, tos, out

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from thalweg.columns.slabs import widened
 from thalweg.protocol import Ints
 
 OPEN = np.int64(2**63 - 1)
@@ -53,14 +54,16 @@ def next_value(pool: Ints, lo: int, hi: int, held: bool, value: int) -> tuple[bo
 
 
 @njit(cache=True)
-def rebuild_need(
-    points_length: Ints, lengths: Ints, ids: Ints
-) -> int:
-    """Upper bound of rows that `rebuild` writes."""
-    total = 0
-    for k in range(len(ids)):
-        total += lengths[ids[k]] + points_length[ids[k]] + 2
-    return total
+def _before(rows: Ints, start: int, length: int, time: int) -> int:
+    """How many rows of a list have a first column before the time."""
+    lo, hi = start, start + length
+    while lo < hi:
+        mid = (lo + hi) >> 1
+        if rows[mid, 0] < time:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo - start
 
 
 @njit(cache=True)
@@ -70,46 +73,38 @@ def rebuild(
     points: Ints,
     offsets: Ints,
     lengths: Ints,
-    rooms: Ints,
     pool: Ints,
-    used: int,
     ids: Ints,
     first: Ints,
     last: Ints,
-    expiry: int,
     tick: int,
-) -> int:
-    """New timelines of the instances `ids`, whose points changed between first[k] and last[k] inclusive.
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """New timelines of the instances `ids`, whose points changed between first[k] and last[k] inclusive: how many
+    intervals stay, and the others (for `Ragged.replace`).
 
-    Intervals that started by first[k] are kept, the points from there on are replayed, and once past last[k] with the
-    state as it was, the rest of the old list is copied. `offsets`/`lengths` are the 3-version tables; row 2 is written.
+    Intervals that started by first[k] stay, the points from there on are replayed, and once past last[k] with the state
+    as it was, the rest of the old list follows. Linear in the points and intervals from first[k] on.
     """
+    kept = np.empty(len(ids), np.int64)
+    froms = np.empty(len(ids), np.int64)
+    tos = np.empty(len(ids), np.int64)
+    out = np.empty((2 * len(ids) + 16, 3), np.int64)
+    n = 0
     for k in range(len(ids)):
         i = ids[k]
-        old, n_old = offsets[2, i], lengths[2, i]
+        froms[k] = n
+        old, n_old = offsets[i], lengths[i]
         p, p_end = p_offsets[i], p_offsets[i] + p_lengths[i]
-        out = used
-        n = 0
-        a = 0
-        while a < n_old and pool[old + a, 0] <= first[k]:
-            if pool[old + a, 1] > expiry:
-                for c in range(3):
-                    pool[out + n, c] = pool[old + a, c]
-                n += 1
-            a += 1
+        a = _before(pool, old, n_old, first[k] + 1)
+        kept[k] = a
         held, value, since = False, 0, 0
-        if n > 0 and pool[out + n - 1, 1] > first[k]:
-            n -= 1
+        if a > 0 and pool[old + a - 1, 1] > first[k]:
+            kept[k] = a - 1
             held = True
-            since = pool[out + n, 0]
-            value = pool[out + n, 2]
-        lo, hi = p, p_end
-        while lo < hi:
-            mid = (lo + hi) >> 1
-            if points[mid, 0] < first[k]:
-                lo = mid + 1
-            else:
-                hi = mid
+            since = pool[old + a - 1, 0]
+            value = pool[old + a - 1, 2]
+        lo = p + _before(points, p, p_end - p, first[k])
+        out = widened(out, n + n_old - kept[k] + p_end - lo + 2)
         joined = False
         while lo < p_end:
             t = points[lo, 0]
@@ -124,16 +119,14 @@ def rebuild(
                 covers = b < n_old and pool[old + b, 0] <= t and pool[old + b, 1] > t
                 if covers == held and (not held or pool[old + b, 2] == value):
                     if held:
-                        pool[out + n, 0] = since
-                        pool[out + n, 1] = pool[old + b, 1]
-                        pool[out + n, 2] = value
+                        out[n, 0], out[n, 1], out[n, 2] = since, pool[old + b, 1], value
                         n += 1
                         b += 1
                     while b < n_old and pool[old + b, 0] <= t:
                         b += 1
                     while b < n_old:
                         for c in range(3):
-                            pool[out + n, c] = pool[old + b, c]
+                            out[n, c] = pool[old + b, c]
                         n += 1
                         b += 1
                     joined = True
@@ -143,9 +136,7 @@ def rebuild(
                 nxt += 1
             now_held, now_value = next_value(points, lo, nxt, held, value)
             if held and (not now_held or now_value != value):
-                pool[out + n, 0] = since
-                pool[out + n, 1] = t + tick
-                pool[out + n, 2] = value
+                out[n, 0], out[n, 1], out[n, 2] = since, t + tick, value
                 n += 1
                 held = False
             if now_held and not held:
@@ -154,15 +145,10 @@ def rebuild(
                 since = t + tick
             lo = nxt
         if held and not joined:
-            pool[out + n, 0] = since
-            pool[out + n, 1] = OPEN
-            pool[out + n, 2] = value
+            out[n, 0], out[n, 1], out[n, 2] = since, OPEN, value
             n += 1
-        offsets[2, i] = out
-        lengths[2, i] = n
-        rooms[i] = n
-        used += n
-    return used
+        tos[k] = n
+    return kept, froms, tos, out
 
 
 @njit(cache=True)
@@ -189,21 +175,35 @@ def truncate(offsets: Ints, lengths: Ints, rooms: Ints, pool: Ints, used: int, c
 
 
 @njit(cache=True)
-def covering(offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, times: Ints, out: Ints) -> None:
+def covering(
+    offsets: Ints,
+    lengths: Ints,
+    rests: Ints,
+    rest_lengths: Ints,
+    pool: Ints,
+    ids: Ints,
+    times: Ints,
+    out: Ints,
+) -> None:
     """Pool position of the interval of list ids[k] that covers times[k], or -1. Adaptive: amortised constant when
     consecutive rows ask the same list in time order."""
     at = np.int64(0)
     current = np.int64(-2)
     for k in range(len(ids)):
         i = ids[k]
-        if i < 0 or lengths[i] == 0:
+        if i < 0:
             out[k] = -1
             continue
-        start = offsets[i]
-        end = start + lengths[i]
         t = times[k]
-        if i != current:
-            current = i
+        start, count = offsets[i], lengths[i]
+        if rest_lengths[i] > 0 and pool[rests[i], 0] <= t:
+            start, count = rests[i], rest_lengths[i]
+        if count == 0:
+            out[k] = -1
+            continue
+        end = start + count
+        if start != current:
+            current = start
             at = start
             if end - start > 16:
                 lo, hi = start, end
@@ -222,8 +222,30 @@ def covering(offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, times: Ints, o
 
 
 @njit(cache=True)
+def _column_before(pool: Ints, column: int, start: int, count: int, value: int) -> int:
+    """The first position of a list from which on the column is not below the value."""
+    lo, hi = start, start + count
+    while lo < hi:
+        mid = (lo + hi) >> 1
+        if pool[mid, column] < value:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
+@njit(cache=True)
 def edge_at(
-    offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, times: Ints, column: int, tick: int, out: Ints
+    offsets: Ints,
+    lengths: Ints,
+    rests: Ints,
+    rest_lengths: Ints,
+    pool: Ints,
+    ids: Ints,
+    times: Ints,
+    column: int,
+    tick: int,
+    out: Ints,
 ) -> None:
     """Pool position of the interval of list ids[k] whose start (column 0) or end (1) is times[k] + tick, or -1."""
     for k in range(len(ids)):
@@ -231,23 +253,21 @@ def edge_at(
         i = ids[k]
         if i < 0:
             continue
-        lo = offsets[i]
-        end = lo + lengths[i]
-        hi = end
-        while lo < hi:
-            mid = (lo + hi) >> 1
-            if pool[mid, column] < times[k] + tick:
-                lo = mid + 1
-            else:
-                hi = mid
-        if lo < end and pool[lo, column] == times[k] + tick:
-            out[k] = lo
+        wanted = times[k] + tick
+        start, count = offsets[i], lengths[i]
+        if rest_lengths[i] > 0 and pool[rests[i], column] <= wanted:
+            start, count = rests[i], rest_lengths[i]
+        at = _column_before(pool, column, start, count, wanted)
+        if at < start + count and pool[at, column] == wanted:
+            out[k] = at
 
 
 @njit(cache=True)
 def edges_in(
     offsets: Ints,
     lengths: Ints,
+    rests: Ints,
+    rest_lengths: Ints,
     pool: Ints,
     ids: Ints,
     froms: Ints,
@@ -263,13 +283,15 @@ def edges_in(
         i = ids[k]
         if i < 0:
             continue
-        for at in range(offsets[i], offsets[i] + lengths[i]):
-            t = pool[at, column]
-            if t != OPEN and froms[k] <= t - tick < tos[k]:
+        for part in range(2):
+            start, count = (offsets[i], lengths[i]) if part == 0 else (rests[i], rest_lengths[i])
+            at = _column_before(pool, column, start, count, froms[k] + tick)
+            while at < start + count and pool[at, column] != OPEN and pool[at, column] - tick < tos[k]:
                 if len(out):
                     out[n] = at
                     which[n] = k
                 n += 1
+                at += 1
     return n
 
 
@@ -277,6 +299,8 @@ def edges_in(
 def differences(
     old_offsets: Ints,
     old_lengths: Ints,
+    rests: Ints,
+    rest_lengths: Ints,
     offsets: Ints,
     lengths: Ints,
     pool: Ints,
@@ -286,7 +310,7 @@ def differences(
     added: Ints,
     dirty: Ints,
 ) -> tuple[int, int, int]:
-    """What changed between two versions of the lists `ids`.
+    """What changed between an old and the newest version of the lists `ids`.
 
     `removed` and `added` receive (k, pool position) of intervals; `dirty` receives (k, from, to): the stretches where
     the value differs. Intervals that ended by the expiry are not compared. With empty outputs only counts.
@@ -295,56 +319,65 @@ def differences(
     write = len(removed) > 0 or len(added) > 0 or len(dirty) > 0
     for k in range(len(ids)):
         i = ids[k]
-        a, a_end = old_offsets[i], old_offsets[i] + old_lengths[i]
-        b, b_end = offsets[i], offsets[i] + lengths[i]
-        while a < a_end and pool[a, 1] <= expiry:
+        old, new = old_offsets[i], offsets[i]
+        n_first = old_lengths[i]
+        jump = rests[i] - old - n_first  # from the first part of the old list to its rest
+        a, a_end = 0, n_first + rest_lengths[i]
+        b, b_end = 0, lengths[i]
+        if old == new:  # what stands before the rest is the same
+            a = b = min(n_first, b_end)
+        while a < a_end and pool[old + a + (jump if a >= n_first else 0), 1] <= expiry:
             a += 1
-        while b < b_end and pool[b, 1] <= expiry:
+        while b < b_end and pool[new + b, 1] <= expiry:
             b += 1
         x, y = a, b
         while x < a_end or y < b_end:
+            p = old + x + (jump if x >= n_first else 0)
+            q = new + y
             if (
                 x < a_end
                 and y < b_end
-                and pool[x, 0] == pool[y, 0]
-                and pool[x, 1] == pool[y, 1]
-                and pool[x, 2] == pool[y, 2]
+                and pool[p, 0] == pool[q, 0]
+                and pool[p, 1] == pool[q, 1]
+                and pool[p, 2] == pool[q, 2]
             ):
                 x += 1
                 y += 1
             elif y >= b_end or (
                 x < a_end
                 and (
-                    pool[x, 0] < pool[y, 0]
+                    pool[p, 0] < pool[q, 0]
                     or (
-                        pool[x, 0] == pool[y, 0]
-                        and (pool[x, 1] < pool[y, 1] or (pool[x, 1] == pool[y, 1] and pool[x, 2] < pool[y, 2]))
+                        pool[p, 0] == pool[q, 0]
+                        and (pool[p, 1] < pool[q, 1] or (pool[p, 1] == pool[q, 1] and pool[p, 2] < pool[q, 2]))
                     )
                 )
             ):
                 if write:
                     removed[n_removed, 0] = k
-                    removed[n_removed, 1] = x
+                    removed[n_removed, 1] = p
                 n_removed += 1
                 x += 1
             else:
                 if write:
                     added[n_added, 0] = k
-                    added[n_added, 1] = y
+                    added[n_added, 1] = q
                 n_added += 1
                 y += 1
         # stretches where the two step functions differ
         t = np.int64(-(2**62))
         open_dirty = False
         while a < a_end or b < b_end:
-            a_on = a < a_end and pool[a, 0] <= t
-            b_on = b < b_end and pool[b, 0] <= t
+            p = old + a + (jump if a >= n_first else 0)
+            q = new + b
+            a_on = a < a_end and pool[p, 0] <= t
+            b_on = b < b_end and pool[q, 0] <= t
             nxt = OPEN
             if a < a_end:
-                nxt = min(nxt, pool[a, 1] if a_on else pool[a, 0])
+                nxt = min(nxt, pool[p, 1] if a_on else pool[p, 0])
             if b < b_end:
-                nxt = min(nxt, pool[b, 1] if b_on else pool[b, 0])
-            differ = a_on != b_on or (a_on and pool[a, 2] != pool[b, 2])
+                nxt = min(nxt, pool[q, 1] if b_on else pool[q, 0])
+            differ = a_on != b_on or (a_on and pool[p, 2] != pool[q, 2])
             if differ:
                 if open_dirty:
                     if write:
@@ -361,8 +394,8 @@ def differences(
             if nxt == OPEN:
                 break
             t = nxt
-            if a < a_end and pool[a, 1] <= t:
+            if a < a_end and pool[p, 1] <= t:
                 a += 1
-            if b < b_end and pool[b, 1] <= t:
+            if b < b_end and pool[q, 1] <= t:
                 b += 1
     return n_removed, n_added, n_dirty

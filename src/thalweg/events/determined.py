@@ -36,7 +36,7 @@ class Leaf:
     def lists(self, frame: Frame) -> spans.Batch:
         n = len(frame)
         ids = self.store.find([s.column(frame) for s in self.slots], n)
-        offsets, lengths = self.store.lists.view(Version.NOW)
+        offsets, lengths, _, _ = self.store.lists.view(Version.NOW)
         values = np.zeros(n, np.int64) if self.value is None else self.value.column(frame)
         return spans.with_value(offsets, lengths, self.store.lists.pool, ids, values)
 
@@ -270,7 +270,6 @@ class SpanPlan:
         memory.ensure(self.bindings.count)
         expiry = -(2**62) if node.keeps_past else clock.final
         _graft(memory, bindings, lists, clock.final, expiry)
-        memory.touch(bindings)
         return memory.offsets[2][bindings], memory.lengths[2][bindings], memory.pool
 
     def memories(self) -> list[Ragged]:
@@ -316,10 +315,8 @@ def _join(frame: Frame, store: FluentStore, slots: tuple[Slot, ...]) -> Frame:
 
 
 def _graft(lists: Ragged, ids: Ints, new: spans.Batch, final: int, expiry: int) -> None:
-    lists.reserve(spans.graft_room(lists.lengths[2], ids, new[1]))
-    lists.used = spans.graft(
-        lists.offsets, lists.lengths, lists.rooms, lists.pool, lists.used, ids, *new, final, expiry
-    )
+    offsets, lengths, _, _ = lists.view(Version.NOW)
+    lists.replace(ids, *spans.graft(offsets, lengths, lists.pool, ids, *new, final), expiry)
 
 
 # --------------------------------------------------------------------------- units
@@ -355,7 +352,6 @@ class SpanUnit(FluentUnit):
         self._found = []
         new = self._evaluate(heads, clock)
         _graft(self.store.lists, heads, new, clock.final, clock.final)
-        self.store.lists.touch(heads)
         self.note(0, heads, causes)
         return self.announce(clock, Version.LAST, [(heads, causes)])
 
@@ -423,7 +419,6 @@ class ViewUnit(FluentUnit):
         starts = np.searchsorted(pairs[order], np.append(touched, OPEN))
         new = spans.unite_sorted(starts, rows[order])
         _graft(self.store.lists, touched, new, clock.final, clock.final)
-        self.store.lists.touch(touched)
         why = causes[which[first]]
         self.note(0, touched, why)
         return self.announce(clock, Version.LAST, [(touched, why)])
@@ -480,7 +475,6 @@ class InputUnit(FluentUnit):
         rows[hidden, 1] = OPEN
         new = spans.unite_sorted(np.concatenate([[0], np.cumsum(sizes)]), rows)
         _graft(self.store.lists, touched, new, clock.final, clock.final)
-        self.store.lists.touch(touched)
         self.note(0, touched, why)
         return self.announce(clock, Version.LAST, [(touched, why)])
 

@@ -368,27 +368,25 @@ class FluentStore:
     def covering(self, ids: Ints, times: Ints, version: Version) -> Ints:
         """Pool positions of the intervals that cover the times, -1 where none does."""
         out = np.empty(len(ids), np.int64)
-        offsets, lengths = self.lists.view(version)
-        covering(offsets, lengths, self.lists.pool, ids, times, out)
+        covering(*self.lists.view(version), self.lists.pool, ids, times, out)
         return out
 
     def edge_at(self, ids: Ints, times: Ints, edge: Edge, tick: int, version: Version) -> Ints:
         out = np.empty(len(ids), np.int64)
-        offsets, lengths = self.lists.view(version)
-        edge_at(offsets, lengths, self.lists.pool, ids, times, int(edge is Edge.END), tick, out)
+        edge_at(*self.lists.view(version), self.lists.pool, ids, times, int(edge is Edge.END), tick, out)
         return out
 
     def edge_rows(
         self, ids: Ints, froms: Ints, tos: Ints, edge: Edge, tick: int, version: Version
     ) -> tuple[Ints, Ints]:
         """Edges as rows (time, arguments, value) of the instances in the ranges, and the range of each."""
-        offsets, lengths = self.lists.view(version)
+        view = self.lists.view(version)
         column = int(edge is Edge.END)
         none = np.empty(0, np.int64)
-        n = edges_in(offsets, lengths, self.lists.pool, ids, froms, tos, column, tick, none, none)
+        n = edges_in(*view, self.lists.pool, ids, froms, tos, column, tick, none, none)
         at, which = np.empty(n, np.int64), np.empty(n, np.int64)
         if n:
-            edges_in(offsets, lengths, self.lists.pool, ids, froms, tos, column, tick, at, which)
+            edges_in(*view, self.lists.pool, ids, froms, tos, column, tick, at, which)
         return self._rows(ids[which], self.lists.pool[at, column] - tick, self.lists.pool[at, 2]), which
 
     def _rows(self, ids: Ints, times: Ints, values: Ints) -> Ints:
@@ -399,10 +397,9 @@ class FluentStore:
 
     def compare(self, ids: Ints, causes: Ints, version: Version, expiry: int) -> Difference:
         """What changed in these instances between a version and now; also sets `stretches`."""
-        old_offsets, old_lengths = self.lists.view(version)
-        offsets, lengths = self.lists.view(Version.NOW)
+        offsets, lengths, _, _ = self.lists.view(Version.NOW)
         none = np.empty((0, 3), np.int64)
-        args = (old_offsets, old_lengths, offsets, lengths, self.lists.pool, ids, expiry)
+        args = (*self.lists.view(version), offsets, lengths, self.lists.pool, ids, expiry)
         n_removed, n_added, n_dirty = differences(*args, none, none, none)
         removed = np.empty((n_removed, 2), np.int64)
         added = np.empty((n_added, 2), np.int64)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from thalweg.columns.cells import ANY, CellArrays, Chains, Stretch, active, roots, trim, unite, write_lists
+from thalweg.columns.cells import ANY, CellArrays, Chains, Stretch, active, beginning, roots, trim, unite
 from thalweg.columns.ragged import Ragged, Version, distinct, order_by
 from thalweg.columns.sweep import sweep
 from thalweg.columns.timelines import GREET, OPEN
@@ -233,19 +233,10 @@ class SweepUnit(FluentUnit):
             part = out[out[:, 0] % k == at] if k > 1 else out
             starts = np.searchsorted(part[:, 0] // k, np.append(ids, OPEN))
             lists = store.lists
-            lists.reserve(len(part))
-            lists.used = write_lists(
-                lists.offsets,
-                lists.lengths,
-                lists.rooms,
-                lists.pool,
-                lists.used,
-                ids,
-                part[:, 1:],
-                starts,
-                clock.final,
-            )
-            lists.touch(ids)
+            offsets, lengths, _, _ = lists.view(Version.NOW)
+            intervals = np.ascontiguousarray(part[:, 1:])
+            kept, froms = beginning(offsets, lengths, lists.pool, ids, intervals, starts, clock.final)
+            lists.replace(ids, kept, froms, starts[1:], intervals, clock.final)
             self.note(at, ids, causes)
             touched.append((ids, causes))
         return touched

@@ -16,7 +16,7 @@ import numpy as np
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.points import Thinner
 from thalweg.columns.ragged import Version, distinct, group_starts, order_by
-from thalweg.columns.timelines import GREET, INITIATE, OPEN, rebuild, rebuild_need
+from thalweg.columns.timelines import GREET, INITIATE, OPEN, rebuild
 from thalweg.events.drivers import Body, EdgeDriver
 from thalweg.events.frames import Frame, Reader, Slot, Step, constant, run_steps
 from thalweg.events.stores import NEVER, TIME, Difference, EventStore, FluentStore, Moves, Stretches
@@ -389,21 +389,9 @@ class SimpleUnit(FluentUnit):
             points = store.points.offsets[2], store.points.lengths[2], store.points.pool
             why = cause_by_id(touched, ids, causes)
         lists = store.lists
-        lists.reserve(rebuild_need(points[1], lists.lengths[2], touched))
-        lists.used = rebuild(
-            *points,
-            lists.offsets,
-            lists.lengths,
-            lists.rooms,
-            lists.pool,
-            lists.used,
-            touched,
-            first,
-            last,
-            clock.final,
-            clock.tick,
-        )
-        lists.touch(touched)
+        offsets, lengths, _, _ = lists.view(Version.NOW)
+        new = rebuild(*points, offsets, lengths, lists.pool, touched, first, last, clock.tick)
+        lists.replace(touched, *new, clock.final)
         self.note(0, touched, why)
         if gone is not None and came is not None and store.reads_points:
             self.keep_effects(store, effect_moves(store, gone, came, touched, why))
