@@ -156,10 +156,7 @@ class SpanPlan:
                 continue
             ids = distinct(stretches.ids)
             causes = cause_by_id(ids, stretches.ids, stretches.causes)
-            frame = self._from_leaf(leaf, ids, causes)
-            for other, slots in joins:
-                frame = _join(frame, other, slots)
-            frame = run_steps(steps, frame, Reader(before=False))
+            frame = self._bound(leaf, joins, steps, ids, causes)
             if len(frame):
                 found.append((self._intern(store, frame), _given(frame.cause)))
         late = np.flatnonzero(self.flips[: self.bindings.count] <= query + self.tick)
@@ -173,6 +170,26 @@ class SpanPlan:
         if not found:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
+
+    def _bound(
+        self,
+        leaf: Leaf,
+        joins: list[tuple[FluentStore, tuple[Slot, ...]]],
+        steps: list[Step],
+        ids: Ints,
+        causes: Ints,
+    ) -> Frame:
+        """The bindings that instances of a leaf take part in."""
+        frame = self._from_leaf(leaf, ids, causes)
+        for other, slots in joins:
+            frame = _join(frame, other, slots)
+        return run_steps(steps, frame, Reader(before=False))
+
+    def bind_all(self, store: FluentStore) -> None:
+        """Know the bindings of all instances there are, for a rule that comes after them."""
+        for leaf, joins, steps in self.joins:
+            ids = np.arange(leaf.store.instances.count)
+            self._intern(store, self._bound(leaf, joins, steps, ids, np.full(len(ids), TIME)))
 
     def _from_leaf(self, leaf: Leaf, ids: Ints, causes: Ints) -> Frame:
         keys = leaf.store.instances.keys[ids]

@@ -102,13 +102,13 @@ class Plan:
             yield from stage.units
 
 
-def plan(program: Program, *, tick: int = 1, start: int = 0) -> Plan:
+def plan(program: Program, *, tick: int = 1, start: int = 0, symbols: SymbolTable | None = None) -> Plan:
     """Compile a program."""
-    return _Planner(program, tick, start).run()
+    return _Planner(program, tick, start, symbols).run()
 
 
 class _Planner:
-    def __init__(self, program: Program, tick: int, start: int) -> None:
+    def __init__(self, program: Program, tick: int, start: int, symbols: SymbolTable | None = None) -> None:
         self.tick = tick
         self.start = start
         normal = normalise(program)
@@ -133,7 +133,7 @@ class _Planner:
         for s in normal.spans:
             self.spans.setdefault(s.fluent, []).append(s)
         sorts = Sorts(_with_seeds(normal, domains.seeds))
-        self.catalogue = Catalogue(Coder(sorts, SymbolTable()), tick, start)
+        self.catalogue = Catalogue(Coder(sorts, symbols if symbols is not None else SymbolTable()), tick, start)
         self._stores()
 
     # ----------------------------------------------------------------- stores

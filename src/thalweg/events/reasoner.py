@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from thalweg.columns.symbols import SymbolTable
+from thalweg.events import migration
 from thalweg.events.admission import Admission
 from thalweg.events.frames import Reader
-from thalweg.events.output import Output
+from thalweg.events.output import CHANGES, Output
 from thalweg.events.plan import Plan, Stage, plan
 from thalweg.events.state import pack, unpack
 from thalweg.events.units import Clock
@@ -25,7 +27,7 @@ class Reasoner:
     `window` and `step` are in units of time; query times are ``start + step``, ``start + 2*step``, ... At a query
     time `q` everything that has arrived by `q` counts; what lies at or before ``q - window`` is final. `tick` is
     the distance of two time-points. `allow_gaps` permits a window smaller than the step. `recompute` evaluates
-    every window from scratch instead of only what changed: for comparison, and as an escape.
+    every window from scratch instead of only what changed: for comparison, and as an escape. `symbols`: known before.
 
     >>> import thalweg
     >>> program = thalweg.parse("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).")
@@ -44,6 +46,7 @@ class Reasoner:
         tick: int = 1,
         allow_gaps: bool = False,
         recompute: bool = False,
+        symbols: SymbolTable | None = None,
     ) -> None:
         if step < 1 or window < 1:
             raise ValueError("window and step are positive numbers of time units")
@@ -58,11 +61,12 @@ class Reasoner:
         self.window, self.step, self.start, self.tick = window, step, start, tick
         self.recompute = recompute
         self.query_time = start
-        self._plan: Plan = plan(program, tick=tick, start=start)
+        self._plan: Plan = plan(program, tick=tick, start=start, symbols=symbols)
         self._admission = Admission(
             self._plan, window=window, step=step, start=start, tick=tick, recompute=recompute
         )
         self._output = Output(self._plan)
+        self._ended: pa.Table = CHANGES.empty_table()
         self._seed()
 
     def accept(self, batch: Batch) -> None:
@@ -74,7 +78,7 @@ class Reasoner:
     def advance(self, to: int) -> Revision:
         """Run every query time up to and including `to`."""
         while self.query_time + self.step <= to:
-            self._query(self.query_time + self.step)
+            self._query(self.query_time + self.step, self.query_time, recompute=self.recompute)
         tables = self._output.tables(self.query_time)
         return Revision({**tables, "rejected": self._admission.rejected.table(self.query_time)})
 
@@ -86,6 +90,22 @@ class Reasoner:
         """Continue from a snapshot of the same program with the same window; refuses any other."""
         unpack(self, state)
 
+    def changed(self, program: Program) -> Reasoner:
+        """A reasoner for a changed program that goes on from here; this one is not to be used again. What the changed
+        rules make of the window is told by `revise`, to be called once, after rows that count at the query time."""
+        new, new._ended = migration.changed(self, program)
+        return new
+
+    def revise(self) -> Revision:
+        """Evaluate the window of the last query time again, from scratch; returns what is different now."""
+        if self.query_time > self.start:
+            previous, query = self.query_time - self.step, self.query_time
+            self._query(query, previous, recompute=True)
+        revision = self.advance(self.query_time)
+        changes = pa.concat_tables([self._ended, revision["changes"]])
+        self._ended = CHANGES.empty_table()
+        return Revision({**revision.tables, "changes": changes})
+
     # ----------------------------------------------------------------- one query
 
     def _seed(self) -> None:
@@ -95,14 +115,17 @@ class Reasoner:
     def _grid(self, time: int) -> int:
         return time - time % self.tick
 
-    def _query(self, query: int) -> None:
-        final = max(self.start, min(self._grid(query - self.window), self._grid(self.query_time)))
-        if self.query_time == self.start:
-            final = self.start - self.tick
-        clock = Clock(final, self.query_time, query, self.tick, self.start)
+    def final(self, query: int, previous: int) -> int:
+        """The point up to which nothing is revised at a query time that follows another."""
+        if previous == self.start:
+            return self.start - self.tick
+        return max(self.start, min(self._grid(query - self.window), self._grid(previous)))
+
+    def _query(self, query: int, previous: int, *, recompute: bool) -> None:
+        clock = Clock(self.final(query, previous), previous, query, self.tick, self.start)
         clock.tumbling = self.window <= self.step
-        clock.causes = self._admission.admit(query, self.query_time)
-        if self.recompute:
+        clock.causes = self._admission.admit(query, previous)
+        if recompute:
             self._forget(clock)
         readers = Reader(before=True), Reader(before=False)
         for stage in self._plan.stages:

@@ -80,12 +80,19 @@ class SweepUnit(FluentUnit):
 
     # ----------------------------------------------------------------- evaluation
 
-    def seed(self, store: FluentStore, ids: Ints, times: Ints, values: Ints) -> None:
-        """Initiations that are there before the stream."""
+    def seed(self, store: FluentStore, ids: Ints, times: Ints, values: Ints, kind: int = GREET) -> None:
+        """Initiations that are there before the stream, or before the window."""
         rows = np.full((len(ids), self.width), -1)
-        rows[:, 0], rows[:, 1], rows[:, 2], rows[:, -1] = times, GREET, values, 1
+        rows[:, 0], rows[:, 1], rows[:, 2], rows[:, -1] = times, kind, values, 1
         fluent = next(i for i, s in enumerate(self.stores) if s is store)
         self._found.append((self._cells(fluent, ids), rows, np.full(len(ids), TIME)))
+
+    def begin(self) -> None:
+        """Take the seeds in at once, so that they count in all that follows."""
+        self._grow()
+        for cells, rows, _ in self._found:
+            self.candidates.merge(cells, rows)
+        self._found = []
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for head in self.heads:

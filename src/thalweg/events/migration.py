@@ -1,0 +1,197 @@
+"""A changed program takes over the state of another one.
+
+What both programs have in common is carried over: symbols, the events of the window, input intervals, the timelines of
+fluents, pending countdowns, rows that wait. Then the window is evaluated from scratch under the changed rules, from
+the state at its start. What the rules leave as it was stays as it was; the rest is reported as changes. What is not
+computed any more ends at the query time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from thalweg.columns.ragged import Version
+from thalweg.columns.symbols import SymbolTable
+from thalweg.columns.timelines import INITIATE, OPEN
+from thalweg.events.determined import InputUnit, SpanUnit
+from thalweg.events.output import CHANGES, Output
+from thalweg.events.plan import Plan, Unit
+from thalweg.events.stores import EventStore, FluentStore
+from thalweg.events.sweeping import SweepUnit
+from thalweg.events.units import SimpleUnit
+
+if TYPE_CHECKING:
+    from thalweg.events.reasoner import Reasoner
+    from thalweg.language.program import Program
+
+_UNTOLD = {"span", "source"}
+"""What tells rules apart that say the same."""
+
+
+class Incompatible(ValueError):
+    """The programs use the same name for different things."""
+
+
+def changed(old: Reasoner, program: Program) -> tuple[Reasoner, pa.Table]:
+    """A reasoner for the program with the state of another, of which `revise` is to be called; and the changes that end
+    what it does not compute any more."""
+    symbols = SymbolTable(list(old._plan.symbols.texts))
+    new = type(old)(
+        program,
+        window=old.window,
+        step=old.step,
+        start=old.start,
+        tick=old.tick,
+        allow_gaps=old.window < old.step,
+        recompute=old.recompute,
+        symbols=symbols,
+    )
+    new.query_time = old.query_time
+    _carry_stores(new._plan, old._plan, new.query_time != new.start)
+    final = new.final(new.query_time, new.query_time - new.step)
+    before = {_label(unit): unit for unit in old._plan.units()}
+    for unit in new._plan.units():
+        _carry_unit(unit, before.get(_label(unit)), new._plan, old._plan, final, new.tick)
+    known = {**new._plan.input_events, **new._plan.inputs}
+    for name, waiting in old._admission.waiting.items():
+        if name in known:
+            new._admission.waiting[name] = waiting
+    new._admission.rejected = old._admission.rejected
+    return new, ended(new, old)
+
+
+# --------------------------------------------------------------------------- stores
+
+
+def _carry_stores(new: Plan, old: Plan, begun: bool) -> None:
+    for name, event in new.catalogue.events.items():
+        if name in old.catalogue.events:
+            _check_sorts(new, old, "event", name, event.arity)
+            _carry_events(event, old.catalogue.events[name])
+    for mine, theirs in (
+        (new.catalogue.simple, old.catalogue.simple),
+        (new.catalogue.determined, old.catalogue.determined),
+    ):
+        for name, store in mine.items():
+            if name in theirs:
+                _check_sorts(new, old, "fluent", name, store.arity)
+                store.instances, store.lists = theirs[name].instances, theirs[name].lists
+                store.accesses.clear()
+    if begun:
+        for unit in new.units():
+            if isinstance(unit, SimpleUnit | SweepUnit) and {s.name for s in unit.stores} <= set(old.catalogue.simple):
+                unit._found = []
+
+
+def _check_sorts(new: Plan, old: Plan, kind: str, name: str, arity: int) -> None:
+    """Numbers and symbols are kept differently."""
+    places = [(kind, name, i) for i in range(arity)] + ([("value", name, 0)] if kind == "fluent" else [])
+    for place in places:
+        if new.catalogue.coder.sorts.numeric(place) != old.catalogue.coder.sorts.numeric(place):
+            what = name.partition("(")[0]
+            raise Incompatible(f"{what} has an argument or value that is a number in only one of the programs")
+
+
+def _carry_events(new: EventStore, old: EventStore) -> None:
+    rows, _ = old.primary().lists.everything(Version.NOW)
+    if len(rows):
+        new.primary()
+        new.apply(np.ascontiguousarray(rows[:, :-1]), np.ascontiguousarray(rows[:, -1]), None)
+        for index in new.indexes.values():
+            index.lists.commit()
+
+
+# --------------------------------------------------------------------------- units
+
+
+def _label(unit: Unit) -> tuple[str, ...]:
+    stores: Iterable[Any] = getattr(unit, "stores", None) or [unit.store]  # type: ignore[union-attr]
+    return (type(unit).__name__, *(store.name for store in stores))
+
+
+def _names(unit: SweepUnit) -> set[str]:
+    return {store.name for store in unit.stores}
+
+
+def _go_on(unit: SweepUnit, store: FluentStore, final: int, tick: int) -> None:
+    """Under other rules, what holds at the window's start goes on from when it was initiated."""
+    rows, ids = store.lists.everything(Version.NOW)
+    here = (rows[:, 0] <= final) & (rows[:, 1] > final)
+    if here.any():
+        rows = rows[here]
+        unit.seed(store, ids[here], rows[:, 0] - tick, np.ascontiguousarray(rows[:, 2]), INITIATE)
+
+
+def _carry_unit(new: Unit, old: Unit | None, plan: Plan, before: Plan, final: int, tick: int) -> None:
+    match new, old:
+        case InputUnit(), InputUnit():
+            new.given, new.ahead = old.given, old.ahead
+        case SweepUnit(), SweepUnit() if _rules(plan, _names(new)) == _rules(before, _names(new)):
+            new.restore(old.candidates, old.state())
+        case SweepUnit(), _:
+            for store in new.stores:
+                _go_on(new, store, final, tick)
+            new.begin()
+        case SpanUnit(), SpanUnit() if _rules(plan, {new.store.name}) == _rules(before, {new.store.name}):
+            for mine, theirs in zip(new.plans, old.plans, strict=True):
+                mine.bindings, mine.heads = theirs.bindings, theirs.heads
+                mine.flips, mine.started = theirs.flips, theirs.started
+                mine.reset_index()
+                for memory, kept in zip(mine.memories(), theirs.memories(), strict=True):
+                    memory.adopt(kept)
+        case SpanUnit(), _:
+            for mine in new.plans:
+                mine.bind_all(new.store)
+        case _:
+            pass
+
+
+def _rules(plan: Plan, names: set[str]) -> list[Any]:
+    """The rules of fluents, without what only tells where they stand."""
+    normal = plan.normal
+    found: list[Any] = [p for p in normal.points if p.relation in names and p.effect is not None]
+    found += [s for s in normal.spans if s.fluent in names]
+    found += [d for d in normal.delays if d.fluent in names]
+    return [_told(rule) for rule in found]
+
+
+def _told(value: Any) -> Any:
+    if is_dataclass(value):
+        told = tuple(_told(getattr(value, f.name)) for f in fields(value) if f.name not in _UNTOLD)
+        return (type(value).__name__, *told)
+    if isinstance(value, tuple | list):
+        return tuple(map(_told, value))
+    return value
+
+
+# --------------------------------------------------------------------------- what ends
+
+
+def ended(new: Reasoner, old: Reasoner) -> pa.Table:
+    """Changes that end the running intervals of fluents which the program no longer computes."""
+    kept = {store.name for _, _, store in new._plan.outputs}
+    parts = [CHANGES.empty_table()]
+    for _, _, store in old._plan.outputs:
+        if store.name not in kept:
+            parts += _closings(store, new.query_time, new.tick, old._output)
+    return pa.concat_tables(parts)
+
+
+def _closings(store: FluentStore, query: int, tick: int, texts: Output) -> Iterator[pa.Table]:
+    rows, ids = store.lists.everything(Version.NOW)
+    running = rows[:, 1] == OPEN
+    rows, ids = rows[running], ids[running]
+    if not len(rows):
+        return
+    values = store.instances.column(store.arity, ids) if store.by_value else np.ascontiguousarray(rows[:, 2])
+    names, shown = texts.fluent_texts(store, ids), texts.value_texts(store, values)
+    n = len(rows)
+    starts, last = pa.array(np.ascontiguousarray(rows[:, 0])), pa.array(np.full(n, query + tick))
+    for op, ends in (("delete", pa.nulls(n, pa.int64())), ("insert", last)):
+        told = [pa.array(np.full(n, query)), pa.repeat(op, n), names, shown, starts, ends, pa.repeat("time", n)]
+        yield pa.table(told, schema=CHANGES)
