@@ -267,14 +267,14 @@ def _events(
 
     window, step = durations["window"], durations["step"]
     assert window is not None and step is not None
-    extra = {name: True for name in ("recompute", "allow_gaps") if getattr(options, name)}
     reasoner: Reasoner = EventReasoner(
         program,
         window=window,
         step=step,
         start=schedule.start,
         tick=spacing,
-        **extra,
+        recompute=options.recompute,
+        allow_gaps=options.allow_gaps,
     )
     return reasoner
 

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from thalweg.io.fold import concatenate
-from thalweg.io.sinks import Memory
+from thalweg.io.sinks import FOLDED, Memory
 from thalweg.io.times import read_times
 from thalweg.runs import Options, as_program
 from thalweg.spark import task
@@ -128,7 +128,10 @@ class Made:
 
     def tables(self) -> dict[str, pa.Table]:
         memory = Memory(self.pipeline.settings.program.kind)
+        folded = {target for target, _ in FOLDED[memory.kind].values()}
         for name, schema in self.pipeline.settings.schemas().items():
+            if name in folded:
+                continue
             parts = [
                 self.directory.table(name, batch, file)
                 for batch in self.directory.names(name)

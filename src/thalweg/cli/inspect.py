@@ -22,16 +22,10 @@ def inspect(
     DIR is the checkpoint of a stream, or the directory of its tables where that has the checkpoint inside.
     """
     from thalweg.cli._errors import reported
-    from thalweg.io.errors import InputError
-    from thalweg.spark.checkpoint import Checkpoint
-    from thalweg.spark.files import Directory
+    from thalweg.spark.checkpoint import located
 
     with reported():
-        found = Checkpoint(Directory(checkpoint))
-        if not found.begun:  # the directory of the tables may have it inside
-            found = Checkpoint(Directory(f"{checkpoint.rstrip('/')}/_checkpoint"))
-        if not found.begun:
-            raise InputError("checkpoint", f"{checkpoint} holds no checkpoint of a pipeline")
+        found = located(checkpoint)
         settings = found.settings()
         if program:
             typer.echo(settings.text)

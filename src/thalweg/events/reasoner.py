@@ -93,7 +93,8 @@ class Reasoner:
     def changed(self, program: Program) -> Reasoner:
         """A reasoner for a changed program that goes on from here; this one is not to be used again. What the changed
         rules make of the window is told by `revise`, to be called once, after rows that count at the query time."""
-        new, new._ended = migration.changed(self, program)
+        new, ended = migration.changed(self, program)
+        new._ended = ended
         return new
 
     def revise(self) -> Revision:

@@ -1,6 +1,8 @@
 """Checkpoints: the settings of a pipeline, and after each batch one commit that makes state and tables valid together.
 
     pipeline.json            settings, written at the first start
+    pipeline.next.json       settings of a changed program, until a commit makes them valid
+    tables.json              where the tables are
     commits/00000012.json    the clock, the state of every shard, the tables of batch 12
     state/1-3/00000012...    what stage 1, shard 3 wrote in batch 12: a snapshot, or the rows it got
     spark/                   Spark's own checkpoint (offsets of the source)
@@ -21,6 +23,8 @@ from thalweg.io.errors import InputError
 from thalweg.spark.files import DamagedFile, Directory
 from thalweg.spark.places import Sources
 from thalweg.spark.settings import FORMAT, Settings
+
+NEXT = "pipeline.next.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,8 @@ class Moment:
 @dataclass(frozen=True, slots=True)
 class Commit:
     """What is valid after a batch. `mark` tells this attempt at the batch from others; `tables` has for each table the
-    number of its rows in this batch; `totals` counts over all batches; `sources` are those that rows may still name."""
+    number of its rows in this batch; `totals` counts over all batches; `sources` are those that rows may still name.
+    `edition` counts how often the program was changed after this batch, `identity` is that of the changed one."""
 
     batch: int
     mark: str
@@ -104,6 +109,8 @@ class Commit:
     tables: Mapping[str, int] = field(default_factory=dict)
     totals: Mapping[str, int] = field(default_factory=dict)
     sources: Sources = Sources(("input",))
+    edition: int = 0
+    identity: str | None = None
 
     @staticmethod
     def of_json(told: Mapping[str, Any]) -> Commit:
@@ -111,7 +118,8 @@ class Commit:
         known = told["sources"]
         sources = Sources(tuple(known["labels"]), known["forgotten"], known["several"], known["offset"])
         moment = Moment(**told["moment"])
-        return Commit(told["batch"], told["mark"], moment, shards, told["tables"], told["totals"], sources)
+        plain = {name: told[name] for name in ("batch", "mark", "tables", "totals", "edition", "identity")}
+        return Commit(**plain, moment=moment, shards=shards, sources=sources)
 
     @property
     def state_bytes(self) -> int:
@@ -140,7 +148,17 @@ class Checkpoint:
         return self.directory.exists("pipeline.json")
 
     def settings(self) -> Settings:
-        told = self.directory.read_json("pipeline.json")
+        """The settings; those of a changed program, where a commit has made them valid."""
+        if self.directory.exists(NEXT):
+            following, last = self._settings(NEXT), self.last()
+            if last is not None and last.identity == following.identity:
+                self.directory.move((NEXT,), ("pipeline.json",))
+            else:
+                self.directory.delete(NEXT)
+        return self._settings("pipeline.json")
+
+    def _settings(self, name: str) -> Settings:
+        told = self.directory.read_json(name)
         if told.get("format") != FORMAT:
             raise InputError(
                 "checkpoint",
@@ -170,6 +188,18 @@ class Checkpoint:
                 )
         return replace(kept, columns=settings.columns, event=settings.event, max_ahead=settings.max_ahead)
 
+    def announce(self, settings: Settings) -> None:
+        """Lay settings ready that the next commit will make valid."""
+        self.directory.write_json(settings.as_json(), NEXT)
+
+    @property
+    def tables(self) -> Directory:
+        """Where the tables are."""
+        return Directory(self.directory.read_json("tables.json")["directory"])
+
+    def note_tables(self, directory: Directory) -> None:
+        self.directory.write_json({"directory": directory.address}, "tables.json")
+
     def started(self, settings: Settings) -> None:
         """Note where the stream starts, once that is known."""
         self.directory.write_json(settings.as_json(), "pipeline.json")
@@ -195,7 +225,8 @@ class Checkpoint:
         for key, lineage in previous.shards.items():
             for name in sorted(lineage.files - commit.shards[key].files):
                 self.directory.delete("state", key, name)
-        self.directory.delete("commits", f"{batch_name(previous.batch)}.json")
+        if previous.batch != commit.batch:
+            self.directory.delete("commits", f"{batch_name(previous.batch)}.json")
 
     def sweep(self) -> None:
         """Clear away what attempts without a commit have left."""
@@ -204,6 +235,15 @@ class Checkpoint:
             kept = last.shards[key].files if last is not None and key in last.shards else set()
             for name in set(self.directory.names("state", key)) - kept:
                 self.directory.delete("state", key, name)
+
+
+def located(given: str) -> Checkpoint:
+    """The checkpoint in a directory, or inside the directory of the tables."""
+    for place in (given, f"{given.rstrip('/')}/_checkpoint"):
+        found = Checkpoint(Directory(place))
+        if found.begun:
+            return found
+    raise InputError("checkpoint", f"{given} holds no checkpoint of a pipeline")
 
 
 def _difference(kept: Settings, given: Settings) -> str:

@@ -89,24 +89,30 @@ class Outputs:
     def published(self) -> dict[str, int | None]:
         """The last batch that is in place, and the provisional one after it."""
         if not self.directory.exists("_published.json"):
-            return {"batch": None, "provisional": None}
+            return {"batch": None, "provisional": None, "edition": 0}
         found: dict[str, int | None] = self.directory.read_json("_published.json")
         return found
 
-    def publish(self, batch: int, tables: Mapping[str, int], *, provisional: bool = False) -> None:
-        """Put the tables of a batch in their places; nothing happens where they are already there."""
+    def publish(
+        self, batch: int, tables: Mapping[str, int], *, provisional: bool = False, edition: int = 0
+    ) -> None:
+        """Put the tables of a batch in their places; nothing happens where they are already there. Another edition of a
+        batch, after the program was changed, takes the place of the one before, and of what was provisional."""
         before = self.published()
-        if not provisional and before["batch"] == batch:
+        if not provisional and (before["batch"], before["edition"]) == (batch, edition):
             return
+        if edition and before["provisional"] is not None:
+            for name in self.present():
+                self.directory.delete(name, partition(before["provisional"]))
         replaces = before["provisional"] == batch
         staged = set(self.directory.names(*staging(batch)))
         for name in sorted(staged | set(tables) | (set(self.present()) if replaces else set())):
             self._place(name, batch, name in staged, tables.get(name, 0), replaces)
         self.directory.delete(*staging(batch))
         told = (
-            {"batch": before["batch"], "provisional": batch}
+            {**before, "provisional": batch}
             if provisional
-            else {"batch": batch, "provisional": None}
+            else {"batch": batch, "provisional": None, "edition": edition}
         )
         self.directory.write_json(told, "_published.json")
 

@@ -80,10 +80,11 @@ class Pipeline:
         self.last: Commit | None = None
         if checkpoint is not None:
             self.settings = checkpoint.begin(settings)
+            checkpoint.note_tables(outputs.directory)
             checkpoint.sweep()
             self.last = checkpoint.last()
             if self.last is not None:
-                outputs.publish(self.last.batch, self.last.tables)
+                outputs.publish(self.last.batch, self.last.tables, edition=self.last.edition)
 
     # ------------------------------------------------------------------ a batch of a stream
 

@@ -21,6 +21,10 @@ _INSTANCE = {"changes": "fluent", "events": "event", "open": "fluent"}
 """Where the tables of the event reasoner name their instances."""
 
 
+PROGRAM = "program"
+"""The cause of changes that are due to a changed program."""
+
+
 class StageError(RuntimeError):
     """A stage refused what another one computed: the cut between them is at fault."""
 
@@ -64,6 +68,33 @@ class Shard:
         """Run every query time up to and including `to`."""
         tables = dict(self.reasoner.advance(to).tables)
         self.query_time = max(self.query_time, to)
+        return self._outcome(tables)
+
+    def changed(self, settings: Settings) -> Shard:
+        """The same shard of a pipeline with a changed program; `revise` tells what that makes of the window."""
+        from thalweg.events.reasoner import Reasoner as EventReasoner
+
+        new = Shard(settings, self.stage, self.shard)
+        assert isinstance(self.reasoner, EventReasoner)
+        new.reasoner = self.reasoner.changed(settings.stage_plan(self.stage).program)
+        new.query_time, new.sources = self.query_time, self.sources
+        return new
+
+    def revise(self) -> Outcome:
+        """What is different under the changed program, its cause being that."""
+        from thalweg.events.reasoner import Reasoner as EventReasoner
+
+        assert isinstance(self.reasoner, EventReasoner)
+        found = self._outcome(dict(self.reasoner.revise().tables))
+        for name, table in found.tables.items():
+            if "cause" in table.column_names:
+                cause = pa.repeat(pa.scalar(PROGRAM), table.num_rows).dictionary_encode()
+                at = table.column_names.index("cause")
+                found.tables[name] = table.set_column(at, table.schema.field(at), cause.cast(table.schema.field(at).type))
+        return found
+
+    def _outcome(self, tables: dict[str, pa.Table]) -> Outcome:
+        """Of what the reasoner found: what is this shard's to tell, and what other stages read."""
         if self.events and self.plan.selective and self.plan.shards > 1:
             tables = {
                 name: kept(table, _INSTANCE[name], self._own[_INSTANCE[name]], self.shard)

@@ -93,7 +93,7 @@ def run_shard(order: Order, shard: int, batches: Iterable[pa.RecordBatch]) -> It
     began = time.perf_counter()
     note = Note(order.stage, shard)
     reader = _Reader(order, shard, note)
-    found = _Found(order, note)
+    found = Found(order, note)
     run = _taken(order, shard, note)
     run.shard.sources = order.sources
     logged = _Log(order, run.lineage)
@@ -226,14 +226,14 @@ def _flat(column: pa.ChunkedArray) -> pa.Array:
 # --------------------------------------------------------------------------- results
 
 
-class _Found:
+class Found:
     """Collects what a shard finds, and writes it."""
 
     def __init__(self, order: Order, note: Note) -> None:
         self.order = order
         self.note = note
         self._tables: dict[str, list[pa.Table]] = {}
-        self._forwards: dict[tuple[int, int], list[Rows]] = {}
+        self.forwards: dict[tuple[int, int], list[Rows]] = {}
         self._standing = STANDING[Kind(order.settings.kind)]
 
     def add(self, outcome: Outcome) -> None:
@@ -243,7 +243,7 @@ class _Found:
             elif table.num_rows:
                 self._tables.setdefault(name, []).append(table)
         for target, rows in outcome.forwards.items():
-            self._forwards.setdefault(target, []).extend(rows)
+            self.forwards.setdefault(target, []).extend(rows)
 
     def reject(self, rejected: list[pa.Table]) -> None:
         """The rows that could not be read come first."""
@@ -264,7 +264,7 @@ class _Found:
                 self.order.out.write_table(table, *staging(self.order.batch), name, file)
 
     def messages(self) -> Iterator[pa.RecordBatch]:
-        for (stage, shard), rows in sorted(self._forwards.items()):
+        for (stage, shard), rows in sorted(self.forwards.items()):
             yield message(stage, shard, "rows", packed(rows))
 
 
@@ -313,11 +313,11 @@ class _Log:
         if self._size == 0 and len(lineage.steps) < MOST_STEPS:
             return Lineage(lineage.mark, lineage.snapshot, _went(lineage.steps, Step(order.mark, order.to)))
         if self.rows is not None:
-            stored = _store(order.state, packed(self.rows), place, f"{batch_name(order.batch)}.rows")
+            stored = store(order.state, packed(self.rows), place, f"{batch_name(order.batch)}.rows")
             return Lineage(
                 lineage.mark, lineage.snapshot, (*lineage.steps, Step(order.mark, order.to, stored))
             )
-        stored = _store(order.state, shard.snapshot(), place, f"{batch_name(order.batch)}.state")
+        stored = store(order.state, shard.snapshot(), place, f"{batch_name(order.batch)}.state")
         return Lineage(order.mark, stored)
 
 
@@ -328,7 +328,7 @@ def _went(steps: tuple[Step, ...], step: Step) -> tuple[Step, ...]:
     return (*steps, step)
 
 
-def _store(directory: Directory, content: bytes, place: tuple[str, ...], name: str) -> Stored:
+def store(directory: Directory, content: bytes, place: tuple[str, ...], name: str) -> Stored:
     return Stored(name, directory.write(content, *place, name), len(content))
 
 
@@ -371,6 +371,11 @@ class _Memory:
 
 
 _MEMORY = _Memory()
+
+
+def restored(order: Order, number: int) -> Shard:
+    """A shard as the last commit left it."""
+    return _taken(order, number, Note(order.stage, number)).shard
 
 
 def _taken(order: Order, number: int, note: Note) -> _Run:

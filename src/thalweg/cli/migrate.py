@@ -1,0 +1,37 @@
+"""Give the checkpoint of a Spark pipeline changed rules without losing its state."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def migrate(
+    checkpoint: Annotated[str, typer.Argument(help="The directory of the checkpoint, or of the tables.")],
+    rules: Annotated[Path, typer.Argument(help="The changed rules.")],
+    background: Annotated[list[Path] | None, typer.Option(help="Background knowledge.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Give a checkpoint changed rules.
+
+    The window that the state has kept is evaluated again under them. What comes out differently is added to the
+    tables as changes whose cause is `program`; everything else stays. Stop the stream before, and start it again
+    with the changed rules.
+    """
+    from thalweg.cli._errors import reported
+    from thalweg.spark.checkpoint import located
+    from thalweg.spark.migration import migrate as migrated
+
+    with reported():
+        done = migrated(located(checkpoint).directory.address, rules, background=background or ())
+    if as_json:
+        typer.echo(json.dumps(asdict(done)))
+    elif done.batch is None:
+        typer.echo("no batch yet: the changed rules count from the first one on")
+    else:
+        found = ", ".join(f"{n:,} {name}" for name, n in sorted(done.corrections.items()) if n and name != "open")
+        typer.echo(f"the window up to query time {done.query_time:,} was evaluated again: {found or 'nothing changes'}")

@@ -1,0 +1,179 @@
+"""A checkpoint goes over to a changed program: `thalweg migrate`.
+
+Every shard's window is evaluated again under the changed rules, stage after stage, from the rows and values that the
+state has kept. What comes out differently is added to the tables of the last batch as changes with the cause
+``program``; the rest stays. All of it becomes valid with one commit. The stream must not be running meanwhile.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thalweg.io.errors import InputError
+from thalweg.language.program import Program
+from thalweg.language.rules import Kind
+from thalweg.protocol import Rows
+from thalweg.runs import Options, as_program
+from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, batch_name, shard_key
+from thalweg.spark.files import Directory
+from thalweg.spark.outputs import Outputs, Sink, partition, standing
+from thalweg.spark.settings import Settings, settings_of
+from thalweg.spark.stages import StagePlan
+from thalweg.spark.task import Found, Note, Order, restored, staging, store
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """What a migration did: the query time whose window was evaluated again, and the rows that were added by table."""
+
+    batch: int | None
+    query_time: int | None
+    corrections: dict[str, int]
+
+
+def migrate(
+    checkpoint: str | Path,
+    program: Program | str | Path,
+    *,
+    background: Sequence[str | Path] = (),
+    spark: SparkSession | None = None,
+    sinks: Mapping[str, Sink] | None = None,
+) -> Migration:
+    """Give a checkpoint a changed program. Sinks, which need a session, get the last batch again with what was added."""
+    checked = Checkpoint(Directory(str(checkpoint)))
+    if not checked.begun:
+        raise InputError("checkpoint", f"{checkpoint} holds no checkpoint of a pipeline")
+    old = checked.settings()
+    new = _settings(old, as_program(program, background))
+    last = checked.last()
+    if last is None:
+        checked.started(new)
+        return Migration(None, None, {})
+    if new.identity == old.identity:
+        return Migration(last.batch, last.moment.query_time, {})
+    outputs = Outputs(checked.tables, new.kind, spark, dict(sinks or {}))
+    outputs.publish(last.batch, last.tables, edition=last.edition)
+    outputs.clear(last.batch)
+    shards, corrections = _revised(old, new, checked, outputs, last)
+    tables = _together(outputs, last, corrections)
+    commit = replace(
+        last,
+        mark=uuid.uuid4().hex,
+        shards=shards,
+        tables=tables,
+        edition=last.edition + 1,
+        identity=new.identity,
+    )
+    checked.announce(new)
+    checked.commit(commit, last)
+    checked.settings()
+    outputs.publish(commit.batch, commit.tables, edition=commit.edition)
+    return Migration(last.batch, last.moment.query_time, dict(corrections))
+
+
+def _settings(old: Settings, program: Program) -> Settings:
+    """The settings with another program, if its state can be had from the old one's."""
+    if program.kind != Kind(old.kind):
+        why = f"a program of kind {program.kind} cannot go on from the state of one of kind {old.kind}"
+        raise InputError("migrate", why, "start with a new checkpoint")
+    if program.kind is not Kind.EVENTS:
+        why = f"a program of kind {old.kind} keeps no window of rows that could be evaluated again"
+        raise InputError("migrate", why, "start with a new checkpoint")
+    new = settings_of(
+        program,
+        Options(**old.options),
+        old.columns or None,
+        shards=old.shards,
+        event=old.event,
+        label=old.label,
+        disorder=old.disorder,
+        max_ahead=old.max_ahead,
+    )
+    if [stage.grid for stage in old.stages] != [stage.grid for stage in new.stages] or _moved(old.stages, new.stages):
+        raise InputError(
+            "migrate",
+            f"the changed program is cut into other stages: {_keys(new)}, not {_keys(old)}",
+            "start with a new checkpoint",
+        )
+    return new
+
+
+def _keys(settings: Settings) -> str:
+    return ", then ".join(stage.key for stage in settings.stages)
+
+
+def _moved(old: Sequence[StagePlan], new: Sequence[StagePlan]) -> bool:
+    """True where something that both programs have is computed, or read, by another key."""
+    for before, after in zip(old, new, strict=True):
+        for mine, theirs in ((before.members, after.members), (before.inputs, after.inputs)):
+            if any(mine[name] != theirs[name] for name in set(mine) & set(theirs)):
+                return True
+    homes = _homes(old)
+    return any(homes.get(name, stage) != stage for name, stage in _homes(new).items())
+
+
+def _homes(stages: Sequence[StagePlan]) -> dict[object, int]:
+    """The stage that computes each name."""
+    return {name: number for number, stage in enumerate(stages) for name in stage.members}
+
+
+def _revised(
+    old: Settings, new: Settings, checked: Checkpoint, outputs: Outputs, last: Commit
+) -> tuple[dict[str, Lineage], Counter[str]]:
+    """The states of all shards under the changed program, and how many rows of each table that adds."""
+    order = Order(
+        settings=old,
+        stage=0,
+        batch=last.batch,
+        mark="",
+        to=last.moment.query_time,
+        out=outputs.directory,
+        lineages=dict(last.shards),
+        state=checked.directory,
+        sources=last.sources,
+    )
+    lineages: dict[str, Lineage] = {}
+    added: Counter[str] = Counter()
+    waiting: dict[tuple[int, int], list[Rows]] = {}
+    mark = uuid.uuid4().hex
+    for stage, plan in enumerate(new.stages):
+        for number in range(plan.shards):
+            key = shard_key(stage, number)
+            shard = restored(replace(order, stage=stage), number).changed(new)
+            shard.sources = last.sources
+            shard.accept(waiting.pop((stage, number), []))
+            note = Note(stage, number)
+            found = Found(replace(order, settings=new, stage=stage), note)
+            found.add(shard.revise())
+            found.write(number)
+            for target, rows in found.forwards.items():
+                waiting.setdefault(target, []).extend(rows)
+            name = f"{batch_name(last.batch)}.{last.edition + 1}.state"
+            lineages[key] = Lineage(mark, store(checked.directory, shard.snapshot(), ("state", key), name))
+            added.update(note.tables)
+    return lineages, added
+
+
+def _together(outputs: Outputs, last: Commit, corrections: Counter[str]) -> dict[str, int]:
+    """Lay the rows of the last batch beside what was added; returns the sizes."""
+    sizes = {**dict(last.tables), **{name: corrections[name] for name in standing(outputs.kind)}}
+    for name in sorted(set(corrections) - standing(outputs.kind)):
+        if not corrections[name]:
+            continue
+        sizes[name] = last.tables.get(name, 0) + corrections[name]
+        place = (*staging(last.batch), name)
+        for number, file in enumerate(outputs.directory.names(*place)):
+            outputs.directory.move((*place, file), (*place, f"program-{last.edition + 1}-{number:05d}.parquet"))
+        for file in outputs.directory.names(name, partition(last.batch)):
+            kept = outputs.directory.read(name, partition(last.batch), file)
+            outputs.directory.write(kept, *place, file)
+    return sizes
+
