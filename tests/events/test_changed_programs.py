@@ -51,21 +51,23 @@ def fold(parts: list[pa.Table]) -> set[Interval]:
     return {tuple(row.values()) for row in table.to_pylist()}  # type: ignore[misc]
 
 
-def run(program: str, batch: object, to: int) -> tuple[Reasoner, list[pa.Table]]:
-    reasoner = Reasoner(thalweg.parse(program), window=WINDOW, step=STEP)
+def run(program: str, batch: object, to: int, window: int = WINDOW) -> tuple[Reasoner, list[pa.Table]]:
+    reasoner = Reasoner(thalweg.parse(program), window=window, step=STEP)
     reasoner.accept(batch)  # type: ignore[arg-type]
     return reasoner, [reasoner.advance(to)["changes"]]
 
 
-def migrated(before: str, after: str, seed: int, at: int = 300) -> tuple[list[pa.Table], pa.Table, list[pa.Table]]:
+def migrated(
+    before: str, after: str, seed: int, at: int = 300, window: int = WINDOW
+) -> tuple[list[pa.Table], pa.Table, list[pa.Table]]:
     """Changes before, the corrections, and changes after."""
     program = thalweg.parse(before)
     batch, _ = rows(program, events(seed))
-    old, first = run(before, batch, at)
+    old, first = run(before, batch, at, window)
     new = old.changed(thalweg.parse(after))
     corrections = new.revise()["changes"]
     state = new.snapshot()
-    again = Reasoner(thalweg.parse(after), window=WINDOW, step=STEP)
+    again = Reasoner(thalweg.parse(after), window=window, step=STEP)
     again.restore(state)
     assert again.snapshot() == state
     return first, corrections, [again.advance(660)["changes"]]
@@ -141,3 +143,16 @@ def test_a_number_cannot_become_a_word() -> None:
     old = Reasoner(thalweg.parse(RULES), window=WINDOW, step=STEP)
     with pytest.raises(ValueError, match="speed has an argument or value that is a number in only one"):
         old.changed(thalweg.parse(words))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_where_windows_do_not_overlap_changed_rules_count_from_now_on(seed: int) -> None:
+    first, corrections, later = migrated(RULES, RULES.replace("K > 5.", "K > 50."), seed, window=STEP)
+    assert corrections.num_rows == 0
+    found, old = fold([*first, *later]), fold(first)
+    assert {r for r in old if r[3] is not None} <= found
+    same, corrections, later = migrated(RULES, "% the same\n" + RULES, seed, window=STEP)
+    assert corrections.num_rows == 0
+    batch, _ = rows(thalweg.parse(RULES), events(seed))
+    _, whole = run(RULES, batch, 660, STEP)
+    assert fold([*same, *later]) == fold(whole)

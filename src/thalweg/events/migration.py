@@ -53,10 +53,9 @@ def changed(old: Reasoner, program: Program) -> tuple[Reasoner, pa.Table]:
     )
     new.query_time = old.query_time
     _carry_stores(new._plan, old._plan, new.query_time != new.start)
-    final = new.final(new.query_time, new.query_time - new.step)
     before = {_label(unit): unit for unit in old._plan.units()}
     for unit in new._plan.units():
-        _carry_unit(unit, before.get(_label(unit)), new._plan, old._plan, final, new.tick)
+        _carry_unit(unit, before.get(_label(unit)), new._plan, old._plan, new.kept_from, new.tick)
     known = {**new._plan.input_events, **new._plan.inputs}
     for name, waiting in old._admission.waiting.items():
         if name in known:

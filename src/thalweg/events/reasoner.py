@@ -78,7 +78,8 @@ class Reasoner:
     def advance(self, to: int) -> Revision:
         """Run every query time up to and including `to`."""
         while self.query_time + self.step <= to:
-            self._query(self.query_time + self.step, self.query_time, recompute=self.recompute)
+            query = self.query_time + self.step
+            self._query(query, self.query_time, self.final(query, self.query_time), recompute=self.recompute)
         tables = self._output.tables(self.query_time)
         return Revision({**tables, "rejected": self._admission.rejected.table(self.query_time)})
 
@@ -100,8 +101,7 @@ class Reasoner:
     def revise(self) -> Revision:
         """Evaluate the window of the last query time again, from scratch; returns what is different now."""
         if self.query_time > self.start:
-            previous, query = self.query_time - self.step, self.query_time
-            self._query(query, previous, recompute=True)
+            self._query(self.query_time, self.query_time - self.step, self.kept_from, recompute=True)
         revision = self.advance(self.query_time)
         changes = pa.concat_tables([self._ended, revision["changes"]])
         self._ended = CHANGES.empty_table()
@@ -122,8 +122,16 @@ class Reasoner:
             return self.start - self.tick
         return max(self.start, min(self._grid(query - self.window), self._grid(previous)))
 
-    def _query(self, query: int, previous: int, *, recompute: bool) -> None:
-        clock = Clock(self.final(query, previous), previous, query, self.tick, self.start)
+    @property
+    def kept_from(self) -> int:
+        """The point after which the window can be evaluated again. Where windows do not overlap nothing of the last one
+        is kept, and only what is still to come can be different."""
+        if self.window <= self.step:
+            return self._grid(self.query_time)
+        return self.final(self.query_time, self.query_time - self.step)
+
+    def _query(self, query: int, previous: int, final: int, *, recompute: bool) -> None:
+        clock = Clock(final, previous, query, self.tick, self.start)
         clock.tumbling = self.window <= self.step
         clock.causes = self._admission.admit(query, previous)
         if recompute:
