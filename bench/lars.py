@@ -3,7 +3,7 @@
     python bench/lars.py                all of it, some minutes
     python bench/lars.py --quick        fewer ticks
     python bench/lars.py --only micro   one part: micro, blocks, content, long
-    python bench/lars.py --only long --ticks 250000 --state FILE   four times: a million ticks
+    python bench/lars.py --only long --ticks 100000 --state FILE   ten times: a million ticks
 
 CPU seconds of one core. A tick is `accept` of its facts and `advance`, which gives the changes as an Arrow table.
 """
@@ -260,7 +260,7 @@ many(N) if N = count(X) over [6] order(X), N > 2.
 
 def long(ticks: int, state: Path | None) -> None:
     """Many ticks over ever new keys: time and memory must not grow. With a file for the state, the run goes on from
-    there and leaves its own there."""
+    there and leaves its own there at each fifth."""
     reasoner = Reasoner(parse(f"program lars. {LONG}"), predict=False)
     start = 0
     if state is not None and state.exists():
@@ -276,9 +276,9 @@ def long(ticks: int, state: Path | None) -> None:
         if (t + 1 - start) % (ticks // 5) == 0:
             memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
             spent.append(time.process_time() - began)
-    kept = reasoner.snapshot()
-    if state is not None:
-        state.write_bytes(kept)
+            kept = reasoner.snapshot()
+            if state is not None:
+                state.write_bytes(kept)
     early, late = spent[1] - spent[0], spent[4] - spent[3]
     size = f"{memory[0]:.0f} MB after a fifth, {memory[-1]:.0f} at the end"
     line(f"{ticks:,} ticks from {start:,} on, seven rules: memory", size, "goal no growth")
