@@ -18,6 +18,7 @@ from thalweg.language.program import Program
 from thalweg.language.rules import Kind
 
 if TYPE_CHECKING:
+    from thalweg.explain.lars import Answered
     from thalweg.explain.tree import Node
     from thalweg.explain.what_if import Difference
     from thalweg.explain.world import Known
@@ -188,8 +189,10 @@ class Result:
     def why(self, question: str, *, minimal: bool = False) -> Node:
         """Why something holds or happens: ``result.why("status(m1)=voting @ 130")``. With `minimal`, a set of input
         rows that is enough for it and of which each is needed."""
-        from thalweg.explain import ask, what_if
+        from thalweg.explain import ask, lars, what_if
 
+        if self.program.kind is Kind.LARS:
+            return self._read(lars.why(self._answered(), question))
         tree = ask.why(self._known(), question)
         if minimal:
             known = self._known()
@@ -198,9 +201,11 @@ class Result:
 
     def why_not(self, question: str) -> Node:
         """Why something does not hold or happen: what ended it, and which rules came closest."""
-        from thalweg.explain.ask import why_not
+        from thalweg.explain import ask, lars
 
-        return self._read(why_not(self._known(), question))
+        if self.program.kind is Kind.LARS:
+            return self._read(lars.why_not(self._answered(), question))
+        return self._read(ask.why_not(self._known(), question))
 
     def why_changed(self, change: Mapping[str, Any] | str) -> Node:
         """Why a row of `changes` is there, given as a dictionary; or why a pair changed at a query time, given as
@@ -221,9 +226,11 @@ class Result:
 
     def holds(self, question: str) -> bool:
         """True when what the question names holds, or happens."""
-        from thalweg.explain.ask import holds
+        from thalweg.explain import ask, lars
 
-        return holds(self._known(), question)
+        if self.program.kind is Kind.LARS:
+            return lars.holds(self._answered(), question)
+        return ask.holds(self._known(), question)
 
     def _read(self, tree: Node) -> Node:
         """A tree as people read it: with dates, where time-points are dates to people."""
@@ -246,6 +253,14 @@ class Result:
         if "_about" not in self.__dict__:
             self._about = known_of(self)
         return self._about
+
+    def _answered(self) -> Answered:
+        """The same for LARS."""
+        from thalweg.explain.lars import Answered
+
+        if "_answers_known" not in self.__dict__:
+            self._answers_known = Answered(self)
+        return self._answers_known
 
     # ------------------------------------------------------------------ shown
 

@@ -210,6 +210,16 @@ class Given:
             and unify(value, fact[0].value, found) is not None
         )
 
+    def between(self, first: int | None, last: int) -> list[Fact]:
+        """All rows, of any name, that happen from a time-point (None: the first) through another."""
+        return self._counting(
+            fact
+            for part in self.rows
+            for fact in self._facts(
+                part, np.flatnonzero((part.time <= last) & (part.time >= (-NEW if first is None else first)))
+            )
+        )
+
     def beginning(self, time: int) -> list[Fact]:
         """All rows, of any name, that happen or begin at a time-point."""
         return self._counting(

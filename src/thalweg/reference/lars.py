@@ -270,7 +270,7 @@ def _places(literal: Windowed, stream: Stream, t: int, bound: Bindings) -> Itera
                     yield at
 
 
-def _solve(
+def solutions(
     literal: Literal, stream: Stream, t: int, bound: Bindings, shared: frozenset[str]
 ) -> Iterator[Bindings]:
     """The bindings under which a literal, taken positively, is true at t."""
@@ -344,7 +344,7 @@ def instances(rule: Clause, stream: Stream, t: int, bound: Bindings | None = Non
             yield b
             return
         first, rest = _ready(rest, b)
-        found = _solve(first, stream, t, b, shared_names(rule, first))
+        found = solutions(first, stream, t, b, shared_names(rule, first))
         if _negated(first):
             if next(found, None) is None:
                 yield from go(rest, b)
@@ -493,7 +493,7 @@ def _loosely(
             first = Windowed(first.atom, "sometime")
         elif isinstance(first, Windowed):
             first = Windowed(first.atom, "at", None, first.time)
-        for more in _solve(first, stream, t, bound, frozenset()):
+        for more in solutions(first, stream, t, bound, frozenset()):
             yield from _loosely(rest, rule, stream, t, more)
 
 

@@ -1,0 +1,109 @@
+"""LARS in use: choices and clingo, no answer stream, pushed changes and pulled answers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from lars_programs import Fact, Timeline, batch, current
+
+import thalweg
+from thalweg.lars.reasoner import Reasoner
+from thalweg.lars.solving import SolverMissing
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+ONE_OF_MANY = """program lars.
+pick(X) if [5] sometime p(X), not skip(X).
+skip(X) if [5] sometime p(X), pick(Y), X \\= Y.
+some if pick(_).
+"""
+"""Exactly one of all that are there: every pair of them excludes each other, so that they are one group."""
+ODD = "program lars. a if [2] sometime p, not b. b if [2] sometime q. a if b, not a.\n"
+PLENTY: list[Fact] = [(1, "p", (x,)) for x in range(12)]
+
+
+def chosen(reasoner: Reasoner) -> set[str]:
+    return {atom for _, atom in current(reasoner) if atom.startswith("pick(")}
+
+
+def test_a_choice_among_many_is_made_by_clingo_and_kept() -> None:
+    reasoner = Reasoner(thalweg.parse(ONE_OF_MANY))
+    reasoner.accept(batch([*PLENTY, (4, "p", (11,)), (4, "p", (3,))]))
+    reasoner.advance(1)
+    first = chosen(reasoner)
+    assert len(first) == 1
+    reasoner.advance(6)
+    assert chosen(reasoner) == first
+    reasoner.advance(9)
+    assert chosen(reasoner) <= {"pick(3)", "pick(11)"} and len(chosen(reasoner)) == 1
+
+
+def test_a_choice_that_is_still_valid_when_others_leave_is_kept() -> None:
+    reasoner = Reasoner(thalweg.parse(ONE_OF_MANY))
+    reasoner.accept(batch([(1, "p", (2,))]))
+    reasoner.advance(1)
+    assert chosen(reasoner) == {"pick(2)"}
+    reasoner.accept(batch([(2, "p", (1,)), (3, "p", (0,))]))
+    for t in range(2, 7):
+        reasoner.advance(t)
+        assert chosen(reasoner) == {"pick(2)"}
+    reasoner.advance(7)
+    assert len(chosen(reasoner)) == 1 and chosen(reasoner) < {"pick(0)", "pick(1)"}
+
+
+def test_all_of_many_answer_streams_can_be_counted() -> None:
+    reasoner = Reasoner(thalweg.parse(ONE_OF_MANY))
+    reasoner.accept(batch(PLENTY))
+    reasoner.advance(1)
+    rows = reasoner.models().to_pylist()
+    assert {r["model"] for r in rows} == set(range(1, 13))
+    assert {r["model"] for r in reasoner.models(5).to_pylist()} == set(range(1, 6))
+
+
+def test_without_clingo_a_large_choice_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "clingo", None)
+    reasoner = Reasoner(thalweg.parse(ONE_OF_MANY))
+    reasoner.accept(batch(PLENTY))
+    with pytest.raises(SolverMissing, match=r"needs the answer-set solver clingo.*pip install thalweg\[lars\]"):
+        reasoner.advance(1)
+
+
+def test_without_clingo_small_choices_are_made_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "clingo", None)
+    reasoner = Reasoner(thalweg.parse(ONE_OF_MANY))
+    reasoner.accept(batch(PLENTY[:3]))
+    reasoner.advance(1)
+    assert len(chosen(reasoner)) == 1
+
+
+def test_no_answer_stream_is_told_with_its_loop_and_its_end() -> None:
+    reasoner = Reasoner(thalweg.parse(ODD))
+    reasoner.accept(batch([(3, "q", ())]))
+    rows = reasoner.advance(9)["no_answer"].to_pylist()
+    assert [(r["query_time"], r["op"], r["loop"], r["until"]) for r in rows] == [
+        (3, "insert", "a", 5),
+        (6, "delete", "a", None),
+    ]
+
+
+def test_pulled_answers_are_the_pushed_changes_folded() -> None:
+    program = thalweg.load(EXAMPLES / "bus_and_tram" / "bus.lars")
+    facts: list[Fact] = [(372, "busG", ()), (391, "tramB", ()), (397, "request", ()), (400, "jam", ())]
+    push, pull, timeline = Reasoner(program), Reasoner(program, blocks=True), Timeline()
+    push.accept(batch(facts))
+    pull.accept(batch(facts))
+    for t in range(420):
+        timeline.apply(push.advance(t)["changes"], t)
+    for t in (396, 401, 404, 410):
+        pull.advance(t)
+        assert current(pull) == timeline.at(t)
+
+
+def test_answers_and_labels_come_with_every_call_on_request() -> None:
+    program = thalweg.load(EXAMPLES / "bus_and_tram" / "bus.lars")
+    reasoner = Reasoner(program, answers=True, labels=True)
+    reasoner.accept(batch([(397, "request", ())]))
+    revision = reasoner.advance(397)
+    assert revision["answers"].to_pylist() == [{"atom": "on", "at": None, "from": 397, "to": 407}]
+    assert {"atom": "on", "status": "in", "from": 397, "to": 407} in revision["labels"].to_pylist()

@@ -1,0 +1,87 @@
+"""Why and why not: supports of labels down to rows of the input, on bus and tram and on generated programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lars_programs import Choose, Draw, program_of, stream_of
+
+import thalweg
+from thalweg.explain.tree import Node, Part
+from thalweg.io.errors import InputError
+from thalweg.lars.stratify import stratify
+from thalweg.result import Result
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "bus_and_tram"
+JAM = [("busG", 372), ("tramB", 391), ("request", 397), ("jam", 400)]
+
+
+def asked(rows: list[tuple[str, int]] = JAM) -> Result:
+    return thalweg.run(EXAMPLE / "bus.lars", [{"name": n, "time": t} for n, t in rows], end=420)
+
+
+def texts(node: Node, part: Part) -> list[str]:
+    return [n.text for n in node if n.part is part]
+
+
+def test_what_is_in_rests_on_a_rule_and_at_the_leaves_on_rows() -> None:
+    tree = asked().why("takeTrM @ 402")
+    assert tree.text == "takeTrM is in the answer stream from 400 to 407"
+    assert [(p.fact, p.time) for p in tree.leaves()] == [("tramB", 391), ("request", 397)]
+    assert "not takeBusM: nothing says so at 402" in texts(tree, Part.NEGATION)
+
+
+def test_example_7_a_head_is_supported_by_its_window_atom_and_by_on() -> None:
+    tree = asked().why("at(402) expBusM @ 398")
+    assert tree.text == "at(402) expBusM is in the answer stream from 397 to 402"
+    (rule,) = tree.children
+    assert [n.text for n in rule.children] == [
+        "[3m] at(372) busG, through 402",
+        "on is in the answer stream from 397 to 407",
+    ]
+
+
+def test_a_window_atom_lasts_as_long_as_what_it_holds() -> None:
+    assert asked().why("[+5m] sometime expTrM @ 401").text == "[+5m] sometime expTrM, through 407"
+
+
+def test_what_is_out_has_a_failing_literal_in_every_rule() -> None:
+    tree = asked().why_not("takeBusM @ 401")
+    assert texts(tree, Part.FAILS) == ["not takeTrM: it is true"]
+    assert asked().why_not("[3m] sometime jam @ 399").text.endswith("none from 369 to 399")
+
+
+def test_questions_that_say_no_tick_or_no_atom_are_refused() -> None:
+    for written, message in (
+        ("takeBusM", "says no tick"),
+        ("takeBusM, on @ 400", "is not one atom"),
+        ("takeBusM @ 500", "lies after the end"),
+        ("takeTrM @ 398", "is not in at 398"),
+    ):
+        with pytest.raises(InputError, match=message):
+            asked().why(written)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**32))
+def test_every_answer_is_explained_from_rows_that_derive_it(seed: int) -> None:
+    choose = Choose(Random(seed))
+    program = program_of(choose, Draw(loops=seed % 2 == 0))
+    read = {f"{n}/{k}" for n, k in (e.atom for e in stratify(program).edges)}
+    facts = [f for f in stream_of(choose, most=12) if f"{f[1]}/{len(f[2])}" in read]
+    rows = [{"name": n, "time": t, **{f"a{i}": a for i, a in enumerate(args)}} for t, n, args in facts]
+    if not rows:
+        return
+    result = thalweg.run(program, rows, end=8)
+    for row in result.arrow["answers"].to_pylist()[:6]:
+        head = row["atom"] if row["at"] is None else f"at({row['at']}) {row['atom']}"
+        tree = result.why(f"{head} @ {row['from']}")
+        assert not texts(tree, Part.UNEXPLAINED)
+        assert all(place.time <= row["from"] for place in tree.leaves())
+        assert result.holds(f"{head} @ {row['from']}")
+        if row["from"] > 0 and row["at"] is None:
+            assert not result.holds(f"{head} @ {row['from'] - 1}")
