@@ -149,33 +149,6 @@ def _swap(made: tuple[str, list[Column]], t: int) -> tuple[str, int, list[Column
 
 # --------------------------------------------------------------------------- against clingo
 
-STRATEGY_ASP = """
-high(T) :- alpha(V, T), V >= 18.
-mid(T) :- alpha(V, T), V >= 12, V < 18.
-low(T) :- alpha(V, T), V < 12.
-lfu :- high(T) : tick(T).
-lru :- mid(T) : tick(T).
-fifo :- low(T) : tick(T); live(_).
-done :- lfu.
-done :- lru.
-done :- fifo.
-random :- not done.
-"""
-RETRIEVAL_ASP = """
-need(I, N) :- request(I, N, _).
-avail(I, N) :- cache(I, N, _).
-source(I, N, M) :- need(I, N), not avail(I, N), avail(I, M), reach(N, M).
-get(I, N, M) :- source(I, N, M), not skip(I, N, M).
-skip(I, N, M) :- source(I, N, M), get(I, N, O), M != O.
-skip(I, N, M) :- source(I, N, M), source(I, N, O), M != O, quality(M, L), quality(O, B), L < B.
-reach(N, M) :- link(N, M).
-reach(N, M) :- reach(N, V), link(V, M), V != M, N != M.
-off(M) :- down(M, _), down(M, T) : tick(T).
-link(N, M) :- edge(N, M), not off(M).
-quality(N, L) :- measured(N, L, _), not worse(N, L).
-worse(N, L) :- measured(N, L, _), measured(N, S, _), S < L.
-"""
-
 
 def ours(program: str, stream: list[list[content.Fact]], warm: int) -> float:
     """CPU milliseconds per tick."""
@@ -205,10 +178,7 @@ def clingos(rules: str, background: str, stream: list[list[content.Fact]], windo
     """CPU milliseconds per tick of grounding and solving the window with clingo, in this process."""
     import clingo
 
-    texts = [
-        " ".join(f"{name}({','.join(map(str, (*args, t)))})." for name, args in facts) + f" tick({t})."
-        for t, facts in enumerate(stream)
-    ]
+    texts = [content.facts_text(facts, t) for t, facts in enumerate(stream)]
     began = time.process_time()
     for t in range(warm, len(stream)):
         control = clingo.Control(["--warn=none"])
@@ -224,8 +194,8 @@ def against_clingo(ticks: int) -> None:
     strategy, retrieval = ((folder / f"{name}.lars").read_text() for name in ("strategy", "retrieval"))
     network = content.network()
     for title, text, asp, more in (
-        ("caching strategy", strategy, STRATEGY_ASP, ""),
-        ("content retrieval", retrieval, RETRIEVAL_ASP, network),
+        ("caching strategy", strategy, content.STRATEGY_ASP, ""),
+        ("content retrieval", retrieval, content.RETRIEVAL_ASP, network),
     ):
         took = {}
         for window in (20, 80):

@@ -1,5 +1,5 @@
 """Routers that cache content: requests with a parameter that drifts, and a small network of nodes that fetch from each
-other. One list of facts (name, arguments) for each tick."""
+other. One list of facts (name, arguments) for each tick; the programs themselves are in examples/content_caching."""
 
 from __future__ import annotations
 
@@ -12,6 +12,40 @@ RING = 11
 """Nodes of the network."""
 PAIRS = (*((i, (i + 1) % RING) for i in range(RING)), (1, 10), (2, 8), (3, 7))
 EDGES = tuple(sorted({edge for a, b in PAIRS for edge in ((a, b), (b, a))}))
+
+
+STRATEGY_ASP = """
+high(T) :- alpha(V, T), V >= 18.
+mid(T) :- alpha(V, T), V >= 12, V < 18.
+low(T) :- alpha(V, T), V < 12.
+lfu :- high(T) : tick(T).
+lru :- mid(T) : tick(T).
+fifo :- low(T) : tick(T); live(_).
+done :- lfu.
+done :- lru.
+done :- fifo.
+random :- not done.
+"""
+RETRIEVAL_ASP = """
+need(I, N) :- request(I, N, _).
+avail(I, N) :- cache(I, N, _).
+source(I, N, M) :- need(I, N), not avail(I, N), avail(I, M), reach(N, M).
+get(I, N, M) :- source(I, N, M), not skip(I, N, M).
+skip(I, N, M) :- source(I, N, M), get(I, N, O), M != O.
+skip(I, N, M) :- source(I, N, M), source(I, N, O), M != O, quality(M, L), quality(O, B), L < B.
+reach(N, M) :- link(N, M).
+reach(N, M) :- reach(N, V), link(V, M), V != M, N != M.
+off(M) :- down(M, _), down(M, T) : tick(T).
+link(N, M) :- edge(N, M), not off(M).
+quality(N, L) :- measured(N, L, _), not worse(N, L).
+worse(N, L) :- measured(N, L, _), measured(N, S, _), S < L.
+"""
+"""The two programs of the example in the language of clingo, over the facts of one window with their ticks."""
+
+
+def facts_text(facts: list[Fact], t: int) -> str:
+    """The facts of a tick for clingo, and the tick."""
+    return " ".join(f"{name}({','.join(map(str, (*args, t)))})." for name, args in facts) + f" tick({t})."
 
 
 def network() -> str:
