@@ -262,7 +262,7 @@ class Run:
             key = (row["status"], row["answer"])
             if row["status"] == "open":
                 key += (tuple(row["evidence"]), tuple(row["needed"]))
-            self.folded[key] = self.folded.get(key, 0) + row["op"]
+            self.folded[key] = self.folded.get(key, 0) + (1 if row["op"] == "insert" else -1)
             assert self.folded[key] in (0, 1), f"changes at {clock} do not fold: {row}"
         standing = sorted(
             (r["answer"], tuple(r["evidence"]), tuple(r["needed"])) for r in revision["open"].to_pylist()

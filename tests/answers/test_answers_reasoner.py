@@ -122,7 +122,10 @@ def test_a_retraction_withdraws_an_answer_and_opens_it_again() -> None:
     assert len(reasoner.advance(3)["answers"]) == 1
     reasoner.accept(facts(("temp", "a", "high", 3), arrival=4, op=-1))
     rows = reasoner.advance(4)["changes"].to_pylist()
-    assert [(r["change"], r["op"]) for r in rows if r["time"] == 0] == [("withdrawn", -1), ("opened", 1)]
+    assert [(r["change"], r["op"]) for r in rows if r["time"] == 0] == [
+        ("withdrawn", "delete"),
+        ("opened", "insert"),
+    ]
     assert [r["change"] for r in reasoner.advance(5)["changes"].to_pylist() if r["time"] == 0] == ["dropped"]
 
 

@@ -23,7 +23,7 @@ from thalweg.analysis.wording import listed, place, sig, text
 from thalweg.language.diagnostics import Diagnostic, Severity, has_errors
 from thalweg.language.program import Program
 from thalweg.language.rules import Absent, Call, Clause, Kind, Literal, Statement
-from thalweg.language.terms import Variable, signature, variables
+from thalweg.language.terms import Span, Variable, signature, variables
 
 REASONER_CHECKS = {Kind.ANSWERS: "thalweg.answers.offline", Kind.LARS: "thalweg.lars.stratify"}
 """Modules whose `check(program)` knows what their reasoner can run."""
@@ -67,7 +67,7 @@ def check(program: Program) -> list[Diagnostic]:
         diagnostics += _recursion(program, safe)
     else:
         diagnostics += check_twice(program)
-        diagnostics += _reasoner(program)
+        diagnostics += _not_said_yet(_reasoner(program), diagnostics)
     return in_order(diagnostics)
 
 
@@ -95,6 +95,19 @@ def _reasoner(program: Program) -> list[Diagnostic]:
         return []
     asks: Callable[[Program], Iterable[Diagnostic]] | None = getattr(import_module(module), "check", None)
     return list(asks(program)) if asks is not None else []
+
+
+def _not_said_yet(found: Iterable[Diagnostic], known: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
+    """What a reasoner says about a statement in which an error has been found is, as a rule, the same error again."""
+    errors = [d.span for d in known if d.severity is Severity.ERROR]
+    for diagnostic in found:
+        if not any(_lies_in(span, diagnostic.span) for span in errors):
+            yield diagnostic
+
+
+def _lies_in(inner: Span, outer: Span) -> bool:
+    first, last = (outer.line, outer.column), (outer.end_line, outer.end_column)
+    return inner.source == outer.source and first <= (inner.line, inner.column) <= last
 
 
 # --------------------------------------------------------------------------- variables

@@ -8,8 +8,8 @@ Columns (variables of the queries are columns of type string under their own nam
 
 `time` is the answer's time. `where` lists the exceptions of an answer that holds for every constant but some.
 `decided_by` is the latest clock time at which an open answer will be decided; null where there is no deadline.
-`share` is the share of premises already met. Adding (`op` +1) and taking away (-1) the rows of `changes` by status
-gives `answers` and `open`.
+`share` is the share of premises already met. Adding (`op` insert) and taking away (delete) the rows of `changes` by
+status gives `answers` and `open`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def schemas(plan: Plan) -> dict[str, pa.Schema]:
             [
                 ("at", pa.int64()),
                 ("query", pa.string()),
-                ("op", pa.int8()),
+                ("op", pa.string()),
                 ("status", pa.string()),
                 ("change", pa.string()),
                 *bindings,
@@ -161,7 +161,8 @@ class Writer:
         parts = []
         for s in merged(s for s in shown if s.rows.length):
             status = pa.repeat("certain" if s.group.is_certain else "open", s.rows.length)
-            happened = {"at": pa.array(s.at), "op": pa.array(s.op, pa.int8()), "status": status}
+            came = pc.if_else(pa.array(s.op > 0), "insert", "delete")
+            happened = {"at": pa.array(s.at), "op": came, "status": status}
             parts.append(self._columns(s, "changes") | happened | {"change": labels.take(pa.array(s.label))})
         return self._table("changes", parts, ["at", "query", "time", "answer", "op"])
 
