@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from answers_support import facts, ground_rows
@@ -16,7 +21,7 @@ from thalweg.answers.reasoner import Reasoner
 from thalweg.answers.stratify import dependencies
 from thalweg.language.diagnostics import has_errors
 from thalweg.language.program import Program
-from thalweg.reference.answers import Evolutions, Fact
+from thalweg.reference.answers import Assumption, Constant, Evolutions, Fact
 
 ATOMS = 10
 """How many input atoms a reference universe has at most: it knows every subset of them."""
@@ -51,7 +56,7 @@ class Universe:
     text: str
     program: Program
     evolutions: Evolutions
-    constants: list[str]
+    constants: list[Constant]
     end: int
     reach: dict[tuple[str, int], int]
 
@@ -63,7 +68,8 @@ def universe(text: str) -> Universe | None:
         return None
     made = plan(program)
     inputs = len(made.datalog.inputs)
-    for constants in [["a", "b"], ["a"]] if "X" in text else [["a"]]:
+    choices: list[list[Constant]] = [["a", "b"], ["a"]] if "X" in text else [["a"]]
+    for constants in choices:
         end = min(6, ATOMS // (inputs * len(constants)) - 1) if inputs else -1
         if end >= 2:
             return Universe(text, program, Evolutions(program, constants, end), constants, end, _reach(made))
@@ -71,7 +77,8 @@ def universe(text: str) -> Universe | None:
 
 
 class Rich:
-    """Programs over two constants and up to three variables: joins, constants, background, tests, projections.
+    """Programs over two constants and up to three variables: several queries, joins, constants, background,
+    comparisons and arithmetic, projections.
 
     Made from a seed; too large to try every stream, so streams that agree with the actual one are sampled.
     """
@@ -81,17 +88,26 @@ class Rich:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         self.arity = dict(self.ARITIES) | {n: self.rng.choice((0, 1, 2)) for n in "pqr"}
+        self.numeric = seed % 5 == 1
+        self.constants = ("1", "2") if self.numeric else ("a", "b")
 
     def text(self) -> str:
-        inputs = self.rng.choice((["e", "g"], ["e", "g", "h"]))
-        heads = [self.rng.choice("pqr") for _ in range(self.rng.randint(2, 5))]
+        rng = self.rng
+        inputs = rng.choice((["e", "g"], ["e", "g", "h"]))
+        heads = [rng.choice("pqr") for _ in range(rng.randint(2, 5))]
         rules = [self._rule(head, [*inputs, *inputs, *heads]) for head in heads]
         if any("site" in rule for rule in rules):
-            rules += ["site(a, north).", "site(b, south).", "site(b, north)."]
+            one, two = self.constants
+            rules += [f"site({one}, north).", f"site({two}, south).", f"site({two}, north)."]
+        asked = [heads[0], *(h for h in dict.fromkeys(heads[1:]) if h != heads[0] and rng.random() < 0.3)]
+        return "\n".join([*map(self._query, asked), *rules])
+
+    def _query(self, name: str) -> str:
         asked = [
-            self.rng.choice("ab") if self.rng.random() < 0.1 else v for v in "XY"[: self.arity[heads[0]]]
+            self.rng.choice(self.constants) if self.rng.random() < 0.1 else v
+            for v in "XY"[: self.arity[name]]
         ]
-        return f"query {self._atom(heads[0], 0, asked)}.\n" + "\n".join(rules)
+        return f"query {self._atom(name, 0, asked)}."
 
     def _atom(self, name: str, shift: int, args: list[str], negated: bool = False) -> str:
         time = f"T{shift:+d}" if shift else "T"
@@ -104,15 +120,16 @@ class Rich:
         for _ in range(rng.randint(1, 3)):
             name, negated = rng.choice(names), rng.random() < 0.35
             args = [
-                rng.choice("ab") if rng.random() < 0.15 else rng.choice(variables)
+                rng.choice(self.constants) if rng.random() < 0.15 else rng.choice(variables)
                 for _ in range(self.arity[name])
             ]
             if negated and args and rng.random() < 0.1:
                 args[-1] = "_"
             body.append(self._atom(name, rng.choice((-1, 0, 0, 1, 1, 2)), args, negated))
-        used = [v for v in variables if any(v in literal for literal in body)] or ["a"]
+        used = [v for v in variables if any(v in literal for literal in body)] or [self.constants[0]]
         args = [
-            rng.choice("ab") if rng.random() < 0.12 else rng.choice(used) for _ in range(self.arity[head])
+            rng.choice(self.constants) if rng.random() < 0.12 else rng.choice(used)
+            for _ in range(self.arity[head])
         ]
         if len(used) > 1 and rng.random() < 0.15:
             body.append(f"{used[0]} \\= {used[1]}")
@@ -120,20 +137,32 @@ class Rich:
             body.append(f"site({used[0]}, {rng.choice(('K', 'north'))})")
         if rng.random() < 0.08:
             body.append("T mod 2 =:= 0")
+        if self.numeric and rng.random() < 0.6:
+            body.append(self._comparison(used))
         return f"{self._atom(head, rng.choice((0, 0, 1, -1)), args)} :- {', '.join(body)}."
 
+    def _comparison(self, used: list[str]) -> str:
+        one, other = self.rng.choice(used), self.rng.choice(used)
+        forms = (
+            f"{one} > 1", f"{one} =< {other}", f"{one} + 1 =:= {other}", f"{one} is {other} + 1", f"{one} mod 2 =:= 0",
+            f"{one} * 2 >= {other} + T", f"{one} \\= 2", f"{one} - {other} < 1",
+        )  # fmt: skip
+        return self.rng.choice(forms)
 
-def sampled(text: str, lateness: int, rng: random.Random) -> tuple[Universe, list[Arrival]] | None:
-    """A stream for the program, with the evolutions that agree with it at some clock time, a few of each."""
+
+def sampled(made: Rich, lateness: int, rng: random.Random) -> tuple[Universe, list[Arrival]] | None:
+    """A stream for a program, with the evolutions that agree with it at some clock time, a few of each."""
+    text = made.text()
     program = parse(text)
     if has_errors(check(program)):
         return None
-    made = plan(program)
-    widest = max((len(t.variables()) for q in made.queries for t in q.templates), default=0)
-    if any(q.loose for q in made.queries) or not made.datalog.inputs or widest > 4:
+    planned = plan(program)
+    widest = max((len(t.variables()) for q in planned.queries for t in q.templates), default=0)
+    if any(q.loose for q in planned.queries) or not planned.datalog.inputs or widest > 4:
         return None
-    end, constants = rng.choice((3, 4)), ["a", "b"]
-    atoms = sorted(Evolutions(program, constants, end, []).atoms)
+    end = rng.choice((3, 4))
+    constants: list[Constant] = [1, 2] if made.numeric else ["a", "b"]
+    atoms = Evolutions(program, constants, end, []).atoms
     density = rng.choice((0.1, 0.3, 0.6))
     stream = [a for atom in atoms if rng.random() < density for a in _life(atom, lateness, rng)]
     streams, known = [], set[Fact]()
@@ -145,8 +174,9 @@ def sampled(text: str, lateness: int, rng: random.Random) -> tuple[Universe, lis
             streams += [known | {a for a in free if rng.random() < share} for _ in range(2)]
     streams.append(set(known))
     everything = [*constants, "zz", *(["north", "south"] if "site" in text else [])]
+    everything += [3, 4] if made.numeric else []
     world = Evolutions(program, everything, end, streams)
-    return Universe(text, program, world, everything, end, _reach(made)), stream
+    return Universe(text, program, world, everything, end, _reach(planned)), stream
 
 
 def _life(atom: Fact, lateness: int, rng: random.Random) -> list[Arrival]:
@@ -248,7 +278,7 @@ class Run:
                     covered[row.goal] = covered.get(row.goal, np.zeros(all_of.width, np.bool_)) | agree
             for goal in all_of.goals(query.goal):
                 alive = goal.time <= clock and goal.time + self.reasoner.engine.retire[number] > closed
-                if number == 0 and not self.lateness and (alive or goal in proven):
+                if query.main and not self.lateness and (alive or goal in proven):
                     self.certain[goal] = goal in proven
                 if alive and goal.time + margin <= self.world.end:
                     missing = possible & all_of.holds(goal)
@@ -259,34 +289,89 @@ class Run:
     def _check_tables(self, revision: object, clock: int) -> None:
         """Folding the changes gives the open answers; answers come no later than the delay says."""
         for row in revision["changes"].to_pylist():  # type: ignore[index]
-            key = (row["status"], row["answer"])
+            key = (row["query"], row["status"], row["answer"])
             if row["status"] == "open":
                 key += (tuple(row["evidence"]), tuple(row["needed"]))
             self.folded[key] = self.folded.get(key, 0) + (1 if row["op"] == "insert" else -1)
             assert self.folded[key] in (0, 1), f"changes at {clock} do not fold: {row}"
         standing = sorted(
-            (r["answer"], tuple(r["evidence"]), tuple(r["needed"])) for r in revision["open"].to_pylist()
-        )  # type: ignore[index]
-        assert standing == sorted(k[1:] for k, v in self.folded.items() if v and k[0] == "open")
-        delay = self.reasoner.plan.queries[0].delay or 0
+            (r["query"], r["answer"], tuple(r["evidence"]), tuple(r["needed"]))
+            for r in revision["open"].to_pylist()  # type: ignore[index]
+        )
+        folded = [(k[0], *k[2:]) for k, v in self.folded.items() if v and k[1] == "open"]
+        assert standing == sorted(folded)  # type: ignore[type-var]
+        delays = {q.name: max(q.delay or 0, 0) for q in self.reasoner.plan.queries if q.main}
         for row in revision["answers"].to_pylist():  # type: ignore[index]
-            assert row["time_known"] <= row["time"] + max(delay, 0) + self.lateness
+            assert row["time_known"] <= row["time"] + delays[row["query"]] + self.lateness
+        possible = self._possible(clock)
+        for table in ("answers", "open"):
+            for row in revision[table].to_pylist():  # type: ignore[index]
+                self._check_written(row, possible)
+
+    def _check_written(self, row: dict[str, Any], possible: np.ndarray) -> None:  # type: ignore[type-arg]
+        """What a table says is true of every constant that it does not except."""
+        all_of = self.world.evolutions
+        query = next(q for q in self.reasoner.plan.queries if q.main and q.name == row["query"])
+        margin = max(query.delay or 0, self.world.reach.get(query.goal.predicate, 0))
+        if row["time"] + margin <= self.world.end:
+            for goal, needed in instances(row, self.world.constants):
+                agree = all_of._agreeing(needed, possible)
+                assert not (agree & ~all_of.holds(goal)).any(), f"{goal} does not follow: {row}"
 
     def check_end(self) -> None:
         """The certain answers are those of a plain evaluation of the completed stream."""
-        all_of, query = self.world.evolutions, self.reasoner.plan.queries[0]
+        all_of = self.world.evolutions
         actual = all_of.compatible(self.known, self.world.end)
-        margin = max(query.delay or 0, self.world.reach.get(query.goal.predicate, 0))
-        reported = {k[1] for k, v in self.folded.items() if v and k[0] == "certain"}
-        for goal in all_of.goals(query.goal):
-            if goal.time + margin <= self.world.end:
-                holds = bool(all_of.holds(goal)[actual].all())
-                if str(goal) in reported:
-                    assert holds, f"{goal} is not true"
-                if holds and not any("X" in answer or "Y" in answer for answer in reported):
-                    assert str(goal) in reported, f"{goal} is missing"
-                if goal in self.certain:
-                    assert holds or not self.certain[goal], f"{goal} was certain"
+        for query in (q for q in self.reasoner.plan.queries if q.main):
+            margin = max(query.delay or 0, self.world.reach.get(query.goal.predicate, 0))
+            reported = {
+                k[2] for k, v in self.folded.items() if v and k[1] == "certain" and k[0] == query.name
+            }
+            for goal in all_of.goals(query.goal):
+                if goal.time + margin <= self.world.end:
+                    holds = bool(all_of.holds(goal)[actual].all())
+                    if str(goal) in reported:
+                        assert holds, f"{goal} is not true"
+                    if holds and not any("X" in str(answer) or "Y" in str(answer) for answer in reported):
+                        assert str(goal) in reported, f"{goal} is missing"
+                    if goal in self.certain:
+                        assert holds or not self.certain[goal], f"{goal} was certain"
+
+
+_LITERAL = re.compile(r"(not )?(\w+)\(([^()]*)\)")
+
+
+def instances(row: dict[str, Any], constants: Sequence[Constant]) -> Iterator[tuple[Fact, list[Assumption]]]:
+    """A row of `answers` or `open` over the constants: the goal, and the literals that are still needed. Rows that wait
+    for a comparison or for the background are left out."""
+    literals = [row["answer"], *(row.get("needed") or ())]
+    read = [_LITERAL.fullmatch(text) for text in literals]
+    if not all(read) or any("site(" in text for text in literals):
+        return
+    parts = [(m[1], m[2], [a for a in m[3].split(", ") if a]) for m in read if m is not None]
+    names = sorted({a for _, _, args in parts for a in args if a[0].isupper()})
+    for values in itertools.product(constants, repeat=len(names)):
+        given = dict(zip(names, values, strict=True))
+        if _is_excepted(row["where"], given):
+            continue
+        found = []
+        for negated, name, args in parts:
+            *plain, time = [given[a] if a in given else _value(a) for a in args]
+            found.append(Assumption(Fact(name, tuple(plain), int(time)), not negated))
+        yield found[0].fact, found[1:]
+
+
+def _is_excepted(where: str | None, given: dict[str, Constant]) -> bool:
+    """True when the constraints (``X != a``, ``(X, Y) != (a, b)``) exclude the values."""
+    for one in re.findall(r"\(([^()]*)\) != \(([^()]*)\)|(\w+) != (\w+)", where or ""):
+        left, right = (one[0] or one[2]).split(", "), (one[1] or one[3]).split(", ")
+        if all(str(given.get(name)) == value for name, value in zip(left, right, strict=True)):
+            return True
+    return False
+
+
+def _value(text: str) -> Constant:
+    return int(text) if text.lstrip("-").isdigit() else text
 
 
 def run(world: Universe, stream: list[Arrival], lateness: int) -> Run:
@@ -296,3 +381,49 @@ def run(world: Universe, stream: list[Arrival], lateness: int) -> Run:
         made.step(clock)
     made.check_end()
     return made
+
+
+def final(world: Universe, stream: list[Arrival], lateness: int, pace: int) -> tuple[object, ...]:
+    """How things stand at the end: certain and open answers. The clock moves in strides of `pace`, and in between the
+    state goes through a snapshot."""
+    reasoner = Reasoner(world.program, lateness)
+    last = world.end + lateness
+    certain: Counter[tuple[str, str]] = Counter()
+    for before, clock in itertools.pairwise([-1, *range(pace - 1, last, pace), last]):
+        for a in stream:
+            if before < a.at <= clock:
+                row = (a.fact.name, *a.fact.args, a.fact.time)
+                reasoner.accept(facts(row, arrival=a.at, op=a.op))
+        revision = reasoner.advance(clock)
+        for row in revision["changes"].to_pylist():
+            if row["status"] == "certain":
+                certain[row["query"], row["answer"]] += 1 if row["op"] == "insert" else -1
+        resumed = Reasoner(world.program, lateness)
+        resumed.restore(reasoner.snapshot())
+        reasoner = resumed
+    standing = [
+        (r["query"], r["answer"], r["where"], tuple(r["evidence"]), tuple(r["needed"]))
+        for r in revision["open"].to_pylist()
+    ]
+    return sorted(+certain), sorted(standing, key=str)
+
+
+def reordered(stream: list[Arrival], lateness: int, rng: random.Random) -> list[Arrival]:
+    """Another stream with the same facts in the end, each arriving (or gone) at some other time within the lateness."""
+    there = _in_the_end(stream)
+    found = []
+    for fact in dict.fromkeys(a.fact for a in stream):
+        life = _life(fact, lateness, rng)
+        if (fact in _in_the_end(life)) == (fact in there):
+            found += life
+        elif fact in there:
+            found.append(Arrival(fact.time + lateness, 1, fact))
+    return found
+
+
+def _in_the_end(stream: list[Arrival]) -> set[Fact]:
+    """What is known after the stream; of rows that arrive together retractions come first."""
+    known = set()
+    for a in sorted(stream, key=lambda a: (a.at, a.op)):
+        (known.add if a.op > 0 else known.discard)(a.fact)
+    return known

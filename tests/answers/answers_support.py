@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,7 +106,7 @@ class GroundRow:
     needed: tuple[Assumption, ...]
 
 
-def ground_rows(reasoner: Reasoner, query: int, constants: list[str], upto: int) -> Iterator[GroundRow]:
+def ground_rows(reasoner: Reasoner, query: int, constants: Sequence[Constant], upto: int) -> Iterator[GroundRow]:
     """All instances over the constants of all rows of a query, stored or not begun, with answer times up to `upto`.
 
     A negated premise that was judged before its variables were bound counts as needed: it is judged anew then.
@@ -127,9 +127,9 @@ def ground_rows(reasoner: Reasoner, query: int, constants: list[str], upto: int)
 
 
 def _instances(
-    reasoner: Reasoner, query: int, shape: Shape, time: int, mask: int, block: Block, constants: list[str]
+    reasoner: Reasoner, query: int, shape: Shape, time: int, mask: int, block: Block, constants: Sequence[Constant]
 ) -> Iterator[GroundRow]:
-    codes = {c: reasoner.codec.raw(c) for c in constants}
+    codes = {c: reasoner.codec.raw(str(c)) for c in constants}
     taken = set()
     for i in range(block.length):
         if shape.open:
@@ -233,13 +233,13 @@ def _term(term: object) -> Constant:
     return term.name if isinstance(term, Atom) else term.value
 
 
-def certain(reasoner: Reasoner, query: int, constants: list[str], upto: int) -> set[Fact]:
+def certain(reasoner: Reasoner, query: int, constants: Sequence[Constant], upto: int) -> set[Fact]:
     """The ground instances of the certain answers that are stored."""
     return {r.goal for r in ground_rows(reasoner, query, constants, upto) if not r.needed}
 
 
 def ground_schematic(
-    reasoner: Reasoner, query: int, constants: list[str]
+    reasoner: Reasoner, query: int, constants: Sequence[Constant]
 ) -> set[tuple[str, frozenset[str], frozenset[str]]]:
     """S over the constants, answer times up to the clock: (goal, evidence, hypotheses) as text.
 
@@ -264,7 +264,7 @@ def ground_schematic(
 
 
 def _ground_texts(
-    reasoner: Reasoner, query: int, shape: Shape, time: int, mask: int, block: Block, constants: list[str]
+    reasoner: Reasoner, query: int, shape: Shape, time: int, mask: int, block: Block, constants: Sequence[Constant]
 ) -> set[tuple[str, frozenset[str], frozenset[str]]]:
     found = set()
     own = set()
@@ -274,7 +274,7 @@ def _ground_texts(
         if block.bits[i] & DEAD:
             continue
         choices = [
-            [int(c[i])] if c is not None and c[i] != STAR else [reasoner.codec.raw(x) for x in constants]
+            [int(c[i])] if c is not None and c[i] != STAR else [reasoner.codec.raw(str(x)) for x in constants]
             for c in block.columns
         ]
         for picked in _product(choices):

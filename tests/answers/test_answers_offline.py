@@ -138,6 +138,7 @@ def test_the_plan_is_shown_readably() -> None:
         ("query p(X, T). p(X, T) :- q(X, T), V > 3.", "TW306"),
         ("query p(X, Y, T). p(X, Y, T) :- not q(X, T), not r(Y, T).", "TW306"),
         ("query p(X, T). p(X, T) :- q(X, T1).", "TW306"),
+        ("query p(X, Y, T). p(X, Y, T) :- not q(X, Y, T). q(Z, Z, T) :- not e(Z, T).", "TW306"),
         ("query p(X, T). p(X, T) :- q(X, T), not d(X). d(X) :- e(X, T1).", "TW307"),
         ("query p(X, T). p(X, T) :- q(X, T), X @< b.", "TW311"),
         ("query p(X, T). p(X, T) :- q(X, T), not (r(X, T), s(X, T)).", "TW302"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from answers_random import Rich, arrivals, programs, run, sampled, universe
+from answers_random import Rich, arrivals, final, programs, reordered, run, sampled, universe
 from answers_support import facts
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -41,10 +41,23 @@ def test_late_and_retracted_rows_revise_the_answers(text: str, lateness: int, da
 @SETTINGS
 @given(st.integers(0, 1 << 30), st.integers(0, 2))
 def test_joins_constants_background_and_tests_are_sound_and_complete(seed: int, lateness: int) -> None:
-    made = sampled(Rich(seed).text(), lateness, random.Random(seed))
+    made = sampled(Rich(seed), lateness, random.Random(seed))
     assume(made is not None)
     assert made is not None
     run(*made, lateness)
+
+
+@SETTINGS
+@given(st.integers(0, 1 << 30), st.integers(1, 2))
+def test_any_order_of_arrival_ends_in_the_same_answers(seed: int, lateness: int) -> None:
+    """Also in any stride of the clock, and with a stop after every stride."""
+    rng = random.Random(seed)
+    made = sampled(Rich(seed), lateness, rng)
+    assume(made is not None)
+    assert made is not None
+    world, stream = made
+    one = final(world, stream, lateness, rng.choice((1, 2, 9)))
+    assert final(world, reordered(stream, lateness, rng), lateness, rng.choice((1, 3, 9))) == one
 
 
 MONOTONE = (

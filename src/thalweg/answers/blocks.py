@@ -17,6 +17,9 @@ from thalweg.columns.keys import matrix
 from thalweg.columns.symbols import numbers
 from thalweg.protocol import Ints
 
+Witness = dict[int, list[tuple[Shape, int, "Block"]]]
+"""Per negated premise, the blocks (with shape and mask) of the query that decided it."""
+
 DEAD = 1 << 62
 """Bit of a row that is excluded but must be remembered: it is an exception to a row with a star."""
 
@@ -34,12 +37,16 @@ class Block:
     bits: Ints
     seen: dict[int, object] = field(default_factory=dict)
     index: Index | None = None
-    witness: dict[int, list[tuple[Shape, int, Block]]] = field(default_factory=dict)
+    witness: Witness = field(default_factory=dict)
 
     def take(self, rows: Ints | Bools) -> Block:
         """Some of the rows."""
         bits = self.bits[rows]
-        return Block(len(bits), [None if c is None else c[rows] for c in self.columns], bits)
+        return self.but([None if c is None else c[rows] for c in self.columns], bits)
+
+    def but(self, columns: Columns, bits: Ints) -> Block:
+        """Rows made from these: nothing has been seen of them, what was judged early stays so."""
+        return Block(len(bits), columns, bits, witness=self.witness)
 
     def with_bits(self, bits: Ints) -> Block:
         """The same rows with other bits; what was seen stays seen."""
@@ -73,7 +80,11 @@ def concatenated(blocks: list[Block]) -> Block:
     for parts in zip(*(b.columns for b in blocks), strict=True):
         known = [p for p in parts if p is not None]
         columns.append(np.concatenate(known) if known else None)
-    return Block(sum(b.length for b in blocks), columns, np.concatenate([b.bits for b in blocks]))
+    witness: Witness = {}
+    for block in blocks:
+        witness |= block.witness
+    bits = np.concatenate([b.bits for b in blocks])
+    return Block(len(bits), columns, bits, witness=witness)
 
 
 class Facts:
@@ -183,7 +194,7 @@ def _gain(block: Block, left: Ints, facts: Facts, right: Ints, fresh: list[tuple
         columns[column] = (
             facts.args[position] if alone and len(right) == facts.length else facts.args[position][right]
         )
-    return Block(len(left), columns, block.bits[left])
+    return block.but(columns, block.bits[left])
 
 
 def advance(shape: Shape, before: int, after: int, block: Block, time: int, codec: Codec) -> Block:
@@ -210,7 +221,8 @@ def advance(shape: Shape, before: int, after: int, block: Block, time: int, code
         block = _without_spent(shape, after, block)
     newly = shape.ground_negatives(after) & ~(shape.ground_negatives(before) if before >= 0 else 0)
     if newly and shape.negatives:
-        block = Block(block.length, block.columns, block.bits & ~np.int64(newly))
+        block = block.but(block.columns, block.bits & ~np.int64(newly))
+        block.witness = {j: w for j, w in block.witness.items() if not newly >> j & 1}
     return block
 
 
@@ -220,7 +232,7 @@ def _without_spent(shape: Shape, mask: int, block: Block) -> Block:
     if not spent:
         return block
     columns: Columns = [None if i in spent else c for i, c in enumerate(block.columns)]
-    block = Block(block.length, columns, block.bits)
+    block = block.but(columns, block.bits)
     known = [c for c in columns if c is not None]
     keep = distinct(matrix([*known, block.bits], block.length))
     return block if keep.all() else block.take(keep)
@@ -231,7 +243,7 @@ def _compute(block: Block, operation: Computation, here: Evaluation) -> Block:
     codes = numbers(value) if value is not None else here.codes(operation.test.right)
     columns = list(block.columns)
     columns[operation.target] = codes
-    computed = Block(block.length, columns, block.bits)
+    computed = block.but(columns, block.bits)
     if value is not None and np.isnan(value).any():
         return computed.take(~np.isnan(value))
     return computed
@@ -261,7 +273,7 @@ def _join_rigid(shape: Shape, block: Block, rigid: Rigid) -> Block:
     columns: Columns = [None if c is None else c[left] for c in block.columns]
     for position, column in fresh:
         columns[column] = rows[right, position]
-    return Block(len(left), columns, block.bits[left])
+    return block.but(columns, block.bits[left])
 
 
 def _consistent(rows: Ints, fresh: list[tuple[int, int]]) -> Ints:

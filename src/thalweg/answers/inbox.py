@@ -25,6 +25,7 @@ REJECTED = pa.schema(
     [("query_time", pa.int64()), ("row", pa.int64()), ("reason", pa.string()), ("detail", pa.string())]
 )
 """Rows that never had an effect, with the clock time at which that is said."""
+NONE_REJECTED = REJECTED.empty_table()
 
 TOO_LATE, BEFORE_START, UNKNOWN_RETRACTION = "too late", "before the start", "unknown retraction"
 UNKNOWN_NAME, WRONG_ARITY, MISSING, OUT_OF_RANGE = (
@@ -54,6 +55,8 @@ class Rejections:
 
     def take(self, to: int) -> pa.Table:
         """What is to be said up to a clock time, in order of time and row."""
+        if not len(self.rows):
+            return NONE_REJECTED
         said = self.rows[:, 0] <= to
         out, self.rows = self.rows[said], self.rows[~said]
         out = out[np.lexsort([out[:, 1], out[:, 0]])]
@@ -257,8 +260,10 @@ def chunks(due: dict[Signature, Coded], size: int, to: int) -> Iterator[tuple[in
 
 def density(due: dict[Signature, Coded]) -> tuple[int, int]:
     """How many rows there are, and over how many steps."""
-    steps = np.unique(np.concatenate([np.unique(c.step) for c in due.values()])) if due else np.empty(0)
-    return sum(map(len, due.values())), len(steps)
+    rows = sum(map(len, due.values()))
+    if not due or min(int(c.step.min()) for c in due.values()) == max(int(c.step.max()) for c in due.values()):
+        return rows, min(rows, 1)
+    return rows, len(np.unique(np.concatenate([np.unique(c.step) for c in due.values()])))
 
 
 def _by_time(coded: Coded) -> list[tuple[int, Coded]]:

@@ -10,6 +10,7 @@ of their own, and those that are excluded are remembered as exceptions.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -204,6 +205,9 @@ class Decisions:
                 continue
             if negative.variables & shape.open and negative.variables <= shape.bound(mask) | shape.open:
                 block = self._split_off(shape, block, j, negative, at)
+            if j in block.witness:
+                block = block.with_bits(block.bits)
+                block.witness = {**block.witness, j: self._deciding(negative, at)}
             block = self._judge(shape, mask, block, j, negative, at)
             block.seen[j] = now
         return block
@@ -214,20 +218,20 @@ class Decisions:
             return block
         keys = [_column(block, slot, rows) for slot in negative.key]
         found = self.status(negative.query, at, keys, len(rows))
-        if len(shape.open) > 1 and self._half_known(shape, negative, at):
+        if len(shape.open) > 1 and self._half_known(shape, block, negative, at):
             found = np.where(starred_rows(shape, block)[rows], np.maximum(found, np.int8(OPEN)), found)
         discharged = rows[found == IMPOSSIBLE]
         is_ground = negative.variables <= shape.bound(mask) | shape.open
         killed = rows[found == CERTAIN] if is_ground else rows[:0]
         if not len(discharged) and not len(killed):
             return block
-        if not is_ground:
-            block.witness[j] = self._deciding(negative, at)
         bits = block.bits.copy()
         bits[discharged] |= np.int64(1 << j)
         if len(killed) and shape.open:
             bits[killed] |= np.int64(DEAD)
         block = block.with_bits(bits)
+        if not is_ground:
+            block.witness = {**block.witness, j: self._deciding(negative, at)}
         if len(killed) and not shape.open:
             keep = np.ones(block.length, np.bool_)
             keep[killed] = False
@@ -251,11 +255,27 @@ class Decisions:
         return found
 
     def is_waiting(self, shape: Shape, mask: int, block: Block) -> bool:
-        """True when a row still has a negated premise to be judged."""
+        """True when a row still has a negated premise to be judged, or one was judged with exceptions that are not
+        settled yet."""
         if not block.length:
             return False
+        deciding = itertools.chain.from_iterable(block.witness.values())
+        if any(at and (b.statuses(other, at) == OPEN).any() for other, at, b in deciding):
+            return True
         alive = (block.bits & DEAD) == 0
         return bool((alive & ((block.bits & shape.discharged) != shape.discharged)).any())
+
+    def recall(self) -> None:
+        """After a snapshot: find again what decided the negations that were judged before their variables were
+        bound."""
+        for query, cells in enumerate(self.engine.cells):
+            for time, cell in cells.items():
+                for (number, mask), block in cell.blocks.items():
+                    shape = self.engine.shapes[query][number]
+                    early = np.bitwise_or.reduce(block.bits) & shape.discharged & ~shape.ground_negatives(mask)
+                    for j, negative in enumerate(shape.negatives):
+                        if int(early) >> j & 1:
+                            block.witness[j] = self._deciding(negative, time + negative.offset)
 
     # -- exceptions to stars
 
@@ -278,7 +298,7 @@ class Decisions:
         ]
         own = self.status(negative.query, at, asked, len(origin))
         rest = self.status(negative.query, at, [_column(block, s, stars) for s in negative.key], len(stars))
-        if len(shape.open) > 1 and self._half_known(shape, negative, at):
+        if len(shape.open) > 1 and self._half_known(shape, block, negative, at):
             rest = np.maximum(rest, np.int8(OPEN))
         of_star = np.zeros(block.length, np.int8)
         of_star[stars] = rest
@@ -318,7 +338,7 @@ class Decisions:
             fresh &= first(index(held), keys) < 0
         return (origin[fresh], named[fresh]) if fresh.any() else None
 
-    def _half_known(self, shape: Shape, negative: Negative, at: int) -> bool:
+    def _half_known(self, shape: Shape, block: Block, negative: Negative, at: int) -> bool:
         """True when the deciding query has rows that fix some of the open variables but not all."""
         for other_shape, _, other in self._deciding(negative, at):
             starred = starred_rows(other_shape, other)
@@ -328,6 +348,7 @@ class Decisions:
                     for slot, head in zip(negative.key, other_shape.head, strict=True)
                     if slot.column in shape.open and _is_fixed(other, head, loose)
                 }
+                fixed |= {s.column for s, _ in _tied(shape, block, negative, other_shape, other, loose)}
                 if present and fixed and fixed != shape.open:
                     return True
         return False
@@ -385,6 +406,26 @@ def _is_fixed(other: Block, head: Slot, loose: frozenset[int]) -> bool:
     return head.column < 0 or (head.column not in loose and other.columns[head.column] is not None)
 
 
+def _tied(
+    shape: Shape, block: Block, negative: Negative, other_shape: Shape, other: Block, loose: frozenset[int]
+) -> Iterator[tuple[Slot, Slot]]:
+    """Open places of the key that a deciding row ties to other places of it: its head has one variable, not fixed yet,
+    at both."""
+    places: dict[int, list[Slot]] = {}
+    for slot, head in zip(negative.key, other_shape.head, strict=True):
+        if not _is_fixed(other, head, loose):
+            places.setdefault(head.column, []).append(slot)
+    for slots in places.values():
+        known = [
+            s
+            for s in slots
+            if s.column < 0 or (s.column not in shape.open and block.columns[s.column] is not None)
+        ]
+        for slot in slots:
+            if known and slot.column in shape.open:
+                yield slot, known[0]
+
+
 def _mentions_by(
     shape: Shape,
     block: Block,
@@ -395,28 +436,35 @@ def _mentions_by(
     rows: Ints,
     loose: frozenset[int],
 ) -> tuple[Ints, Ints] | None:
-    keep = np.ones(len(rows), np.bool_)
-    opened: dict[int, Ints] = {}
+    said: dict[int, list[Ints]] = {}
     shared: list[tuple[Ints, Ints]] = []
+    keep = np.ones(len(rows), np.bool_)
     for slot, head in zip(negative.key, other_shape.head, strict=True):
         if not _is_fixed(other, head, loose):
             continue
         value = _column(other, head, rows)
         if slot.column in shape.open:
-            if slot.column in opened:
-                keep &= opened[slot.column] == value
-            opened.setdefault(slot.column, value)
+            said.setdefault(slot.column, []).append(value)
         elif slot.column < 0:
             keep &= value == slot.code
         elif (column := block.columns[slot.column]) is not None:
             shared.append((value, column[stars]))
-    if opened.keys() != shape.open:
+    tied: dict[int, list[Ints]] = {}
+    for slot, known in _tied(shape, block, negative, other_shape, other, loose):
+        tied.setdefault(slot.column, []).append(_column(block, known, stars))
+    if said.keys() | tied.keys() != shape.open:
         return None
     chosen = np.flatnonzero(keep)
-    named = matrix([opened[c][chosen] for c in sorted(shape.open)], len(chosen))
     if shared:
         built = index(matrix([s for _, s in shared], len(stars)))
         right, left = pairs(built, matrix([v[chosen] for v, _ in shared], len(chosen)))
-        return stars[left], named[right]
-    left = np.repeat(np.arange(len(stars)), len(chosen))
-    return stars[left], np.tile(named, (len(stars), 1))
+    else:
+        left = np.repeat(np.arange(len(stars)), len(chosen))
+        right = np.tile(np.arange(len(chosen)), len(stars))
+    named, agree = [], np.ones(len(left), np.bool_)
+    for column in sorted(shape.open):
+        values = [v[chosen][right] for v in said.get(column, ())] + [v[left] for v in tied.get(column, ())]
+        named.append(values[0])
+        for value in values[1:]:
+            agree &= value == values[0]
+    return stars[left[agree]], matrix([v[agree] for v in named], int(agree.sum()))

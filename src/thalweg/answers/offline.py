@@ -328,6 +328,9 @@ class _Planning:
             span = template.rules[0].span if template.rules else query.span
             for message in _unsafe(template):
                 self._error("TW306", message, span, [f"in {query.name} if {template}"])
+            for premise in template.negative:
+                for message in self._equal_in_general(template, premise):
+                    self._error("TW306", message, span, [f"in {query.name} if {template}"])
             for premise in template.rigid:
                 if premise.negated and premise.predicate in self.resolver.timeless:
                     self._error(
@@ -337,6 +340,18 @@ class _Planning:
                 self._error(
                     "TW307", f"`not {query.name}` is never decided", span, [f"{query.name} if {template}"]
                 )
+
+    def _equal_in_general(self, template: Template, premise: TimedAtom) -> Iterator[str]:
+        """Two open variables that the negated atom's rules make one: which pairs are excluded cannot be listed."""
+        free = set(open_variables(template))
+        for known in self._table(self._auxiliary(premise)):
+            by_name: dict[str, set[str]] = {}
+            for arg, term in zip(premise.args, known.head, strict=True):
+                if isinstance(arg, Variable) and isinstance(term, Variable) and arg.name in free:
+                    by_name.setdefault(term.name, set()).add(arg.name)
+            for name in open_variables(known):
+                if len(tied := sorted(by_name.get(name, ()))) > 1:
+                    yield f"`{premise}` excludes equal {' and '.join(tied)} in general, which cannot be listed"
 
     def _loosened(self, query: QueryPlan, queries: list[QueryPlan]) -> QueryPlan:
         """The query with its unconnected templates taken apart; their groups become queries of their own."""

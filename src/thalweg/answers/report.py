@@ -19,7 +19,7 @@ from thalweg.answers.blocks import DEAD, Block
 from thalweg.answers.codec import STAR, Bools
 from thalweg.answers.datalog import Test, TimedAtom
 from thalweg.answers.kernels import distinct, first, index
-from thalweg.answers.shapes import Comparison, Computation, Shape
+from thalweg.answers.shapes import Comparison, Computation, Operation, Rigid, Shape
 from thalweg.columns.keys import matrix
 from thalweg.language.terms import Term, Variable
 from thalweg.protocol import Ints
@@ -51,9 +51,15 @@ class Group:
 
     def tests(self) -> list[Test]:
         """The comparisons and computations that wait for values."""
+        return [o.test for o in self._waiting() if isinstance(o, (Comparison, Computation))]
+
+    def background(self) -> list[TimedAtom]:
+        """The background atoms that wait for values."""
+        return [o.atom for o in self._waiting() if isinstance(o, Rigid)]
+
+    def _waiting(self) -> list[Operation]:
         done = self.shape.closure(self.mask)[0]
-        waiting = [o for i, o in enumerate(self.shape.operations) if i not in done]
-        return [o.test for o in waiting if isinstance(o, (Comparison, Computation))]
+        return [o for i, o in enumerate(self.shape.operations) if i not in done]
 
 
 def _by_time(atoms: list[TimedAtom]) -> list[TimedAtom]:
@@ -214,7 +220,7 @@ def _needs(group: Group) -> frozenset[str] | None:
             else:
                 args.append(str(arg))
         found.add(f"{atom.negated}{atom.predicate}{args}{atom.time}")
-    return frozenset(found) if not group.tests() else None
+    return frozenset(found) if not group.tests() and not group.background() else None
 
 
 def head_keys(shape: Shape, rows: Block) -> Ints:

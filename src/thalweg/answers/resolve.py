@@ -41,11 +41,12 @@ from thalweg.language.terms import Term, Variable, is_ground, variables
 
 ROUNDS = 5
 """How many rounds a recursive group may grow, beyond one per member, before its P_Q counts as infinite."""
-RECURSIVE_LIMIT = 48
+RECURSIVE_LIMIT = 32
 LIMIT = 4000
-"""How many templates one pattern may have."""
+"""How many templates one pattern may have, in a recursion and otherwise."""
+RECURSIVE_PREMISES = 32
 PREMISES = 62
-"""How many premises a template may have: they are bits of a 64-bit word online."""
+"""How many premises a template may have, in a recursion and otherwise: they are bits of a 64-bit word online."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +143,7 @@ class Resolver:
         for _ in range(rounds):
             before = {p: self.tables[p] for p in component}
             for pattern in component:
-                self.tables[pattern] = self._templates(
-                    pattern, RECURSIVE_LIMIT if recursive else LIMIT, calls
-                )
+                self.tables[pattern] = self._templates(pattern, recursive, calls)
             if not recursive or all(_same(before[p], self.tables[p]) for p in component):
                 return
         cycle = _cycle(component, calls)
@@ -155,11 +154,12 @@ class Resolver:
         )
 
     def _templates(
-        self, pattern: TimedAtom, limit: int, calls: dict[TimedAtom, list[Step]]
+        self, pattern: TimedAtom, recursive: bool, calls: dict[TimedAtom, list[Step]]
     ) -> list[Template]:
+        limit, premises = (RECURSIVE_LIMIT, RECURSIVE_PREMISES) if recursive else (LIMIT, PREMISES)
         found: list[Template] = []
         for template in self._derive(pattern):
-            if len(template.premises) > PREMISES or len(found) > 4 * limit:
+            if len(template.premises) > premises or len(found) > 4 * limit:
                 self._too_large(pattern, calls)
             found.append(template)
         kept = minimal(found)

@@ -71,6 +71,7 @@ class Negative:
 class Rigid:
     """A background atom with its rows."""
 
+    atom: TimedAtom
     rows: Ints
     args: tuple[Slot, ...]
     negated: bool
@@ -302,7 +303,7 @@ def _operations(plan: Plan, template: Template, place: dict[str, int], codec: Co
         coded = np.array([[codec.term(t) for t in row] for row in rows], np.int64).reshape(
             len(rows), len(atom.args)
         )
-        found.append(Rigid(coded, tuple(slot(a) for a in atom.args), atom.negated))
+        found.append(Rigid(atom, coded, tuple(slot(a) for a in atom.args), atom.negated))
     bound = _given(template)
     waiting = list(template.tests)
     while waiting:

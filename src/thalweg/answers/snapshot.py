@@ -48,7 +48,11 @@ def pack(reasoner: Reasoner) -> bytes:
         "clock": engine.clock,
         "texts": reasoner.codec.symbols.texts,
         "cells": [
-            [[time, *_blocks(cell.blocks, put)] for time, cell in sorted(cells.items()) if cell.blocks]
+            [
+                [time, *_blocks(cell.blocks, put)]
+                for time, cell in sorted(cells.items())
+                if cell.blocks or engine.lateness  # what was killed may come back by a retraction
+            ]
             for cells in engine.cells
         ],
         "facts": [
@@ -105,6 +109,7 @@ def unpack(reasoner: Reasoner, state: bytes) -> None:
     inbox.rejected.reasons = [(reason, detail) for reason, detail in header["reasons"]]
     for loose, kept in zip(engine.loose, header["loose"], strict=True):
         loose.adopt(kept, arrays)
+    engine.decisions.recall()
 
 
 def _block(stored: list[Any], arrays: list[Ints]) -> Block:

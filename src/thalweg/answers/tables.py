@@ -203,7 +203,7 @@ class Writer:
         return found
 
     def _needed(self, s: Shown) -> pa.Array:
-        atoms = [self._atom(s, a) for a in s.group.needed()]
+        atoms = [self._atom(s, a) for a in (*s.group.needed(), *s.group.background())]
         return self._listed(s, [*atoms, *(self._test(s, t) for t in s.group.tests())])
 
     def _times(self, s: Shown) -> pa.Array:

@@ -15,6 +15,9 @@ from thalweg.analysis.temporal import Signature, Time, time_of
 from thalweg.answers.datalog import Rule, Test, TimedAtom
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable, variables
 
+TRIES = 100
+"""How many steps are taken to find out that one template makes another superfluous."""
+
 Floors = tuple[tuple[str | None, int], ...]
 """Lowest offset by time variable; None stands for the times given as numbers."""
 
@@ -236,7 +239,17 @@ def readable(template: Template, taken: Sequence[str]) -> Template:
 def subsumes(general: Template, special: Template) -> bool:
     """True when every answer by `special` is one by `general`: an instance of `general` has no premise that
     `special` lacks, and exists wherever `special` does."""
-    return _covers(rename_template(general), special)
+    return _kinds(general) <= _kinds(special) and _covers(rename_template(general), special)
+
+
+def _kinds(template: Template) -> set[tuple[Signature, bool, int]]:
+    """Predicate, sign and offset of the premises that hang on the head's time: these have to be there."""
+    own = template.time.variable if template.time is not None else None
+    return {
+        (p.predicate, p.negated, p.time.offset)
+        for p in template.premises
+        if p.time is not None and own is not None and p.time.variable == own
+    }
 
 
 def _covers(general: Template, special: Template) -> bool:
@@ -282,21 +295,56 @@ def _match_times(pattern: Time | None, time: Time | None, by: Substitution) -> b
 
 
 def _embeddings(
-    patterns: Sequence[TimedAtom], atoms: Sequence[TimedAtom], by: Substitution
+    patterns: Sequence[TimedAtom], atoms: Sequence[TimedAtom], by: Substitution, tries: Iterator[int] | None = None
 ) -> Iterator[Substitution]:
-    """Every way to map the patterns into the atoms."""
+    """The ways to map the patterns into the atoms, the pattern with the fewest ways first. Gives up after many tries:
+    a template that is not found to be superfluous does no harm."""
     if not patterns:
         yield by
         return
-    first = patterns[0]
+    tries = iter(range(TRIES)) if tries is None else tries
+    chosen, ways = patterns[0], _matches(patterns[0], atoms, by)
+    for pattern in patterns[1:]:
+        if len(ways) < 2:
+            break
+        found = _matches(pattern, atoms, by)
+        if len(found) < len(ways):
+            chosen, ways = pattern, found
+    rest = [p for p in patterns if p is not chosen]
+    for way in ways:
+        if next(tries, None) is None:
+            return
+        yield from _embeddings(rest, atoms, way, tries)
+
+
+def _matches(pattern: TimedAtom, atoms: Sequence[TimedAtom], by: Substitution) -> list[Substitution]:
+    """Every way to map one pattern into the atoms."""
+    time = _mapped_time(pattern.time, by)
+    args = [by.terms.get(a.name, a) if isinstance(a, Variable) and APART in a.name else a for a in pattern.args]
+    found = []
     for atom in atoms:
-        if atom.predicate != first.predicate or atom.negated != first.negated:
+        if atom.predicate != pattern.predicate or atom.negated != pattern.negated:
+            continue
+        if time is not None and time != atom.time or any(_differ(a, b) for a, b in zip(args, atom.args, strict=True)):
             continue
         tried = by.copy()
-        if _match_times(first.time, atom.time, tried) and all(
-            _match(p, a, tried) for p, a in zip(first.args, atom.args, strict=True)
+        if _match_times(pattern.time, atom.time, tried) and all(
+            _match(p, a, tried) for p, a in zip(pattern.args, atom.args, strict=True)
         ):
-            yield from _embeddings(patterns[1:], atoms, tried)
+            found.append(tried)
+    return found
+
+
+def _mapped_time(time: Time | None, by: Substitution) -> Time | None:
+    """The time that a pattern's time stands for, where that is known."""
+    if time is None or time.variable is None or APART not in time.variable:
+        return time
+    known = by.times.get(time.variable)
+    return None if known is None else known.shifted(time.offset)
+
+
+def _differ(pattern: Term, term: Term) -> bool:
+    return pattern != term and not (isinstance(pattern, Variable) and APART in pattern.name)
 
 
 def condensed(template: Template) -> Template:
@@ -305,11 +353,28 @@ def condensed(template: Template) -> Template:
     while shrinking:
         shrinking = False
         for premise in template.premises:
+            if not any(_could_stand_for(other, premise) for other in template.premises):
+                continue
             rest = replace(template, premises=tuple(p for p in template.premises if p != premise))
             if _mentions_head(rest, template) and _covers(rename_template(template), rest):
                 template, shrinking = rest, True
                 break
     return template
+
+
+def _could_stand_for(other: TimedAtom, premise: TimedAtom) -> bool:
+    """A quick look whether one premise may be an instance of another."""
+    return (
+        other is not premise
+        and other.predicate == premise.predicate
+        and other.negated == premise.negated
+        and (other.time == premise.time or _floats(premise.time))
+        and all(isinstance(p, Variable) or p == o for p, o in zip(premise.args, other.args, strict=True))
+    )
+
+
+def _floats(time: Time | None) -> bool:
+    return time is not None and time.variable is not None and APART in time.variable
 
 
 def _mentions_head(rest: Template, template: Template) -> bool:

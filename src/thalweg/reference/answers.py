@@ -94,7 +94,10 @@ def value_of(term: Term, binding: Binding) -> Constant:
 
 
 def _holds(test: Test, binding: Binding) -> bool:
-    left, right = value_of(test.left, binding), value_of(test.right, binding)
+    try:
+        left, right = value_of(test.left, binding), value_of(test.right, binding)
+    except (ValueError, ZeroDivisionError):
+        return test.negated  # what is no number, and what is divided by zero, has no value to compare
     ordered = test.op in {"<", ">", "=<", ">="}
     if ordered and (isinstance(left, str) or isinstance(right, str)):
         return test.negated
@@ -210,7 +213,7 @@ class Evolutions:
         self.datalog = datalog
         self.end = end
         self.constants = list(constants)
-        self.atoms = sorted(self._input_atoms())
+        self.atoms = sorted(self._input_atoms(), key=str)
         if streams is None:
             if len(self.atoms) > 18:
                 raise ValueError(f"{len(self.atoms)} input atoms are too many to try every stream")

@@ -1,0 +1,72 @@
+"""Negation over what is not listed: exceptions, what was judged early, what was killed and comes back."""
+
+from __future__ import annotations
+
+import time
+
+from answers_support import facts
+
+from thalweg import parse
+from thalweg.answers.offline import check
+from thalweg.answers.reasoner import Reasoner
+
+
+def resumed(reasoner: Reasoner) -> Reasoner:
+    """The same reasoner after a stop."""
+    made = Reasoner(reasoner.program, reasoner.lateness)
+    made.restore(reasoner.snapshot())
+    return made
+
+
+def test_a_rule_about_equal_arguments_makes_the_constant_next_to_a_variable_an_exception() -> None:
+    """not p(X, b, 1) fails for b alone: p holds at 1 for all pairs of equals."""
+    reasoner = Reasoner(parse("query p(X, Y, T). p(X, X, T+1) :- not p(X, b, T). p(X, X, T) :- e(X, T)."))
+    reasoner.advance(1)
+    found = {(r["answer"], r["where"]) for r in reasoner.advance(2)["answers"].to_pylist()}
+    assert found == {("p(Y, Y, 2)", "Y != b")}
+
+
+def test_what_an_event_killed_comes_back_by_its_retraction_after_a_stop() -> None:
+    reasoner = Reasoner(parse("query p(T). p(T) :- not g(b, Y, T-1)."), 2)
+    reasoner.accept(facts(("g", "b", "b", 2), arrival=3))
+    reasoner.advance(3)
+    reasoner = resumed(reasoner)
+    reasoner.accept(facts(("g", "b", "b", 2), arrival=4, op=-1))
+    assert [r["answer"] for r in reasoner.advance(4)["answers"].to_pylist()] == ["p(3)"]
+
+
+EARLY = "query r(X, T). r(X, T) :- not g(X, T), e(X, T+2)."
+
+
+def test_exceptions_of_a_negation_judged_before_its_variable_is_bound_survive_a_stop() -> None:
+    reasoner = Reasoner(parse(EARLY))
+    reasoner.accept(facts(("g", "b", 0)))
+    (before,) = reasoner.advance(0)["open"].to_pylist()
+    assert (before["answer"], before["where"], before["evidence"]) == ("r(X, 0)", "X != b", ["not g(X, 0)"])
+    assert resumed(reasoner).advance(0)["open"].to_pylist() == [before]
+
+
+def test_an_exception_that_was_open_is_none_when_the_atom_has_become_impossible() -> None:
+    reasoner = Reasoner(parse("query r(X, T). r(X, T) :- not g(X, T), e(X, T+3). g(X, T) :- f(X, T), f(X, T+1)."))
+    reasoner.accept(facts(("f", "b", 0)))
+    (first,) = [r for r in reasoner.advance(0)["open"].to_pylist() if r["time"] == 0]
+    (then,) = [r for r in reasoner.advance(1)["open"].to_pylist() if r["time"] == 0]
+    assert (first["where"], then["where"]) == ("X != b", None)
+
+
+def test_background_that_is_not_joined_yet_is_shown_as_a_condition() -> None:
+    text = "query r(X, T). r(X, T) :- not q(X, T), h(Y, T+1), site(X, K). site(a, north). site(b, south)."
+    (row,) = Reasoner(parse(text)).advance(0)["open"].to_pylist()
+    assert (row["evidence"], row["needed"]) == (["not q(X, 0)"], ["h(Y, 1)", "site(X, K)"])
+
+
+def test_a_recursion_that_doubles_its_premises_is_refused_in_time() -> None:
+    text = """
+    query q(T).
+    q(T) :- not g(X, X, T-1), p(X, T+2), X =< X.
+    p(X, T) :- not g(X, X, T), q(T), q(T), X \\= 2.
+    p(Y, T) :- not h(Y, _, T), Y * 2 >= Y + T.
+    """
+    began = time.process_time()
+    assert {d.code for d in check(parse(text))} == {"TW309"}
+    assert time.process_time() - began < 20
