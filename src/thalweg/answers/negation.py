@@ -462,8 +462,8 @@ def _mentions_by(
         left = np.repeat(np.arange(len(stars)), len(chosen))
         right = np.tile(np.arange(len(chosen)), len(stars))
     named, agree = [], np.ones(len(left), np.bool_)
-    for column in sorted(shape.open):
-        values = [v[chosen][right] for v in said.get(column, ())] + [v[left] for v in tied.get(column, ())]
+    for place in sorted(shape.open):
+        values = [v[chosen][right] for v in said.get(place, ())] + [v[left] for v in tied.get(place, ())]
         named.append(values[0])
         for value in values[1:]:
             agree &= value == values[0]

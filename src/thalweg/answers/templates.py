@@ -325,7 +325,9 @@ def _matches(pattern: TimedAtom, atoms: Sequence[TimedAtom], by: Substitution) -
     for atom in atoms:
         if atom.predicate != pattern.predicate or atom.negated != pattern.negated:
             continue
-        if time is not None and time != atom.time or any(_differ(a, b) for a, b in zip(args, atom.args, strict=True)):
+        if time is not None and time != atom.time:
+            continue
+        if any(_differ(a, b) for a, b in zip(args, atom.args, strict=True)):
             continue
         tried = by.copy()
         if _match_times(pattern.time, atom.time, tried) and all(
