@@ -560,6 +560,8 @@ class Ragged:
         self.pool = np.empty((64, width), np.int64)
         self.used = 0
         self.expiry = -(2**62)
+        self.latest = -(2**62)
+        """No row has a later time (first column) than this."""
         self._touched: list[Ints] = []
         self._pack_at = 4096
 
@@ -591,6 +593,7 @@ class Ragged:
         """Add counted rows to the lists, or with `assign` give rows their counts. Returns (ids, rows) that ceased and
         (ids, rows) that began to be there."""
         ids, rows = sort_changes(ids, rows)
+        self._note_latest(rows)
         groups = group_starts(ids)
         self.reserve(_needed(self.offsets, self.lengths, self.rooms, self.pool, ids, rows, groups))
         gone = np.empty(len(ids), np.int64)
@@ -617,6 +620,7 @@ class Ragged:
     def insert(self, ids: Ints, rows: Ints) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
         """`merge` for lists whose earlier versions nobody reads."""
         ids, rows = sort_changes(ids, rows)
+        self._note_latest(rows)
         if (rows[:, -1] < 0).any() or len(rows) > 1:
             ids, rows, n = _net(ids.copy(), rows.copy())
             ids, rows = ids[:n], rows[:n]
@@ -648,6 +652,10 @@ class Ragged:
             *tables, self.pool, self.used, ids, kept, froms, tos, rows, self.clock, expiry
         )
         self.touch(ids)
+
+    def _note_latest(self, rows: Ints) -> None:
+        if len(rows):
+            self.latest = max(self.latest, int(rows[:, 0].max()))
 
     def touch(self, ids: Ints) -> None:
         """Note that the lists changed, for `settle` and `commit`."""
@@ -738,4 +746,5 @@ class Ragged:
         self.rooms[: len(sizes)] = sizes
         self.pool = rows.copy() if len(rows) >= 64 else np.concatenate([rows, np.empty((64, self.width), np.int64)])
         self.used = len(rows)
+        self._note_latest(rows)
         return self

@@ -32,13 +32,29 @@ class Leaf:
     store: FluentStore
     slots: tuple[Slot, ...]
     value: Slot | None
+    known: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """The instance of each binding, -1 where it is not known yet."""
 
     def lists(self, frame: Frame) -> spans.Batch:
-        n = len(frame)
-        ids = self.store.find([s.column(frame) for s in self.slots], n)
         offsets, lengths, _, _ = self.store.lists.view(Version.NOW)
-        values = np.zeros(n, np.int64) if self.value is None else self.value.column(frame)
-        return spans.with_value(offsets, lengths, self.store.lists.pool, ids, values)
+        values = np.zeros(len(frame), np.int64) if self.value is None else self.value.column(frame)
+        return spans.with_value(offsets, lengths, self.store.lists.pool, self.ids(frame), values)
+
+    def ids(self, frame: Frame) -> Ints:
+        """The instances that the bindings of a frame (its origin) read, -1 where there is none."""
+        bindings = frame.origin
+        most = int(bindings.max()) + 1 if len(bindings) else 0
+        if most > len(self.known):
+            known = np.full(max(most, 2 * len(self.known)), -1)
+            known[: len(self.known)] = self.known
+            self.known = known
+        found = self.known[bindings]
+        unknown = np.flatnonzero(found < 0)
+        if len(unknown):
+            some = frame.take(unknown) if len(unknown) < len(frame) else frame
+            found[unknown] = self.store.find([s.column(some) for s in self.slots], len(unknown))
+            self.known[bindings[unknown]] = found[unknown]
+        return found
 
     def instances(self) -> FluentStore:
         return self.store
@@ -143,6 +159,8 @@ class SpanPlan:
     by_head: Access = field(default_factory=lambda: Access((0,)))
     flips: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     started: bool = False
+    one_each: bool = True
+    """Every binding has a head of its own, with the same number."""
 
     def __post_init__(self) -> None:
         self.bindings = KeyTable(len(self.variables))
@@ -216,6 +234,7 @@ class SpanPlan:
             new = np.arange(before, count)
             fresh = self.frame(new)
             heads = store.intern([s.column(fresh) for s in self.head], len(new))
+            self.one_each &= bool((heads == new).all())
             self.heads = np.concatenate([self.heads, heads])
         return ids
 
@@ -226,6 +245,8 @@ class SpanPlan:
 
     def of_heads(self, heads: Ints) -> Ints:
         """All bindings of these heads."""
+        if self.one_each:
+            return heads[heads < len(self.heads)]
         table = self.by_head
         if table.seen < len(self.heads):
             new = np.arange(table.seen, len(self.heads))
@@ -239,6 +260,9 @@ class SpanPlan:
     def reset_index(self) -> None:
         """After a snapshot was put in."""
         self.by_head = Access((0,))
+        self.one_each = bool((self.heads == np.arange(len(self.heads))).all())
+        for leaf in (*leaves(self.node), *self.gates):
+            leaf.known = leaf.known[:0]
 
     def evaluate(self, bindings: Ints, clock: Clock) -> spans.Batch:
         """The result's lists, one per binding."""
@@ -246,7 +270,7 @@ class SpanPlan:
         frame = self.frame(bindings)
         offsets, lengths, pool = self._lists(self.node, frame, bindings, clock)
         for gate in self.gates:
-            ids = gate.store.find([s.column(frame) for s in gate.slots], len(frame))
+            ids = gate.ids(frame)
             lengths = np.where(gate.store.covering(ids, frame.time, Version.NOW) >= 0, lengths, 0)
         return offsets, lengths, pool
 

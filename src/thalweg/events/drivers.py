@@ -56,6 +56,10 @@ class Driver(ABC):
         """Make the index that `select` will use, where one is needed."""
         return
 
+    def reaches(self, positions: tuple[int, ...], low: int) -> bool:
+        """Can `select` find rows after `low`? True where that is not known without looking."""
+        return True
+
     @abstractmethod
     def moves(self) -> Moves:
         """What changed in the relation."""
@@ -73,6 +77,9 @@ class EventDriver(Driver):
 
     def prepare(self, positions: tuple[int, ...]) -> None:
         self.store.index(positions)
+
+    def reaches(self, positions: tuple[int, ...], low: int) -> bool:
+        return self.store.index(positions).lists.latest > low
 
     def moves(self) -> Moves:
         return self.store.moves
@@ -155,6 +162,11 @@ class Trigger:
     constants: tuple[tuple[int, int], ...]
     shared: tuple[tuple[int, int], ...]
     tick: int
+    positions: tuple[int, ...] = field(init=False)
+    """The driver's positions that are shared."""
+
+    def __post_init__(self) -> None:
+        self.positions = tuple(d for _, d in self.shared)
 
     def changed(self) -> bool:
         match self.store:
@@ -193,9 +205,8 @@ class Trigger:
             for position, code in self.constants:
                 keep &= rows[:, position] == code
             rows, froms, tos, causes = rows[keep], froms[keep], tos[keep], causes[keep]
-        positions = tuple(d for _, d in self.shared)
         columns = [np.ascontiguousarray(rows[:, p]) for p, _ in self.shared]
-        found, which = driver.select(positions, columns, froms, tos, version)
+        found, which = driver.select(self.positions, columns, froms, tos, version)
         return found, causes[which]
 
 
@@ -238,7 +249,9 @@ class Body:
         )
         version = reader.version(store)
         more = [
-            t.select(self.driver, low, high, version) for t in self.triggers if reader.sees(t.store) and t.changed()
+            t.select(self.driver, low, high, version)
+            for t in self.triggers
+            if self.driver.reaches(t.positions, low) and reader.sees(t.store) and t.changed()
         ]
         more = [m for m in more if len(m[0])]
         if more:
@@ -251,7 +264,8 @@ class Body:
         return self._run(block, cause if causes else None, reader)
 
     def _run(self, block: Block, cause: Ints | None, reader: Reader) -> Frame:
-        """All steps, starting after the longest prefix that another rule has already run on the same rows."""
+        """All steps, starting after the longest prefix that another rule has already run on the same rows. A frame
+        without rows may lack columns."""
         at, frame = 0, None
         for n in sorted(self.shared, reverse=True):
             known = reader.memo.get((id(block), self.shared[n]))
@@ -264,6 +278,8 @@ class Body:
             if n in self.shared and n != at:
                 reader.memo[id(block), self.shared[n]] = block, frame
             frame = self.steps[n].run(frame, reader)
+            if not len(frame):
+                break
         return frame
 
 

@@ -158,7 +158,9 @@ class EventStore:
 
     def index(self, positions: tuple[int, ...], *, probed: bool = False) -> EventIndex:
         """The index on these arguments; made when compiled, before any data."""
-        found = self.indexes.setdefault(positions, EventIndex(positions, self.arity))
+        found = self.indexes.get(positions)
+        if found is None:
+            found = self.indexes[positions] = EventIndex(positions, self.arity)
         found.probed |= probed
         return found
 
@@ -337,7 +339,10 @@ class FluentStore:
         self.effects = Moves.none(arity + 3)
 
     def access(self, positions: tuple[int, ...]) -> Access:
-        return self.accesses.setdefault(positions, Access(positions))
+        found = self.accesses.get(positions)
+        if found is None:
+            found = self.accesses[positions] = Access(positions)
+        return found
 
     def intern(self, columns: Sequence[Ints], length: int) -> Ints:
         """Instances with these arguments (and value, for a determined fluent), known or new."""
@@ -351,7 +356,9 @@ class FluentStore:
 
     def find_by(self, constants: tuple[tuple[int, int], ...], position: int, column: Ints) -> Ints:
         """`find` where all arguments but one are constants."""
-        narrow = self.narrows.setdefault((constants, position), Narrow(constants, position))
+        narrow = self.narrows.get((constants, position))
+        if narrow is None:
+            narrow = self.narrows[constants, position] = Narrow(constants, position)
         return narrow.find(self.instances, column)
 
     def forget_accesses(self) -> None:
@@ -398,14 +405,14 @@ class FluentStore:
     def compare(self, ids: Ints, causes: Ints, version: Version, expiry: int) -> Difference:
         """What changed in these instances between a version and now; also sets `stretches`."""
         offsets, lengths, _, _ = self.lists.view(Version.NOW)
-        none = np.empty((0, 3), np.int64)
-        args = (*self.lists.view(version), offsets, lengths, self.lists.pool, ids, expiry)
-        n_removed, n_added, n_dirty = differences(*args, none, none, none)
-        removed = np.empty((n_removed, 2), np.int64)
-        added = np.empty((n_added, 2), np.int64)
-        dirty = np.empty((n_dirty, 3), np.int64)
-        if n_removed or n_added or n_dirty:
-            differences(*args, removed, added, dirty)
+        old = self.lists.view(version)
+        n_old, n_new = int((old[1][ids] + old[3][ids]).sum()), int(lengths[ids].sum())
+        removed, added = np.empty((n_old, 2), np.int64), np.empty((n_new, 2), np.int64)
+        dirty = np.empty((2 * (n_old + n_new), 3), np.int64)
+        n_removed, n_added, n_dirty = differences(
+            *old, offsets, lengths, self.lists.pool, ids, expiry, removed, added, dirty
+        )
+        removed, added, dirty = removed[:n_removed], added[:n_added], dirty[:n_dirty]
         return Difference(
             ids[removed[:, 0]],
             self.lists.pool[removed[:, 1]],

@@ -76,7 +76,7 @@ class Head:
         if reader.first_round:
             high = clock.final - 1 if clock.recompute else clock.previous
         frame = self.body.run(reader, clock.final - 1, high, clock.causes)
-        return run_steps(self.filters, frame, reader)
+        return run_steps(self.filters, frame, reader) if len(frame) else frame
 
 
 class Unit(Protocol):
@@ -158,7 +158,7 @@ def extents(ids: Ints, times: Ints) -> tuple[Ints, Ints, Ints]:
 
 def cause_by_id(wanted: Ints, ids: Ints, causes: Ints | None) -> Ints:
     """The largest cause of each wanted id."""
-    if causes is None:
+    if causes is None or not (causes != TIME).any():
         return np.full(len(wanted), TIME)
     order = np.argsort(ids, kind="stable")
     starts = group_starts(ids[order])[:-1]
