@@ -80,7 +80,7 @@ def _carry_stores(new: Plan, old: Plan, begun: bool) -> None:
             if name in theirs:
                 _check_sorts(new, old, "fluent", name, store.arity)
                 store.instances, store.lists = theirs[name].instances, theirs[name].lists
-                store.accesses.clear()
+                store.forget_accesses()
     if begun:
         for unit in new.units():
             if isinstance(unit, SimpleUnit | SweepUnit) and {s.name for s in unit.stores} <= set(old.catalogue.simple):
