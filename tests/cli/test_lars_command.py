@@ -28,7 +28,7 @@ def story(here: Path) -> Path:
 
 def test_run_shows_all_answer_streams(thalweg: Callable[..., Any], story: Path) -> None:
     out = thalweg("run bus.lars --input story.csv --end 420 --models all").stdout.splitlines()
-    assert out[0].split("\t") == ["query_time", "model", "atom", "at"]
+    assert out[0].split("\t") == ["query_time", "model", "atom", "at"] and all(out)
     assert {tuple(line.split("\t")[:3]) for line in out[1:]} >= {("397", "1", "takeBusM"), ("397", "2", "takeTrM")}
 
 

@@ -46,6 +46,8 @@ def literal(text: str) -> Literal:
         ),
         # the ASCII form of Ticker
         ("a [3 min]", Windowed(A, "sometime", Window("time", 30))),
+        ("a [3 m]", Windowed(A, "sometime", Window("time", 30))),
+        ("a [12 s]", Windowed(A, "sometime", Window("time", 2))),
         ("a in [3 min]", Windowed(A, "sometime", Window("time", 30))),
         ("a always [12 sec]", Windowed(A, "always", Window("time", 2))),
         ("a always in [12 sec]", Windowed(A, "always", Window("time", 2))),

@@ -95,7 +95,7 @@ def tab_separated(table: pa.Table) -> Iterator[str]:
     for batch in plain(table).to_batches(max_chunksize=64 * 1024):
         cells = [pc.replace_substring_regex(c.cast(pa.string()), r"[\t\r\n]", " ") for c in batch.columns]
         lines = pc.binary_join_element_wise(*cells, "\t", null_handling="replace", null_replacement="")
-        yield "\n".join(lines.to_pylist()) + "\n"
+        yield "".join(f"{line}\n" for line in lines.to_pylist())
 
 
 def json_lines(batch: pa.RecordBatch) -> bytes:
