@@ -15,13 +15,18 @@ from hypothesis import strategies as st
 from thalweg.columns import sweep as kernels
 from thalweg.columns.cells import (
     ANY,
+    CARRY_TIME,
+    COUNTS,
+    DELAYS,
     NONE,
+    TEMPLATE,
+    WIDTH,
+    Board,
     CellArrays,
-    Chains,
-    Delays,
     Stretch,
     active,
     beginning,
+    shares,
     trim,
     unite,
 )
@@ -150,10 +155,20 @@ class Sweep:
     def __post_init__(self) -> None:
         self.arrays = CellArrays()
         self.arrays.ensure(CELLS)
-        self.arrays.columns.carry_time[:] = -1
-        self.carry_since = np.full(len(self.delays), NONE)
-        self.since = np.full(len(self.delays), NONE)
-        self.delay_starts = ints([sum(d[4] < cell for d in self.delays) for cell in range(CELLS + 1)])
+        self.arrays.cells[:, CARRY_TIME] = -1
+        first = [sum(d[4] < cell for d in self.delays) for cell in range(CELLS + 1)]
+        self.arrays.cells[:CELLS, COUNTS] = self.arrays.cells[:CELLS, TEMPLATE] = first[:-1]
+        self.arrays.cells[:CELLS, DELAYS] = np.diff(first)
+        self.board = Board(
+            self.arrays.cells,
+            self.arrays.due,
+            self.arrays.alert,
+            np.full((len(self.delays), 2), NONE),
+            table([d[:4] for d in self.delays], 4),
+            np.empty((0, 6), np.int64),
+            np.zeros(1, np.int64),
+            np.empty((0, 3), np.int64),
+        )
         wide = [self._columns(row) for row in self.rows]
         self.table, self.row_cells = table(wide, 8), ints([row[1] for row in self.rows])
         unite(self.arrays.parents, self.row_cells, self.table, 3)
@@ -164,7 +179,7 @@ class Sweep:
         self.stamp += 1
         stretch = Stretch(window_start, query, 1, 0, self.stamp)
         ranks = np.zeros(len(self.arrays.parents), np.int64)
-        found = active(self.arrays.parents, ints(wanted), self.arrays.columns, self.sizes, CELLS, ranks, stretch)
+        found = active(self.arrays.parents, ints(wanted), self.arrays.alert, self.sizes, CELLS, query, ranks)
         return stretch, *found
 
     @staticmethod
@@ -177,18 +192,14 @@ class Sweep:
         group = {int(cell): g for g in range(len(starts) - 1) for cell in found[starts[g] : starts[g + 1]]}
         order = sorted(range(len(self.rows)), key=lambda k: (group[self.rows[k][1]], self.rows[k][0]))
         groups = [group[self.rows[k][1]] for k in order]
-        nothing = np.zeros(len(self.arrays.parents), np.int64)
         met, out, logged = kernels.sweep(
             found,
             starts,
-            self.table[order],
-            self.row_cells[order],
+            self.table,
+            self.row_cells,
+            ints(order),
             ints([sum(g < at for g in groups) for at in range(len(starts))]),
-            self.arrays.columns,
-            Delays(
-                self.delay_starts[:-1], self.delay_starts[1:], table(self.delays, 5), self.carry_since, self.since
-            ),
-            Chains(nothing, nothing, np.empty((0, 6), np.int64), np.zeros(1, np.int64)),
+            self.board,
             stretch,
             True,
         )
@@ -214,7 +225,7 @@ def test_a_sweep_goes_on_from_what_it_has_carried_over(
     window_start, query = times
     sweep = Sweep(rows, delayed)
     assert sweep.run(query, window_start) == Twin(rows, delayed, query).run()
-    assert (sweep.arrays.columns.carry_time[:CELLS] == window_start).all()
+    assert (sweep.arrays.cells[:CELLS, CARRY_TIME] == window_start).all()
     later = LATEST + 10
     expected = [span for span in Twin(rows, delayed, later).run() if span[2] > window_start + 1]
     assert sweep.run(later, window_start) == expected
@@ -235,7 +246,7 @@ def test_the_next_countdown_of_a_cell_is_known(
             for time in range(query + 1, LATEST + 10)
             if any(d[4] == cell and twin._is_due(d, time) and time - d[2] <= query for d in delayed)
         ]
-        assert sweep.arrays.columns.due[cell] == (fires[0] if fires else OPEN)
+        assert sweep.arrays.due[cell] == (fires[0] if fires else OPEN)
 
 
 # --------------------------------------------------------------------------- groups and lists
@@ -259,7 +270,9 @@ def test_cells_that_read_each_other_are_one_group(rows: list[Candidate]) -> None
 def test_trimming_drops_the_candidates_up_to_a_time(lists: list[list[int]], data: st.DataObject) -> None:
     times = ints(data.draw(st.lists(st.integers(-1, 21), min_size=len(lists), max_size=len(lists))))
     offsets, lengths, rooms, pool, _ = three_versions(*packed([[(t, 0) for t in x] for x in lists], 2), 0)
-    trim(offsets, lengths, rooms, pool, np.arange(len(lists)), times)
+    cells = np.zeros((len(lists), WIDTH), np.int64)
+    cells[:, CARRY_TIME] = times
+    trim(offsets, lengths, rooms, pool, np.arange(len(lists)), cells)
     for k, (old, time) in enumerate(zip(lists, times, strict=True)):
         left = pool[offsets[2, k] : offsets[2, k] + lengths[2, k], 0].tolist()
         assert left == [t for t in old if t > time]
@@ -280,8 +293,21 @@ def test_swept_lists_replace_the_old_ones_without_what_has_expired(
     flat = table([span for found in new for span in found], 3)
     ids = np.arange(len(lists))
     offsets, lengths, _, _ = made.view(Version.NOW)
-    kept, froms = beginning(offsets, lengths, made.pool, ids, flat, starts, 10)
+    kept, froms = beginning(offsets, lengths, made.pool, ids, flat, starts[:-1], starts[1:], 10)
     made.replace(ids, kept, froms, starts[1:], flat, 10)
     assert rows_of(made, Version.NOW) == [[span for span in found if span[1] > 10] for found in new]
     base = [[span for span in found if span[1] > 10] for found in rows_of(made, Version.BASE)]
     assert base == [[span for span in found if span[1] > 10] for found in old]
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.integers(1, 3), st.data())
+def test_each_fluent_gets_the_intervals_of_its_cells(sizes: list[int], fluents: int, data: st.DataObject) -> None:
+    met = np.arange(len(sizes))
+    owners = np.repeat(met, sizes)
+    count = data.draw(st.integers(0, len(sizes)))
+    for fluent in range(fluents):
+        ids, places, froms, tos = shares(met, owners, fluent, fluents, count)
+        expected = [cell for cell in met if cell % fluents == fluent and cell // fluents < count]
+        assert (ids * fluents + fluent).tolist() == met[places].tolist() == expected
+        for cell, start, stop in zip(expected, froms, tos, strict=True):
+            assert owners[start:stop].tolist() == [cell] * sizes[cell]

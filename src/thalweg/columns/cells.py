@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from thalweg.columns.ragged import group_starts
 from thalweg.columns.timelines import OPEN
 from thalweg.protocol import Ints
 
@@ -22,39 +21,33 @@ ANY = np.int64(-(2**63) + 1)
 START, END = 0, 1
 
 
-class Cells(NamedTuple):
-    """What is known of each cell. `carry` and `state` are (held, value, since); the carry is the state after
-    `carry_time`. `due` and `carry_due` are the next countdowns of state and carry. `lively` cells have effects after
-    their carry. `marks` tell which sweep met a cell last; `last` is scratch, -1 throughout."""
+HELD, VALUE, SINCE = 0, 1, 2
+"""Columns of a cell: its state, which is whether it has a value, which one, and since when."""
+CARRY, CARRY_TIME = 3, 6
+"""The carry: the state after the carry time, in three columns, and that time."""
+LAST, MARK, LIVELY = 7, 8, 9
+"""Scratch: the latest effect at a time-point (-1: none); which sweep met the cell; has it effects after its carry?"""
+COUNTS, TEMPLATE, DELAYS = 10, 11, 12
+"""Where its countdowns stand, where the rows of its delays start, and how many there are."""
+FIRST_CHAIN, LAST_CHAIN = 13, 14
+WIDTH = 16
 
-    carry: Ints
-    carry_time: Ints
-    carry_due: Ints
-    state: Ints
+
+class Board(NamedTuple):
+    """All cells of a component. `cells` has a row per cell. `due` is the next countdown of each; `alert` says from when
+    on a cell takes part in a sweep of its group: at once when lively, else with the next countdown of its carry.
+    `counts` has a row (since, since at the carry) per delay of each cell; NONE where it does not run. `delays` are rows
+    (value, target, length, postponable), shared by cells; `chains` rows as the sweep describes them. `ranks` are by
+    fluent, which is the cell modulo their number; `heard` are the (fluent, edge, value) that chains wait for."""
+
+    cells: Ints
     due: Ints
-    lively: Ints
-    marks: Ints
-    last: Ints
-
-
-class Delays(NamedTuple):
-    """Delays of cell i are rows[first[i]:last[i]]: value, target, length, postponable, cell. `since` says when the
-    countdown that runs was started."""
-
-    first: Ints
-    last: Ints
-    rows: Ints
-    carry_since: Ints
-    since: Ints
-
-
-class Chains(NamedTuple):
-    """Chains of cell i are rows[first[i]:last[i]]. `ranks` are by fluent, which is the cell modulo their number."""
-
-    first: Ints
-    last: Ints
-    rows: Ints
+    alert: Ints
+    counts: Ints
+    delays: Ints
+    chains: Ints
     ranks: Ints
+    heard: Ints
 
 
 class Stretch(NamedTuple):
@@ -71,15 +64,15 @@ class Stretch(NamedTuple):
 # --------------------------------------------------------------------------- arrays that grow with the cells
 
 NEVER = -(2**62)
-FRESH = {"carry_time": NEVER, "carry_due": int(OPEN), "due": int(OPEN), "last": -1}
-"""What a new cell has in each column; 0 where nothing is said."""
 
 
 class CellArrays:
-    """The columns of `Cells`, with room for more, and the parent of each cell in its group."""
+    """The arrays of the cells, with room for more, and the parent of each cell in its group."""
 
     def __init__(self) -> None:
-        self.columns = Cells(*(_fresh(name, 8) for name in Cells._fields))
+        self.cells = _fresh(8)
+        self.due = np.full(8, OPEN)
+        self.alert = np.full(8, OPEN)
         self.parents = np.arange(8)
 
     def ensure(self, count: int) -> None:
@@ -88,79 +81,55 @@ class CellArrays:
         if count <= room:
             return
         size = max(count, 2 * room)
-        self.columns = Cells(
-            *(
-                np.concatenate([old, _fresh(name, size - room)])
-                for name, old in zip(Cells._fields, self.columns, strict=True)
-            )
-        )
+        self.cells = np.concatenate([self.cells, _fresh(size - room)])
+        never = np.full(size - room, OPEN)
+        self.due, self.alert = np.concatenate([self.due, never]), np.concatenate([self.alert, never])
         self.parents = np.concatenate([self.parents, np.arange(room, size)])
 
     def state(self) -> dict[str, Ints]:
-        """What a snapshot needs; the rest is scratch."""
-        kept = {name: getattr(self.columns, name) for name in KEPT}
-        return {**kept, "parents": self.parents}
+        """What a snapshot needs."""
+        cells = self.cells.copy()
+        cells[:, :CARRY] = cells[:, CARRY:CARRY_TIME]
+        cells[:, MARK] = 0
+        return {"cells": cells, "due": self.due, "alert": self.alert, "parents": self.parents}
 
     @classmethod
     def of(cls, state: dict[str, Ints]) -> CellArrays:
-        """Columns from a snapshot."""
+        """The arrays from a snapshot."""
         self = cls()
-        self.parents = state["parents"]
-        found = {name: state[name] if name in KEPT else _fresh(name, len(self.parents)) for name in Cells._fields}
-        found["state"] = found["carry"].copy()
-        self.columns = Cells(**found)
+        self.cells, self.due = state["cells"], state["due"]
+        self.alert, self.parents = state["alert"], state["parents"]
         return self
 
 
-KEPT = ("carry", "carry_time", "carry_due", "due", "lively")
+def _fresh(count: int) -> Ints:
+    cells = np.zeros((count, WIDTH), np.int64)
+    cells[:, CARRY_TIME] = NEVER
+    cells[:, LAST] = -1
+    return cells
 
 
-def _fresh(name: str, count: int) -> Ints:
-    if name in ("carry", "state"):
-        return np.zeros((count, 3), np.int64)
-    return np.full(count, FRESH.get(name, 0), np.int64)
+class GrowingRows:
+    """A table that grows at its end."""
 
+    def __init__(self, width: int, rows: Ints | None = None) -> None:
+        self.rows = np.empty((8, width), np.int64) if rows is None else rows
+        self.count = 0 if rows is None else len(rows)
 
-class CellTable:
-    """Rows that belong to cells; those of one cell stand together, at first[cell] up to last[cell]."""
-
-    def __init__(self, width: int) -> None:
-        self.count = 0
-        self.rows = np.empty((8, width), np.int64)
-        self.first = np.zeros(8, np.int64)
-        self.last = np.zeros(8, np.int64)
-
-    def ensure(self, count: int) -> None:
-        """Make room for cells below `count`, which have no rows."""
-        room = len(self.first)
-        if count > room:
-            more = np.zeros(max(count, 2 * room) - room, np.int64)
-            self.first, self.last = np.concatenate([self.first, more]), np.concatenate([self.last, more])
-
-    def append(self, cells: Ints, rows: Ints) -> None:
-        """Add rows at the end, in runs of equal cells; what those cells had before is no longer theirs."""
+    def append(self, rows: Ints) -> int:
+        """Add rows; returns where they start."""
         start, end = self.count, self.count + len(rows)
         if end > len(self.rows):
             table = np.empty((max(end, 2 * len(self.rows)), self.rows.shape[1]), np.int64)
             table[:start] = self.rows[:start]
             self.rows = table
         self.rows[start:end] = rows
-        runs = group_starts(cells)
-        owners = cells[runs[:-1]]
-        self.first[owners], self.last[owners] = start + runs[:-1], start + runs[1:]
         self.count = end
+        return start
 
-    def state(self) -> dict[str, Ints]:
-        """What a snapshot needs."""
-        return {"rows": self.rows[: self.count], "first": self.first, "last": self.last}
-
-    @classmethod
-    def of(cls, state: dict[str, Ints]) -> CellTable:
-        """A table from a snapshot."""
-        self = cls(state["rows"].shape[1])
-        self.rows, self.first, self.last = state["rows"], state["first"], state["last"]
-        self.count = len(self.rows)
-        return self
+    def filled(self) -> Ints:
+        """The rows that are there."""
+        return self.rows[: self.count]
 
 
 # --------------------------------------------------------------------------- groups
@@ -211,10 +180,10 @@ def roots(parents: Ints, cells: Ints) -> Ints:
 
 @njit(cache=True)
 def active(
-    parents: Ints, wanted: Ints, cells: Cells, sizes: Ints, count: int, ranks: Ints, stretch: Stretch
+    parents: Ints, wanted: Ints, alert: Ints, sizes: Ints, count: int, until: int, ranks: Ints
 ) -> tuple[Ints, Ints]:
     """The cells of the wanted cells' groups to which something may happen: wanted themselves, with candidates (by
-    `sizes`), lively, or with a countdown that comes due. Returns them group by group, and where each group starts;
+    `sizes`), or alert until then. Returns them group by group, and where each group starts;
     `ranks` gets the number of each group at its root. One pass over all cells."""
     groups = 0
     stands = np.zeros(count, np.int8)  # 1: root of a wanted group, 2: wanted
@@ -229,7 +198,7 @@ def active(
     found = np.empty(count, np.int64)
     n = 0
     for i in range(count):
-        if stands[i] & 2 or sizes[i] > 0 or cells.lively[i] or cells.carry_due[i] <= stretch.until:
+        if stands[i] & 2 or sizes[i] > 0 or alert[i] <= until:
             r = root(parents, i)
             if stands[r] & 1:
                 found[n] = i
@@ -249,21 +218,40 @@ def active(
 
 
 @njit(cache=True)
-def trim(offsets: Ints, lengths: Ints, rooms: Ints, pool: Ints, cells: Ints, times: Ints) -> None:
+def trim(offsets: Ints, lengths: Ints, rooms: Ints, pool: Ints, met: Ints, cells: Ints) -> None:
     """Drop the candidates of the cells that the carry has taken in."""
-    for k in range(len(cells)):
-        i = cells[k]
-        while lengths[2, i] > 0 and pool[offsets[2, i], 0] <= times[i]:
+    for k in range(len(met)):
+        i = met[k]
+        while lengths[2, i] > 0 and pool[offsets[2, i], 0] <= cells[i, CARRY_TIME]:
             offsets[2, i] += 1
             lengths[2, i] -= 1
             rooms[i] -= 1
 
 
 @njit(cache=True)
+def shares(met: Ints, owners: Ints, fluent: int, fluents: int, count: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Of the cells met and the cells that own intervals, both in order, those of one fluent with instances below
+    `count`: the instances, their places among those met, and from where to where their intervals go. Linear."""
+    ids, places = np.empty(len(met), np.int64), np.empty(len(met), np.int64)
+    froms, tos = np.empty(len(met), np.int64), np.empty(len(met), np.int64)
+    n = 0
+    r = 0
+    for k in range(len(met)):
+        first = r
+        while r < len(owners) and owners[r] == met[k]:
+            r += 1
+        i = met[k] // fluents
+        if met[k] - i * fluents == fluent and i < count:
+            ids[n], places[n], froms[n], tos[n] = i, k, first, r
+            n += 1
+    return ids[:n], places[:n], froms[:n], tos[:n]
+
+
+@njit(cache=True)
 def beginning(
-    offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, intervals: Ints, starts: Ints, expiry: int
+    offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, intervals: Ints, starts: Ints, stops: Ints, expiry: int
 ) -> tuple[Ints, Ints]:
-    """Where intervals[starts[k]:starts[k+1]] (start, end, value) are to replace the list ids[k]: how many rows of the
+    """Where intervals[starts[k]:stops[k]] (start, end, value) are to replace the list ids[k]: how many rows of the
     list stay, and from which interval on they are to be written. Those that ended by the expiry are left out."""
     kept = np.empty(len(ids), np.int64)
     froms = np.empty(len(ids), np.int64)
@@ -271,7 +259,7 @@ def beginning(
         at, end = offsets[ids[k]], offsets[ids[k]] + lengths[ids[k]]
         while at < end and pool[at, 1] <= expiry:
             at += 1
-        r, stop = starts[k], starts[k + 1]
+        r, stop = starts[k], stops[k]
         while r < stop and intervals[r, 1] <= expiry:
             r += 1
         while r < stop and at < end:

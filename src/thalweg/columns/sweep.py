@@ -16,7 +16,27 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from thalweg.columns.cells import ANY, END, NONE, START, Cells, Chains, Delays, Stretch
+from thalweg.columns.cells import (
+    ANY,
+    CARRY,
+    CARRY_TIME,
+    COUNTS,
+    DELAYS,
+    END,
+    FIRST_CHAIN,
+    HELD,
+    LAST,
+    LAST_CHAIN,
+    LIVELY,
+    MARK,
+    NONE,
+    SINCE,
+    START,
+    TEMPLATE,
+    VALUE,
+    Board,
+    Stretch,
+)
 from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, TERMINATE_ALL
 from thalweg.protocol import Ints
 
@@ -33,14 +53,14 @@ def _widen(rows: Ints, needed: int) -> Ints:
 
 
 @njit(cache=True)
-def _push(heap: Ints, n: int, due: int, delay: int, since: int) -> int:
-    heap[n, 0], heap[n, 1], heap[n, 2] = due, delay, since
+def _push(heap: Ints, n: int, due: int, cell: int, delay: int, since: int) -> int:
+    heap[n, 0], heap[n, 1], heap[n, 2], heap[n, 3] = due, cell, delay, since
     i = n
     while i > 0:
         up = (i - 1) >> 1
         if heap[up, 0] <= heap[i, 0]:
             break
-        for c in range(3):
+        for c in range(4):
             held = heap[up, c]
             heap[up, c] = heap[i, c]
             heap[i, c] = held
@@ -51,7 +71,7 @@ def _push(heap: Ints, n: int, due: int, delay: int, since: int) -> int:
 @njit(cache=True)
 def _pop(heap: Ints, n: int) -> int:
     n -= 1
-    for c in range(3):
+    for c in range(4):
         heap[0, c] = heap[n, c]
     i = 0
     while True:
@@ -62,7 +82,7 @@ def _pop(heap: Ints, n: int) -> int:
             child += 1
         if heap[i, 0] <= heap[child, 0]:
             break
-        for c in range(3):
+        for c in range(4):
             held = heap[child, c]
             heap[child, c] = heap[i, c]
             heap[i, c] = held
@@ -74,33 +94,34 @@ def _pop(heap: Ints, n: int) -> int:
 
 
 @njit(cache=True)
-def _applies(row: Ints, first: int, state: Ints) -> bool:
+def _applies(row: Ints, first: int, cells: Ints) -> bool:
     """Do the row's conditions hold?"""
     for c in range(first, len(row) - 1, 2):
         if row[c] < 0:
             return True
         cell, negated = row[c] >> 1, row[c] & 1
-        holds = state[cell, 0] == 1 and (row[c + 1] == ANY or state[cell, 1] == row[c + 1])
+        holds = cells[cell, HELD] == 1 and (row[c + 1] == ANY or cells[cell, VALUE] == row[c + 1])
         if holds == (negated == 1):
             return False
     return True
 
 
 @njit(cache=True)
-def _add(effects: Ints, n: int, last: Ints, cell: int, kind: int, value: int) -> int:
+def _add(effects: Ints, n: int, cells: Ints, cell: int, kind: int, value: int) -> int:
     """Add an effect to those of this time-point; the effects of a cell are linked."""
-    effects[n, 0], effects[n, 1], effects[n, 2], effects[n, 3] = cell, kind, value, last[cell]
-    last[cell] = n
+    effects[n, 0], effects[n, 1], effects[n, 2], effects[n, 3] = cell, kind, value, cells[cell, LAST]
+    cells[cell, LAST] = n
     return n + 1
 
 
 @njit(cache=True)
-def _fire(effects: Ints, n: int, last: Ints, delays: Delays, d: int) -> int:
+def _fire(effects: Ints, n: int, board: Board, cell: int, delay: int) -> int:
     """Add the effect of a countdown, which then no longer runs."""
-    delays.since[d] = NONE
-    if delays.rows[d, 1] == NONE:
-        return _add(effects, n, last, delays.rows[d, 4], TERMINATE, delays.rows[d, 0])
-    return _add(effects, n, last, delays.rows[d, 4], INITIATE, delays.rows[d, 1])
+    board.counts[board.cells[cell, COUNTS] + delay, 0] = NONE
+    row = board.cells[cell, TEMPLATE] + delay
+    if board.delays[row, 1] == NONE:
+        return _add(effects, n, board.cells, cell, TERMINATE, board.delays[row, 0])
+    return _add(effects, n, board.cells, cell, INITIATE, board.delays[row, 1])
 
 
 @njit(cache=True)
@@ -114,46 +135,45 @@ def _initiated(effects: Ints, e: int, value: int) -> bool:
 
 
 @njit(cache=True)
-def _fire_due(effects: Ints, n: int, last: Ints, delays: Delays, firing: Ints, n_firing: int) -> int:
+def _fire_due(effects: Ints, n: int, board: Board, firing: Ints, n_firing: int) -> int:
     """Countdowns that are due: those that cannot be postponed fire first; the others fire unless their value is
     initiated now, which another of them may do. Those that wait for each other all end without firing."""
     waiting = 0
     for k in range(n_firing):
-        d = firing[k, 0]
-        if delays.rows[d, 3] == 1:
-            firing[waiting, 0] = d
+        cell, delay = firing[k, 0], firing[k, 1]
+        if board.delays[board.cells[cell, TEMPLATE] + delay, 3] == 1:
+            firing[waiting, 0], firing[waiting, 1] = cell, delay
             waiting += 1
         else:
-            n = _fire(effects, n, last, delays, d)
+            n = _fire(effects, n, board, cell, delay)
     moving = True
     while moving and waiting > 0:
         moving = False
         left = 0
         for k in range(waiting):
-            d = firing[k, 0]
-            cell, value = delays.rows[d, 4], delays.rows[d, 0]
-            if _initiated(effects, last[cell], value):
+            cell, delay = firing[k, 0], firing[k, 1]
+            value = board.delays[board.cells[cell, TEMPLATE] + delay, 0]
+            if _initiated(effects, board.cells[cell, LAST], value):
                 moving = True
                 continue
             possible = False
             for j in range(waiting):
-                other = firing[j, 0]
-                if j != k and delays.rows[other, 4] == cell and delays.rows[other, 1] == value:
-                    possible = True
+                if j != k and firing[j, 0] == cell:
+                    possible |= board.delays[board.cells[cell, TEMPLATE] + firing[j, 1], 1] == value
             if possible:
-                firing[left, 0] = d
+                firing[left, 0], firing[left, 1] = cell, delay
                 left += 1
             else:
-                n = _fire(effects, n, last, delays, d)
+                n = _fire(effects, n, board, cell, delay)
                 moving = True
         waiting = left
     for k in range(waiting):
-        delays.since[firing[k, 0]] = NONE
+        board.counts[board.cells[firing[k, 0], COUNTS] + firing[k, 1], 0] = NONE
     return n
 
 
 @njit(cache=True)
-def _outcome(effects: Ints, first: int, state: Ints) -> tuple[bool, bool, int]:
+def _outcome(effects: Ints, first: int, held: bool, value: int) -> tuple[bool, bool, int]:
     """What the linked effects do to a cell: (it keeps its value, it gets a value, which)."""
     values = 0
     chosen = 0
@@ -166,15 +186,15 @@ def _outcome(effects: Ints, first: int, state: Ints) -> tuple[bool, bool, int]:
                 values, chosen = 1, v
             elif v != chosen:
                 values = 2
-            if v != state[1]:
+            if v != value:
                 broken = True
         elif kind == TERMINATE:
-            if v == state[1]:
+            if v == value:
                 broken = True
         else:
             all_ended = True
         e = effects[e, 3]
-    if state[0] == 1 and not (broken or all_ended):
+    if held and not (broken or all_ended):
         return True, False, chosen
     gets = values == 1 and not all_ended
     if gets:
@@ -187,41 +207,57 @@ def _outcome(effects: Ints, first: int, state: Ints) -> tuple[bool, bool, int]:
 
 
 @njit(cache=True)
-def _restarts(effects: Ints, first: int, delays: Delays, d: int) -> bool:
-    """What the linked effects do to a countdown: they may end it, and start it anew."""
-    v = delays.rows[d, 0]
+def _restarts(effects: Ints, first: int, counts: Ints, at: int, value: int, postponable: bool) -> bool:
+    """What the linked effects do to the countdown counts[at] of a value: they may end it, and start it anew."""
     initiated = broken = False
     e = first
     while e >= 0:
         kind = effects[e, 1]
         if kind <= INITIATE:
-            if effects[e, 2] == v:
+            if effects[e, 2] == value:
                 initiated = True
             else:
                 broken = True
-        elif kind == TERMINATE_ALL or effects[e, 2] == v:
+        elif kind == TERMINATE_ALL or effects[e, 2] == value:
             broken = True
         e = effects[e, 3]
     if broken:
-        delays.since[d] = NONE
-    return initiated and (delays.since[d] == NONE or delays.rows[d, 3] == 1)
+        counts[at, 0] = NONE
+    return initiated and (counts[at, 0] == NONE or postponable)
 
 
 @njit(cache=True)
-def _save(members: Ints, n: int, cells: Cells, delays: Delays, settled: int) -> None:
-    """Move the carry of the members up to now."""
+def _next_due(board: Board, i: int, column: int) -> int:
+    """The first of a cell's countdowns that run now (column 0) or at the carry (column 1)."""
+    due = int(OPEN)
+    for d in range(board.cells[i, DELAYS]):
+        since = board.counts[board.cells[i, COUNTS] + d, column]
+        if since != NONE:
+            due = min(due, since + board.delays[board.cells[i, TEMPLATE] + d, 2])
+    return due
+
+
+@njit(cache=True)
+def _save(met: Ints, n: int, board: Board, settled: int) -> None:
+    """Move the carry of the cells met up to now."""
     for m in range(n):
-        i = members[m]
-        if cells.carry_time[i] >= settled:
+        i = met[m]
+        if board.cells[i, CARRY_TIME] >= settled:
             continue
         for c in range(3):
-            cells.carry[i, c] = cells.state[i, c]
-        due = OPEN
-        for d in range(delays.first[i], delays.last[i]):
-            delays.carry_since[d] = delays.since[d]
-            if delays.since[d] != NONE and delays.since[d] + delays.rows[d, 2] < due:
-                due = delays.since[d] + delays.rows[d, 2]
-        cells.carry_due[i] = due
+            board.cells[i, CARRY + c] = board.cells[i, c]
+        for d in range(board.cells[i, COUNTS], board.cells[i, COUNTS] + board.cells[i, DELAYS]):
+            board.counts[d, 1] = board.counts[d, 0]
+
+
+@njit(cache=True)
+def _heard(board: Board, fluent: int, edge: int, value: int) -> bool:
+    """Does any chain wait for such an edge?"""
+    for k in range(len(board.heard)):
+        if board.heard[k, 0] == fluent and board.heard[k, 1] == edge:
+            if board.heard[k, 2] == ANY or board.heard[k, 2] == value:
+                return True
+    return False
 
 
 # --------------------------------------------------------------------------- the sweep
@@ -233,32 +269,32 @@ def sweep(
     starts: Ints,
     rows: Ints,
     row_cells: Ints,
+    order: Ints,
     row_starts: Ints,
-    cells: Cells,
-    delays: Delays,
-    chains: Chains,
+    board: Board,
     stretch: Stretch,
     log: bool,
 ) -> tuple[Ints, Ints, Ints]:
     """Timelines of the cells of some groups, and of those that their chains reach.
 
-    Group g has found[starts[g]:starts[g+1]] and candidates rows[row_starts[g]:row_starts[g+1]], sorted by time.
-    Returns the cells, their intervals (cell, start, end, value), and with `log` the effects (cell, time, kind, value).
+    Group g has found[starts[g]:starts[g+1]] and candidates rows[order[row_starts[g]:row_starts[g+1]]], in the order
+    of time. Returns the cells met, their intervals (cell, start, end, value), and with `log` the effects (cell, time,
+    kind, value).
     """
     out = np.empty((len(rows) + len(found) + 16, 4), np.int64)
     n_out = 0
     logged = np.empty((16, 4), np.int64)
     n_log = 0
-    heap = np.empty((64, 3), np.int64)
+    heap = np.empty((64, 4), np.int64)  # due, cell, delay, since
     effects = np.empty((64, 4), np.int64)  # cell, kind, value, next effect of the same cell
-    firing = np.empty((64, 1), np.int64)
-    due_now = np.empty((64, 1), np.int64)
+    firing = np.empty((64, 2), np.int64)
+    due_now = np.empty((64, 2), np.int64)
     nexts = np.empty((64, 4), np.int64)  # cell, held, value, since: the state after this time-point
     met = np.empty((len(found) + 16, 1), np.int64)
     n_met = 0
-    state, since, last = cells.state, delays.since, cells.last
-    fluents = len(chains.ranks)
-    n_ranks = chains.ranks.max() + 1
+    cells, counts, delays = board.cells, board.counts, board.delays
+    fluents = len(board.ranks)
+    n_ranks = board.ranks.max() + 1
     settled, until, tick = stretch.settled, stretch.until, stretch.tick
     for g in range(len(starts) - 1):
         n_heap = 0
@@ -268,42 +304,45 @@ def sweep(
             met = _widen(met, n_met + 1)
             met[n_met, 0] = i
             n_met += 1
-            cells.marks[i] = stretch.stamp
-            cells.lively[i] = 0
+            cells[i, MARK] = stretch.stamp
+            cells[i, LIVELY] = 0
             for c in range(3):
-                state[i, c] = cells.carry[i, c]
-            for d in range(delays.first[i], delays.last[i]):
-                since[d] = delays.carry_since[d]
-                if since[d] != NONE and since[d] + delays.rows[d, 2] <= until:
+                cells[i, c] = cells[i, CARRY + c]
+            for d in range(cells[i, DELAYS]):
+                since = counts[cells[i, COUNTS] + d, 1]
+                counts[cells[i, COUNTS] + d, 0] = since
+                due = since + delays[cells[i, TEMPLATE] + d, 2]
+                if since != NONE and due <= until:
                     heap = _widen(heap, n_heap + 1)
-                    n_heap = _push(heap, n_heap, since[d] + delays.rows[d, 2], d, since[d])
+                    n_heap = _push(heap, n_heap, due, i, d, since)
         at, end = row_starts[g], row_starts[g + 1]
         saved = False
         while True:
-            while n_heap > 0 and since[heap[0, 1]] != heap[0, 2]:
+            while n_heap > 0 and counts[cells[heap[0, 1], COUNTS] + heap[0, 2], 0] != heap[0, 3]:
                 n_heap = _pop(heap, n_heap)
             t = int(OPEN)
             if at < end:
-                t = int(rows[at, 0])
+                t = int(rows[order[at], 0])
             if n_heap > 0 and heap[0, 0] < t:
                 t = int(heap[0, 0])
             if not saved and t > settled:
                 saved = True
-                _save(met[first_met:n_met, 0], n_met - first_met, cells, delays, settled)
+                _save(met[first_met:n_met, 0], n_met - first_met, board, settled)
             if t > until:
                 break
             n = 0
-            while at < end and rows[at, 0] == t:
-                i = row_cells[at]
-                if t > cells.carry_time[i] and _applies(rows[at], 3, state):
+            while at < end and rows[order[at], 0] == t:
+                k = order[at]
+                i = row_cells[k]
+                if t > cells[i, CARRY_TIME] and _applies(rows[k], 3, cells):
                     effects = _widen(effects, n + 1)
-                    n = _add(effects, n, last, i, rows[at, 1], rows[at, 2])
+                    n = _add(effects, n, cells, i, rows[k, 1], rows[k, 2])
                 at += 1
             n_firing = 0
             while n_heap > 0 and heap[0, 0] == t:
-                if since[heap[0, 1]] == heap[0, 2]:
+                if counts[cells[heap[0, 1], COUNTS] + heap[0, 2], 0] == heap[0, 3]:
                     firing = _widen(firing, n_firing + 1)
-                    firing[n_firing, 0] = heap[0, 1]
+                    firing[n_firing, 0], firing[n_firing, 1] = heap[0, 1], heap[0, 2]
                     n_firing += 1
                 n_heap = _pop(heap, n_heap)
             n_next = 0
@@ -312,74 +351,80 @@ def sweep(
                     due_now = _widen(due_now, n_firing)
                     n_due = 0
                     for k in range(n_firing):
-                        if n_ranks == 1 or chains.ranks[delays.rows[firing[k, 0], 4] % fluents] == rank:
-                            due_now[n_due, 0] = firing[k, 0]
+                        if n_ranks == 1 or board.ranks[firing[k, 0] % fluents] == rank:
+                            due_now[n_due, 0], due_now[n_due, 1] = firing[k, 0], firing[k, 1]
                             n_due += 1
                     effects = _widen(effects, n + n_due)
-                    n = _fire_due(effects, n, last, delays, due_now, n_due)
+                    n = _fire_due(effects, n, board, due_now, n_due)
                 k = -1
                 while k + 1 < n:
                     k += 1
                     i = effects[k, 0]
-                    if last[i] < 0 or (n_ranks > 1 and chains.ranks[i % fluents] != rank):
+                    first = cells[i, LAST]
+                    if first < 0 or (n_ranks > 1 and board.ranks[i % fluents] != rank):
                         continue
-                    if cells.marks[i] != stretch.stamp:
-                        cells.marks[i] = stretch.stamp
+                    if cells[i, MARK] != stretch.stamp:
+                        cells[i, MARK] = stretch.stamp
                         met = _widen(met, n_met + 1)
                         met[n_met, 0] = i
                         n_met += 1
                     if t > settled:
-                        cells.lively[i] = 1
+                        cells[i, LIVELY] = 1
                     if log:
-                        e = last[i]
+                        e = first
                         while e >= 0:
                             logged = _widen(logged, n_log + 1)
                             logged[n_log, 0], logged[n_log, 1] = i, t
                             logged[n_log, 2], logged[n_log, 3] = effects[e, 1], effects[e, 2]
                             n_log += 1
                             e = effects[e, 3]
-                    stays, gets, chosen = _outcome(effects, last[i], state[i])
-                    ends = state[i, 0] == 1 and not stays
-                    for d in range(delays.first[i], delays.last[i]):
-                        if _restarts(effects, last[i], delays, d):
-                            since[d] = t
-                            if t + delays.rows[d, 2] <= until:
+                    held, value = cells[i, HELD] == 1, cells[i, VALUE]
+                    stays, gets, chosen = _outcome(effects, first, held, value)
+                    ends = held and not stays
+                    for d in range(cells[i, DELAYS]):
+                        row, count = cells[i, TEMPLATE] + d, cells[i, COUNTS] + d
+                        if _restarts(effects, first, counts, count, delays[row, 0], delays[row, 3] == 1):
+                            counts[count, 0] = t
+                            if t + delays[row, 2] <= until:
                                 heap = _widen(heap, n_heap + 1)
-                                n_heap = _push(heap, n_heap, t + delays.rows[d, 2], d, t)
-                    last[i] = -1
+                                n_heap = _push(heap, n_heap, t + delays[row, 2], i, d, t)
+                    cells[i, LAST] = -1
                     if not (ends or gets):
                         continue
                     nexts = _widen(nexts, n_next + 1)
-                    nexts[n_next, 0], nexts[n_next, 1], nexts[n_next, 2] = i, int(gets), chosen
-                    nexts[n_next, 3] = t + tick
+                    nexts[n_next, 0], nexts[n_next, 1] = i, int(gets)
+                    nexts[n_next, 2], nexts[n_next, 3] = chosen, t + tick
                     n_next += 1
                     if ends:
                         out = _widen(out, n_out + 1)
-                        out[n_out, 0], out[n_out, 1] = i, state[i, 2]
-                        out[n_out, 2], out[n_out, 3] = t + tick, state[i, 1]
+                        out[n_out, 0], out[n_out, 1] = i, cells[i, SINCE]
+                        out[n_out, 2], out[n_out, 3] = t + tick, value
                         n_out += 1
-                    if t < stretch.start:
+                    if n_ranks == 1 or t < stretch.start:
                         continue
-                    for c in range(chains.first[i], chains.last[i]):
-                        edge, value = chains.rows[c, 0], chains.rows[c, 1]
-                        there = gets and edge == START and (value == ANY or value == chosen)
-                        there |= ends and edge == END and (value == ANY or value == state[i, 1])
-                        if there and _applies(chains.rows[c], 5, state):
+                    fluent = i % fluents
+                    starts_heard = gets and _heard(board, fluent, START, chosen)
+                    ends_heard = ends and _heard(board, fluent, END, value)
+                    if not (starts_heard or ends_heard):
+                        continue
+                    for c in range(cells[i, FIRST_CHAIN], cells[i, LAST_CHAIN]):
+                        edge, wanted = board.chains[c, 0], board.chains[c, 1]
+                        there = gets and edge == START and (wanted == ANY or wanted == chosen)
+                        there |= ends and edge == END and (wanted == ANY or wanted == value)
+                        if there and _applies(board.chains[c], 5, cells):
                             effects = _widen(effects, n + 1)
-                            n = _add(effects, n, last, chains.rows[c, 2], chains.rows[c, 3], chains.rows[c, 4])
+                            n = _add(effects, n, cells, board.chains[c, 2], board.chains[c, 3], board.chains[c, 4])
             for k in range(n_next):
-                i = nexts[k, 0]
                 for c in range(3):
-                    state[i, c] = nexts[k, 1 + c]
+                    cells[nexts[k, 0], c] = nexts[k, 1 + c]
         for m in range(first_met, n_met):
             i = met[m, 0]
-            cells.carry_time[i] = max(cells.carry_time[i], settled)
-            if state[i, 0] == 1:
+            cells[i, CARRY_TIME] = max(cells[i, CARRY_TIME], settled)
+            if cells[i, HELD] == 1:
                 out = _widen(out, n_out + 1)
-                out[n_out, 0], out[n_out, 1], out[n_out, 2], out[n_out, 3] = i, state[i, 2], OPEN, state[i, 1]
+                out[n_out, 0], out[n_out, 1] = i, cells[i, SINCE]
+                out[n_out, 2], out[n_out, 3] = OPEN, cells[i, VALUE]
                 n_out += 1
-            cells.due[i] = OPEN
-            for d in range(delays.first[i], delays.last[i]):
-                if since[d] != NONE and since[d] + delays.rows[d, 2] < cells.due[i]:
-                    cells.due[i] = since[d] + delays.rows[d, 2]
+            board.due[i] = _next_due(board, i, 0)
+            board.alert[i] = -OPEN if cells[i, LIVELY] else _next_due(board, i, 1)
     return met[:n_met, 0].copy(), out[:n_out], logged[:n_log]

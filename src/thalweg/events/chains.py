@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thalweg.columns.cells import ANY, CellTable, unite, unite_pairs
+from thalweg.columns.cells import ANY, FIRST_CHAIN, LAST_CHAIN, CellArrays, GrowingRows, unite, unite_pairs
+from thalweg.columns.ragged import group_starts
 from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps
 from thalweg.events.stores import FluentStore
 from thalweg.events.units import Condition, instance_frame
@@ -43,8 +44,9 @@ class ChainRules:
         self.stores = list(stores)
         self.ranks = np.array(ranks, np.int64)
         self.width = CONDITIONS + 1 + 2 * max((len(p.conditions) for p in plans), default=0)
-        self.table = CellTable(self.width)
+        self.table = GrowingRows(self.width)
         self.known = [0 for _ in stores]
+        self.heard = np.array([(p.fluent, p.edge, p.value) for p in plans], np.int64).reshape(-1, 3)
 
     def grow(self) -> tuple[Ints, Ints]:
         """Take in new instances, and those that their chains mention. Returns the new chains: cells and rows."""
@@ -59,14 +61,18 @@ class ChainRules:
                     rows.append(found[1])
         return np.concatenate(cells), np.concatenate(rows)
 
-    def add(self, cells: Ints, rows: Ints, parents: Ints) -> None:
+    def add(self, cells: Ints, rows: Ints, arrays: CellArrays) -> None:
         """Keep new chains, and join the cells that they tie together."""
-        self.table.ensure(len(parents))
-        if len(cells):
-            order = np.argsort(cells, kind="stable")
-            self.table.append(cells[order], rows[order])
-            unite_pairs(parents, cells, np.ascontiguousarray(rows[:, 2]))
-            unite(parents, cells, rows, CONDITIONS)
+        if not len(cells):
+            return
+        order = np.argsort(cells, kind="stable")
+        cells, rows = cells[order], rows[order]
+        start = self.table.append(rows)
+        runs = group_starts(cells)
+        arrays.cells[cells[runs[:-1]], FIRST_CHAIN] = start + runs[:-1]
+        arrays.cells[cells[runs[:-1]], LAST_CHAIN] = start + runs[1:]
+        unite_pairs(arrays.parents, cells, np.ascontiguousarray(rows[:, 2]))
+        unite(arrays.parents, cells, rows, CONDITIONS)
 
     def _evaluate(self, plan: ChainPlan, ids: Ints) -> tuple[Ints, Ints]:
         store = self.stores[plan.fluent]
@@ -89,10 +95,10 @@ class ChainRules:
         return ids * len(self.stores) + fluent
 
     def state(self) -> dict[str, Ints]:
-        """What a snapshot needs."""
-        return {**self.table.state(), "known": np.array(self.known)}
+        """What a snapshot needs apart from the cells."""
+        return {"rows": self.table.filled(), "known": np.array(self.known)}
 
     def restore(self, state: dict[str, Ints]) -> None:
         """Put a snapshot in."""
-        self.table = CellTable.of(state)
+        self.table = GrowingRows(self.width, state["rows"])
         self.known = state["known"].tolist()

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thalweg.columns.cells import NONE, CellTable, Delays
+from thalweg.columns.cells import COUNTS, DELAYS, NONE, TEMPLATE, CellArrays, GrowingRows
 from thalweg.columns.keys import KeyTable
-from thalweg.columns.ragged import distinct
+from thalweg.columns.ragged import distinct, group_starts
 from thalweg.columns.timelines import INITIATE, OPEN
 from thalweg.events.frames import Reader, Slot, Step, run_steps
 from thalweg.events.stores import FluentStore
 from thalweg.events.units import instance_frame
 from thalweg.protocol import Ints, Mask
 
-WIDTH = 5
-"""Value, target (NONE: the value ends), length, postponable, cell."""
+ROW = 4
+"""Columns of a delay: value, target (NONE: the value ends), length, postponable. While it is assigned, its cell too."""
 
 
 @dataclass(slots=True)
@@ -54,57 +54,76 @@ class Pending:
     postponable: Mask
 
 
-class Countdowns:
-    """The delayed effects of every cell; `since` and `carry_since` say when the running countdowns were started."""
+class Templates:
+    """The delays that cells have in common: lists of rows, each kept once."""
 
-    def __init__(self, plans: Sequence[DelayPlan], stores: Sequence[FluentStore]) -> None:
+    def __init__(self) -> None:
+        self.rows = GrowingRows(ROW)
+        self._known: dict[int, KeyTable] = {}
+        self._starts: dict[int, list[int]] = {}
+
+    def starts(self, lists: Ints) -> Ints:
+        """Where the rows of each list stand; all lists (the first axis) have the same length (the second)."""
+        count, size = lists.shape[:2]
+        known = self._known.setdefault(size, KeyTable(ROW * size))
+        starts = self._starts.setdefault(size, [])
+        flat = lists.reshape(count, ROW * size)
+        ids = known.intern([flat[:, c] for c in range(ROW * size)], count)
+        for new in known.keys[len(starts) :]:
+            starts.append(self.rows.append(new.reshape(size, ROW)))
+        return np.array(starts)[ids]
+
+    @classmethod
+    def of(cls, rows: Ints, lists: Ints) -> Templates:
+        """From a snapshot: the rows, and where lists start and how long they are, in that order."""
+        self = cls()
+        for start, size in lists.tolist():
+            self.starts(rows[start : start + size].reshape(1, size, ROW))
+        return self
+
+
+class Countdowns:
+    """The delayed effects of every cell, and since when their countdowns run."""
+
+    def __init__(self, plans: Sequence[DelayPlan], stores: Sequence[FluentStore], arrays: CellArrays) -> None:
         self.plans = list(plans)
         self.stores = list(stores)
-        self.table = CellTable(WIDTH)
-        self.since = np.full(8, NONE)
-        self.carry_since = np.full(8, NONE)
+        self.arrays = arrays
+        self.counts = GrowingRows(2)
+        self.templates = Templates()
         self.pairs = KeyTable(2)  # cell and value, where a plan is for every value
-        self._open = [p for p in self.plans if p.value is None]
         self.known = [0 for _ in stores]
-        self._templates: dict[int, Ints] = {}
+        self._open = [p for p in self.plans if p.value is None]
+        self._same: dict[int, Ints] = {}
 
-    def view(self) -> Delays:
-        """What the kernels read and write."""
-        return Delays(self.table.first, self.table.last, self.table.rows, self.carry_since, self.since)
+    # ----------------------------------------------------------------- new instances
 
-    def grow(self, cells: int, effects: Sequence[tuple[Ints, Ints, Ints]]) -> None:
+    def grow(self, effects: Sequence[tuple[Ints, Ints, Ints]]) -> None:
         """Take in new instances, and new (cell, kind, value) of effects."""
-        self.table.ensure(cells)
-        new = [self._of_fluent(at) for at in range(len(self.stores))]
-        self.known = [store.instances.count for store in self.stores]
+        new: list[Ints] = []
+        for at, store in enumerate(self.stores):
+            ids = np.arange(self.known[at], store.instances.count)
+            self.known[at] = store.instances.count
+            plans = [p for p in self.plans if p.fluent == at and p.value is not None]
+            if not len(ids) or not plans:
+                continue
+            if all(p.uniform for p in plans) and not self._open:
+                self._assign_all(self._cells(at, ids), self._common(at, plans))
+            else:
+                new += [self._evaluate(p, ids, np.full(len(ids), p.value)) for p in plans]
         if self._open:
             new += self._of_values(new, effects)
-        added = np.concatenate(new)
+        added = np.concatenate([np.empty((0, ROW + 1), np.int64), *new])
         if len(added):
-            self._add(added, in_runs=not self._open)
+            self._assign(added)
 
-    def _of_fluent(self, at: int) -> Ints:
-        """Effects with a known value, of a fluent's new instances, in runs of equal cells."""
-        store = self.stores[at]
-        ids = np.arange(self.known[at], store.instances.count)
-        if not len(ids):
-            return np.empty((0, WIDTH), np.int64)
-        numbered = [(k, p) for k, p in enumerate(self.plans) if p.fluent == at and p.value is not None]
-        same = [self._template(k, p) for k, p in numbered if p.uniform]
-        one = np.concatenate([np.empty((0, WIDTH), np.int64), *same])
-        rows = np.tile(one, (len(ids), 1))
-        rows[:, 4] = np.repeat(self._cells(at, ids), len(one))
-        varied = [self._evaluate(p, ids, np.full(len(ids), p.value)) for _, p in numbered if not p.uniform]
-        if not varied:
-            return rows
-        rows = np.concatenate([rows, *varied])
-        return rows[np.argsort(rows[:, 4], kind="stable")]
-
-    def _template(self, number: int, plan: DelayPlan) -> Ints:
-        """The rows of any one instance."""
-        found = self._templates.get(number)
+    def _common(self, at: int, plans: Sequence[DelayPlan]) -> Ints:
+        """The rows that every instance of a fluent has."""
+        found = self._same.get(at)
         if found is None:
-            found = self._templates[number] = self._evaluate(plan, np.zeros(1, np.int64), np.full(1, plan.value))
+            one = np.zeros(1, np.int64)
+            rows = np.concatenate([self._evaluate(p, one, np.full(1, p.value)) for p in plans])
+            found = self._same[at] = np.ascontiguousarray(rows[:, :ROW])
         return found
 
     def _of_values(self, new: list[Ints], effects: Sequence[tuple[Ints, Ints, Ints]]) -> list[Ints]:
@@ -119,7 +138,7 @@ class Countdowns:
         while True:
             for rows in targets:
                 sets = rows[rows[:, 1] != NONE]
-                self.pairs.intern([sets[:, 4], sets[:, 1]], len(sets))
+                self.pairs.intern([sets[:, ROW], sets[:, 1]], len(sets))
             pairs = self.pairs.keys[done:]
             done = self.pairs.count
             if not len(pairs):
@@ -132,7 +151,7 @@ class Countdowns:
             found += targets
 
     def _evaluate(self, plan: DelayPlan, ids: Ints, values: Ints) -> Ints:
-        """A plan's rows for some instances and the values that start the countdown."""
+        """A plan's rows for some instances and the values that start the countdown, each with its cell."""
         store = self.stores[plan.fluent]
         frame = instance_frame(store, plan.slots, ids)
         reader = Reader(before=False)
@@ -141,76 +160,95 @@ class Countdowns:
         if plan.postponable is not None:
             postponable[run_steps(plan.postponable, frame, reader).origin] = 1
         lengths = plan.delay.column(frame).view(np.float64)
-        rows = np.empty((len(frame), WIDTH), np.int64)
+        rows = np.empty((len(frame), ROW + 1), np.int64)
         rows[:, 0] = values[frame.origin]
         rows[:, 1] = NONE if plan.target is None else plan.target.column(frame)
         rows[:, 2] = lengths.astype(np.int64)
         if ((rows[:, 2] < 1) | (rows[:, 2] != lengths)).any():
             raise ValueError(f"a delayed effect of {store.name} has a delay that is no positive whole number")
         rows[:, 3] = postponable[frame.origin]
-        rows[:, 4] = self._cells(plan.fluent, ids[frame.origin])
+        rows[:, ROW] = self._cells(plan.fluent, ids[frame.origin])
         rows = rows[rows[:, 0] != rows[:, 1]]
-        once = KeyTable(WIDTH, len(rows))
-        once.intern([rows[:, c] for c in range(WIDTH)], len(rows))
+        once = KeyTable(ROW + 1, len(rows))
+        once.intern([rows[:, c] for c in range(ROW + 1)], len(rows))
         return once.keys
 
     def _cells(self, fluent: int, ids: Ints) -> Ints:
         return ids * len(self.stores) + fluent
 
-    def _add(self, rows: Ints, *, in_runs: bool) -> None:
-        """Append rows. Those that a cell already has are moved behind them, with their countdowns."""
-        since = carried = np.full(len(rows), NONE)
-        if not in_runs:
-            table = self.table
-            again = distinct(np.sort(rows[:, 4]))
-            again = again[table.last[again] > table.first[again]]
-            if len(again):
-                old = np.concatenate([np.arange(table.first[c], table.last[c]) for c in again.tolist()])
-                rows = np.concatenate([table.rows[old], rows])
-                since = np.concatenate([self.since[old], since])
-                carried = np.concatenate([self.carry_since[old], carried])
-                self.since[old] = self.carry_since[old] = NONE
-            order = np.argsort(rows[:, 4], kind="stable")
-            rows, since, carried = rows[order], since[order], carried[order]
-        start = self.table.count
-        self.table.append(np.ascontiguousarray(rows[:, 4]), rows)
-        room, end = len(self.table.rows), self.table.count
-        if room > len(self.since):
-            more = np.full(room - len(self.since), NONE)
-            self.since = np.concatenate([self.since, more])
-            self.carry_since = np.concatenate([self.carry_since, more])
-        self.since[start:end], self.carry_since[start:end] = since, carried
+    # ----------------------------------------------------------------- the rows of cells
+
+    def _assign_all(self, cells: Ints, rows: Ints) -> None:
+        """Give new cells the same rows."""
+        size = len(rows)
+        start = self.counts.append(np.full((len(cells) * size, 2), NONE))
+        self._put(cells, self.templates.starts(rows.reshape(1, size, ROW)), start + size * np.arange(len(cells)), size)
+
+    def _assign(self, rows: Ints) -> None:
+        """Give cells rows, in addition to those that they have, whose countdowns go on."""
+        old, since = self._of_cells(distinct(np.sort(rows[:, ROW])))
+        since = np.concatenate([since, np.full((len(rows), 2), NONE)])
+        rows = np.concatenate([old, rows])
+        order = np.argsort(rows[:, ROW], kind="stable")
+        rows, since = rows[order], since[order]
+        runs = group_starts(np.ascontiguousarray(rows[:, ROW]))
+        sizes = np.diff(runs)
+        for size in distinct(np.sort(sizes)).tolist():
+            first = runs[:-1][sizes == size]
+            at = first[:, None] + np.arange(size)
+            start = self.counts.append(since[at.ravel()])
+            starts = self.templates.starts(np.ascontiguousarray(rows[at][:, :, :ROW]))
+            self._put(rows[first, ROW], starts, start + size * np.arange(len(first)), size)
+
+    def _put(self, cells: Ints, templates: Ints, counts: Ints, size: int) -> None:
+        table = self.arrays.cells
+        table[cells, TEMPLATE], table[cells, COUNTS], table[cells, DELAYS] = templates, counts, size
+
+    def _of_cells(self, cells: Ints) -> tuple[Ints, Ints]:
+        """The rows of cells, each with its cell, and since when their countdowns run."""
+        table = self.arrays.cells
+        sizes = table[cells, DELAYS]
+        which = np.repeat(np.arange(len(cells)), sizes)
+        nth = np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        owners = cells[which]
+        rows = np.empty((len(which), ROW + 1), np.int64)
+        rows[:, :ROW] = self.templates.rows.rows[table[owners, TEMPLATE] + nth]
+        rows[:, ROW] = owners
+        return rows, self.counts.rows[table[owners, COUNTS] + nth]
 
     def pending(self) -> Pending:
         """Countdowns that run. Of those of one pair only the next one due: when it fires, the others are cancelled."""
-        running = np.flatnonzero(self.since[: self.table.count] != NONE)
-        rows, since = self.table.rows[running], self.since[running]
+        rows, counts = self._of_cells(np.flatnonzero(self.arrays.due != OPEN))
+        running = counts[:, 0] != NONE
+        rows, since = rows[running], counts[running, 0]
         due = since + rows[:, 2]
         pairs = KeyTable(2, len(rows))
-        ids = pairs.intern([rows[:, 4], rows[:, 0]], len(rows))
+        ids = pairs.intern([rows[:, ROW], rows[:, 0]], len(rows))
         if pairs.count < len(rows):
             first = np.full(pairs.count, OPEN)
             np.minimum.at(first, ids, due)
             keep = due == first[ids]
             rows, since, due = rows[keep], since[keep], due[keep]
         k = len(self.stores)
-        return Pending(rows[:, 4] % k, rows[:, 4] // k, rows[:, 0], rows[:, 1], due, since, rows[:, 3] == 1)
+        return Pending(rows[:, ROW] % k, rows[:, ROW] // k, rows[:, 0], rows[:, 1], due, since, rows[:, 3] == 1)
+
+    # ----------------------------------------------------------------- snapshots
 
     def state(self) -> dict[str, Ints]:
-        """What a snapshot needs."""
-        end = self.table.count
+        """What a snapshot needs apart from the cells."""
         return {
-            **{f"table.{name}": part for name, part in self.table.state().items()},
-            "since": self.since[:end],
-            "carry_since": self.carry_since[:end],
+            "counts": self.counts.filled(),
+            "templates": self.templates.rows.filled(),
             "pairs": self.pairs.state(),
             "known": np.array(self.known),
         }
 
-    def restore(self, state: dict[str, Ints]) -> None:
+    def restore(self, arrays: CellArrays, state: dict[str, Ints]) -> None:
         """Put a snapshot in."""
-        self.table = CellTable.of({name: state[f"table.{name}"] for name in ("rows", "first", "last")})
-        self.since, self.carry_since = state["since"], state["carry_since"]
+        self.arrays = arrays
+        self.counts = GrowingRows(2, state["counts"])
+        lists = np.unique(arrays.cells[:, [TEMPLATE, DELAYS]], axis=0)
+        self.templates = Templates.of(state["templates"], lists[lists[:, 1] > 0])
         self.pairs = KeyTable.of(state["pairs"])
         self.known = state["known"].tolist()
-        self._templates = {}
+        self._same = {}

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from thalweg.columns.cells import ANY, CellArrays, Chains, Stretch, active, beginning, roots, trim, unite
+from thalweg.columns.cells import ANY, Board, CellArrays, Stretch, active, beginning, roots, shares, trim, unite
 from thalweg.columns.ragged import Ragged, Version, distinct, order_by
 from thalweg.columns.sweep import sweep
-from thalweg.columns.timelines import GREET, OPEN
+from thalweg.columns.timelines import GREET
 from thalweg.events.chains import ChainPlan, ChainRules
 from thalweg.events.countdowns import Countdowns, DelayPlan
 from thalweg.events.frames import Frame, Reader
@@ -47,7 +47,7 @@ class SweepUnit(FluentUnit):
         self.candidates = Ragged(self.width)
         self.cells = 0
         self.arrays = CellArrays()
-        self.countdowns = Countdowns(delays, stores)
+        self.countdowns = Countdowns(delays, stores, self.arrays)
         self.chains = ChainRules(chains, stores, ranks)
         self._found: list[tuple[Ints, Ints, Ints | None]] = []
         self._stamp = 0
@@ -64,19 +64,17 @@ class SweepUnit(FluentUnit):
         tied, chains = self.chains.grow()
         self.cells = max(s.instances.count for s in self.stores) * len(self.stores)
         self._make_room()
-        self.chains.add(tied, chains, self.arrays.parents)
+        self.chains.add(tied, chains, self.arrays)
         if self.countdowns.plans:
             found = [(cells, rows[:, 1], rows[:, 2]) for cells, rows, _ in self._found]
             found.append((chains[:, 2], chains[:, 3], chains[:, 4]))
-            self.countdowns.grow(len(self.arrays.parents), found)
+            self.countdowns.grow(found)
 
     def _make_room(self) -> None:
         self.arrays.ensure(self.cells)
         self.candidates.ensure(self.cells)
-        room = len(self.arrays.parents)
-        self.countdowns.table.ensure(room)
-        if room > len(self._rank):
-            self._rank = np.zeros(room, np.int64)
+        if self.cells > len(self._rank):
+            self._rank = np.zeros(len(self.arrays.parents), np.int64)
 
     # ----------------------------------------------------------------- evaluation
 
@@ -108,7 +106,7 @@ class SweepUnit(FluentUnit):
         """Cells with a countdown that comes due."""
         if not self.countdowns.plans:
             return np.empty(0, np.int64)
-        return np.flatnonzero(self.arrays.columns.due[: self.cells] <= clock.query)
+        return np.flatnonzero(self.arrays.due[: self.cells] <= clock.query)
 
     def _candidates(self, frame: Frame, head: Head, sign: int) -> tuple[Ints, Ints]:
         ids, rows = head_rows(frame, head, sign, self.width)
@@ -165,9 +163,9 @@ class SweepUnit(FluentUnit):
         """Sweep the groups of the wanted cells, and keep what is found."""
         cells, out, logged = self._run(wanted, changed, fresh, settled, clock.query, clock)
         lists = self.candidates
-        trim(lists.offsets, lists.lengths, lists.rooms, lists.pool, cells, self.arrays.columns.carry_time)
+        trim(lists.offsets, lists.lengths, lists.rooms, lists.pool, cells, self.arrays.cells)
         lists.touch(cells)
-        cells = np.sort(cells)
+        cells = np.sort(cells) if self.linked else cells
         touched = self._write(out, cells, self._causes(cells, changed, causes), clock)
         if self._logs():
             self._log(logged, cells, clock)
@@ -193,10 +191,10 @@ class SweepUnit(FluentUnit):
         `changed`), up to `until`; move the carry up to `settled`. Returns the cells, their intervals and effects."""
         self._stamp += 1
         stretch = Stretch(settled, until, clock.tick, clock.start, self._stamp)
-        parents, columns = self.arrays.parents, self.arrays.columns
+        parents, arrays = self.arrays.parents, self.arrays
         if self.linked:
             sizes = self.candidates.lengths[Version.NOW]
-            cells, starts = active(parents, wanted, columns, sizes, self.cells, self._rank, stretch)
+            cells, starts = active(parents, wanted, arrays.alert, sizes, self.cells, until, self._rank)
         else:
             cells, starts = wanted, np.arange(len(wanted) + 1)
             self._rank[wanted] = starts[:-1]
@@ -204,48 +202,37 @@ class SweepUnit(FluentUnit):
         row_cells = np.repeat(cells, sizes)
         if len(fresh):
             rows, row_cells = np.concatenate([rows, fresh]), np.concatenate([row_cells, changed])
-        row_starts = np.zeros(len(starts), np.int64)
-        if len(rows):
-            group = self._rank[roots(parents, row_cells) if self.linked else row_cells]
-            if self.linked or len(fresh):
-                order = order_by(group, np.ascontiguousarray(rows[:, 0]))
-                rows, row_cells, group = rows[order], row_cells[order], group[order]
-            row_starts = np.searchsorted(group, np.arange(len(starts)))
-        table = self.chains.table
-        chains = Chains(table.first, table.last, table.rows, self.chains.ranks)
-        return sweep(
-            cells,
-            starts,
-            rows,
-            row_cells,
-            row_starts,
-            columns,
-            self.countdowns.view(),
-            chains,
-            stretch,
-            self._logs(),
+        group = self._rank[roots(parents, row_cells) if self.linked else row_cells]
+        order = order_by(group, np.ascontiguousarray(rows[:, 0])) if len(rows) else group
+        row_starts = np.append(0, np.cumsum(np.bincount(group, minlength=len(starts) - 1)))
+        board = Board(
+            arrays.cells,
+            arrays.due,
+            arrays.alert,
+            self.countdowns.counts.rows,
+            self.countdowns.templates.rows.rows,
+            self.chains.table.rows,
+            self.chains.ranks,
+            self.chains.heard,
         )
+        return sweep(cells, starts, rows, row_cells, order, row_starts, board, stretch, self._logs())
 
     def _write(self, out: Ints, cells: Ints, why: Ints, clock: Clock) -> list[tuple[Ints, Ints]]:
         """Store the swept timelines, fluent by fluent."""
-        k = len(self.stores)
-        order = np.argsort(out[:, 0], kind="stable")
-        out = out[order]
+        owners = np.ascontiguousarray(out[:, 0])
+        if self.linked and len(out):
+            order = order_by(owners, np.ascontiguousarray(out[:, 1]))
+            owners, out = owners[order], out[order]
+        intervals = np.ascontiguousarray(out[:, 1:])
         touched = []
         for at, store in enumerate(self.stores):
-            mine = cells % k == at
-            ids = cells[mine] // k
-            known = ids < store.instances.count
-            ids, causes = ids[known], why[mine][known]
-            part = out[out[:, 0] % k == at] if k > 1 else out
-            starts = np.searchsorted(part[:, 0] // k, np.append(ids, OPEN))
             lists = store.lists
+            ids, places, starts, stops = shares(cells, owners, at, len(self.stores), store.instances.count)
             offsets, lengths, _, _ = lists.view(Version.NOW)
-            intervals = np.ascontiguousarray(part[:, 1:])
-            kept, froms = beginning(offsets, lengths, lists.pool, ids, intervals, starts, clock.final)
-            lists.replace(ids, kept, froms, starts[1:], intervals, clock.final)
-            self.note(at, ids, causes)
-            touched.append((ids, causes))
+            kept, froms = beginning(offsets, lengths, lists.pool, ids, intervals, starts, stops, clock.final)
+            lists.replace(ids, kept, froms, stops, intervals, clock.final)
+            self.note(at, ids, why[places])
+            touched.append((ids, why[places]))
         return touched
 
     def _log(self, logged: Ints, cells: Ints, clock: Clock) -> None:
@@ -302,7 +289,7 @@ class SweepUnit(FluentUnit):
 
         self.candidates = candidates
         self.arrays = CellArrays.of(part("cells."))
-        self.countdowns.restore(part("delays."))
+        self.countdowns.restore(self.arrays, part("delays."))
         self.chains.restore(part("chains."))
         self.cells = max(s.instances.count for s in self.stores) * len(self.stores)
         self._make_room()
