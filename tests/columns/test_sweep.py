@@ -168,6 +168,9 @@ class Sweep:
             np.empty((0, 6), np.int64),
             np.zeros(1, np.int64),
             np.empty((0, 3), np.int64),
+            1,
+            1,
+            len(self.delays),
         )
         wide = [self._columns(row) for row in self.rows]
         self.table, self.row_cells = table(wide, 8), ints([row[1] for row in self.rows])
@@ -201,7 +204,7 @@ class Sweep:
             ints([sum(g < at for g in groups) for at in range(len(starts))]),
             self.board,
             stretch,
-            True,
+            log=True,
         )
         assert sorted(met) == list(range(CELLS))
         self.log = {tuple(map(int, row)) for row in logged}

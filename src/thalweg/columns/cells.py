@@ -38,7 +38,9 @@ class Board(NamedTuple):
     on a cell takes part in a sweep of its group: at once when lively, else with the next countdown of its carry.
     `counts` has a row (since, since at the carry) per delay of each cell; NONE where it does not run. `delays` are rows
     (value, target, length, postponable), shared by cells; `chains` rows as the sweep describes them. `ranks` are by
-    fluent, which is the cell modulo their number; `heard` are the (fluent, edge, value) that chains wait for."""
+    fluent, which is the cell modulo their number, and `ranked` says how many there are; `heard` are the (fluent, edge,
+    value) that chains wait for. One effect leads to at most `spread` at one time-point; a cell has at most `most`
+    delays."""
 
     cells: Ints
     due: Ints
@@ -48,6 +50,9 @@ class Board(NamedTuple):
     chains: Ints
     ranks: Ints
     heard: Ints
+    ranked: int
+    spread: int
+    most: int
 
 
 class Stretch(NamedTuple):

@@ -13,8 +13,9 @@ Columns of a chain: edge (START or END), value, cell and kind and value of the e
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit
 
 from thalweg.columns.cells import (
     ANY,
@@ -37,22 +38,14 @@ from thalweg.columns.cells import (
     Board,
     Stretch,
 )
+from thalweg.columns.compiled import kernel, part
 from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, TERMINATE_ALL
 from thalweg.protocol import Ints
 
-# --------------------------------------------------------------------------- rows that grow, and the heap
+# --------------------------------------------------------------------------- the heap
 
 
-@njit(cache=True)
-def _widen(rows: Ints, needed: int) -> Ints:
-    if needed <= len(rows):
-        return rows
-    more = np.empty((max(needed, 2 * len(rows)), rows.shape[1]), np.int64)
-    more[: len(rows)] = rows
-    return more
-
-
-@njit(cache=True)
+@part
 def _push(heap: Ints, n: int, due: int, cell: int, delay: int, since: int) -> int:
     heap[n, 0], heap[n, 1], heap[n, 2], heap[n, 3] = due, cell, delay, since
     i = n
@@ -68,7 +61,7 @@ def _push(heap: Ints, n: int, due: int, cell: int, delay: int, since: int) -> in
     return n + 1
 
 
-@njit(cache=True)
+@part
 def _pop(heap: Ints, n: int) -> int:
     n -= 1
     for c in range(4):
@@ -93,20 +86,20 @@ def _pop(heap: Ints, n: int) -> int:
 # --------------------------------------------------------------------------- effects at one time-point
 
 
-@njit(cache=True)
-def _applies(row: Ints, first: int, cells: Ints) -> bool:
-    """Do the row's conditions hold?"""
-    for c in range(first, len(row) - 1, 2):
-        if row[c] < 0:
+@part
+def _applies(rows: Ints, k: int, first: int, cells: Ints) -> bool:
+    """Do the conditions of row k hold?"""
+    for c in range(first, rows.shape[1] - 1, 2):
+        if rows[k, c] < 0:
             return True
-        cell, negated = row[c] >> 1, row[c] & 1
-        holds = cells[cell, HELD] == 1 and (row[c + 1] == ANY or cells[cell, VALUE] == row[c + 1])
+        cell, negated, value = rows[k, c] >> 1, rows[k, c] & 1, rows[k, c + 1]
+        holds = cells[cell, HELD] == 1 and (value == ANY or cells[cell, VALUE] == value)
         if holds == (negated == 1):
             return False
     return True
 
 
-@njit(cache=True)
+@part
 def _add(effects: Ints, n: int, cells: Ints, cell: int, kind: int, value: int) -> int:
     """Add an effect to those of this time-point; the effects of a cell are linked."""
     effects[n, 0], effects[n, 1], effects[n, 2], effects[n, 3] = cell, kind, value, cells[cell, LAST]
@@ -114,17 +107,17 @@ def _add(effects: Ints, n: int, cells: Ints, cell: int, kind: int, value: int) -
     return n + 1
 
 
-@njit(cache=True)
-def _fire(effects: Ints, n: int, board: Board, cell: int, delay: int) -> int:
+@part
+def _fire(effects: Ints, n: int, cells: Ints, counts: Ints, delays: Ints, cell: int, delay: int) -> int:
     """Add the effect of a countdown, which then no longer runs."""
-    board.counts[board.cells[cell, COUNTS] + delay, 0] = NONE
-    row = board.cells[cell, TEMPLATE] + delay
-    if board.delays[row, 1] == NONE:
-        return _add(effects, n, board.cells, cell, TERMINATE, board.delays[row, 0])
-    return _add(effects, n, board.cells, cell, INITIATE, board.delays[row, 1])
+    counts[cells[cell, COUNTS] + delay, 0] = NONE
+    row = cells[cell, TEMPLATE] + delay
+    if delays[row, 1] == NONE:
+        return _add(effects, n, cells, cell, TERMINATE, delays[row, 0])
+    return _add(effects, n, cells, cell, INITIATE, delays[row, 1])
 
 
-@njit(cache=True)
+@part
 def _initiated(effects: Ints, e: int, value: int) -> bool:
     """Is the value among what the linked effects initiate?"""
     while e >= 0:
@@ -134,45 +127,47 @@ def _initiated(effects: Ints, e: int, value: int) -> bool:
     return False
 
 
-@njit(cache=True)
-def _fire_due(effects: Ints, n: int, board: Board, firing: Ints, n_firing: int) -> int:
+@part
+def _fire_due(
+    effects: Ints, n: int, cells: Ints, counts: Ints, delays: Ints, firing: Ints, n_firing: int
+) -> int:
     """Countdowns that are due: those that cannot be postponed fire first; the others fire unless their value is
     initiated now, which another of them may do. Those that wait for each other all end without firing."""
     waiting = 0
     for k in range(n_firing):
         cell, delay = firing[k, 0], firing[k, 1]
-        if board.delays[board.cells[cell, TEMPLATE] + delay, 3] == 1:
+        if delays[cells[cell, TEMPLATE] + delay, 3] == 1:
             firing[waiting, 0], firing[waiting, 1] = cell, delay
             waiting += 1
         else:
-            n = _fire(effects, n, board, cell, delay)
+            n = _fire(effects, n, cells, counts, delays, cell, delay)
     moving = True
     while moving and waiting > 0:
         moving = False
         left = 0
         for k in range(waiting):
             cell, delay = firing[k, 0], firing[k, 1]
-            value = board.delays[board.cells[cell, TEMPLATE] + delay, 0]
-            if _initiated(effects, board.cells[cell, LAST], value):
+            value = delays[cells[cell, TEMPLATE] + delay, 0]
+            if _initiated(effects, cells[cell, LAST], value):
                 moving = True
                 continue
             possible = False
             for j in range(waiting):
                 if j != k and firing[j, 0] == cell:
-                    possible |= board.delays[board.cells[cell, TEMPLATE] + firing[j, 1], 1] == value
+                    possible |= delays[cells[cell, TEMPLATE] + firing[j, 1], 1] == value
             if possible:
                 firing[left, 0], firing[left, 1] = cell, delay
                 left += 1
             else:
-                n = _fire(effects, n, board, cell, delay)
+                n = _fire(effects, n, cells, counts, delays, cell, delay)
                 moving = True
         waiting = left
     for k in range(waiting):
-        board.counts[board.cells[firing[k, 0], COUNTS] + firing[k, 1], 0] = NONE
+        counts[cells[firing[k, 0], COUNTS] + firing[k, 1], 0] = NONE
     return n
 
 
-@njit(cache=True)
+@part
 def _outcome(effects: Ints, first: int, held: bool, value: int) -> tuple[bool, bool, int]:
     """What the linked effects do to a cell: (it keeps its value, it gets a value, which)."""
     values = 0
@@ -206,7 +201,7 @@ def _outcome(effects: Ints, first: int, held: bool, value: int) -> tuple[bool, b
     return False, gets, chosen
 
 
-@njit(cache=True)
+@part
 def _restarts(effects: Ints, first: int, counts: Ints, at: int, value: int, postponable: bool) -> bool:
     """What the linked effects do to the countdown counts[at] of a value: they may end it, and start it anew."""
     initiated = broken = False
@@ -226,44 +221,334 @@ def _restarts(effects: Ints, first: int, counts: Ints, at: int, value: int, post
     return initiated and (counts[at, 0] == NONE or postponable)
 
 
-@njit(cache=True)
-def _next_due(board: Board, i: int, column: int) -> int:
+@part
+def _next_due(cells: Ints, counts: Ints, delays: Ints, i: int, column: int) -> int:
     """The first of a cell's countdowns that run now (column 0) or at the carry (column 1)."""
     due = int(OPEN)
-    for d in range(board.cells[i, DELAYS]):
-        since = board.counts[board.cells[i, COUNTS] + d, column]
+    for d in range(cells[i, DELAYS]):
+        since = counts[cells[i, COUNTS] + d, column]
         if since != NONE:
-            due = min(due, since + board.delays[board.cells[i, TEMPLATE] + d, 2])
+            due = min(due, since + delays[cells[i, TEMPLATE] + d, 2])
     return due
 
 
-@njit(cache=True)
-def _save(met: Ints, n: int, board: Board, settled: int) -> None:
+@part
+def _save(met: Ints, first: int, last: int, cells: Ints, counts: Ints, settled: int) -> None:
     """Move the carry of the cells met up to now."""
-    for m in range(n):
+    for m in range(first, last):
         i = met[m]
-        if board.cells[i, CARRY_TIME] >= settled:
+        if cells[i, CARRY_TIME] >= settled:
             continue
         for c in range(3):
-            board.cells[i, CARRY + c] = board.cells[i, c]
-        for d in range(board.cells[i, COUNTS], board.cells[i, COUNTS] + board.cells[i, DELAYS]):
-            board.counts[d, 1] = board.counts[d, 0]
+            cells[i, CARRY + c] = cells[i, c]
+        for d in range(cells[i, COUNTS], cells[i, COUNTS] + cells[i, DELAYS]):
+            counts[d, 1] = counts[d, 0]
 
 
-@njit(cache=True)
-def _heard(board: Board, fluent: int, edge: int, value: int) -> bool:
+@part
+def _heard(heard: Ints, fluent: int, edge: int, value: int) -> bool:
     """Does any chain wait for such an edge?"""
-    for k in range(len(board.heard)):
-        if board.heard[k, 0] == fluent and board.heard[k, 1] == edge:
-            if board.heard[k, 2] == ANY or board.heard[k, 2] == value:
-                return True
+    for k in range(len(heard)):
+        if heard[k, 0] == fluent and heard[k, 1] == edge and (heard[k, 2] == ANY or heard[k, 2] == value):
+            return True
     return False
 
 
 # --------------------------------------------------------------------------- the sweep
 
 
-@njit(cache=True)
+class Scratch(NamedTuple):
+    """Room for a sweep. heap: due, cell, delay, since. effects: cell, kind, value, next effect of the same cell.
+    firing, due_now: cell, delay. nexts: cell, held, value, since after this time-point. met: cells. out: intervals
+    (cell, start, end, value). logged: effects (cell, time, kind, value). place: how far the sweep has come, and for how
+    many effects it needs room to go on."""
+
+    heap: Ints
+    effects: Ints
+    firing: Ints
+    due_now: Ints
+    nexts: Ints
+    met: Ints
+    out: Ints
+    logged: Ints
+    place: Ints
+
+
+GROUP, AT, LOADED, SAVED, IN_HEAP, MET, MET_BEFORE, OUT, LOGGED, NEEDED = range(10)
+
+
+@part
+def _next_time(rows: Ints, order: Ints, at: int, end: int, cells: Ints, counts: Ints, heap: Ints, place: Ints) -> int:
+    """When something may happen next: a candidate, or a countdown that still runs."""
+    n = place[IN_HEAP]
+    while n > 0 and counts[cells[heap[0, 1], COUNTS] + heap[0, 2], 0] != heap[0, 3]:
+        n = _pop(heap, n)
+    place[IN_HEAP] = n
+    t = int(OPEN)
+    if at < end:
+        t = int(rows[order[at], 0])
+    if n > 0 and heap[0, 0] < t:
+        t = int(heap[0, 0])
+    return t
+
+
+@part
+def _load(
+    found: Ints,
+    first: int,
+    last: int,
+    cells: Ints,
+    counts: Ints,
+    delays: Ints,
+    most: int,
+    scratch: Scratch,
+    stretch: Stretch,
+) -> bool:
+    """Put a group's cells back to their carry, and their countdowns in the heap; False where there is no room."""
+    heap, met, place = scratch.heap, scratch.met, scratch.place
+    n_heap, n_met = 0, place[MET]
+    place[NEEDED] = last - first
+    if n_met + last - first > len(met) or (last - first) * most > len(heap):
+        return False
+    for m in range(first, last):
+        i = found[m]
+        met[n_met] = i
+        n_met += 1
+        cells[i, MARK] = stretch.stamp
+        cells[i, LIVELY] = 0
+        for c in range(3):
+            cells[i, c] = cells[i, CARRY + c]
+        for d in range(cells[i, DELAYS]):
+            since = counts[cells[i, COUNTS] + d, 1]
+            counts[cells[i, COUNTS] + d, 0] = since
+            due = since + delays[cells[i, TEMPLATE] + d, 2]
+            if since != NONE and due <= stretch.until:
+                n_heap = _push(heap, n_heap, due, i, d, since)
+    place[MET_BEFORE], place[MET], place[IN_HEAP] = place[MET], n_met, n_heap
+    return True
+
+
+@part
+def _finish(cells: Ints, counts: Ints, delays: Ints, due: Ints, alert: Ints, scratch: Scratch, settled: int) -> bool:
+    """Leave the last interval and the next countdowns of a group's cells; False where there is no room."""
+    met, out, place = scratch.met, scratch.out, scratch.place
+    n_out = place[OUT]
+    place[NEEDED] = place[MET] - place[MET_BEFORE]
+    if n_out + place[NEEDED] > len(out):
+        return False
+    for m in range(place[MET_BEFORE], place[MET]):
+        i = met[m]
+        cells[i, CARRY_TIME] = max(cells[i, CARRY_TIME], settled)
+        if cells[i, HELD] == 1:
+            out[n_out, 0], out[n_out, 1] = i, cells[i, SINCE]
+            out[n_out, 2], out[n_out, 3] = OPEN, cells[i, VALUE]
+            n_out += 1
+        due[i] = _next_due(cells, counts, delays, i, 0)
+        alert[i] = -OPEN if cells[i, LIVELY] else _next_due(cells, counts, delays, i, 1)
+    place[OUT] = n_out
+    return True
+
+
+@part
+def _gather(
+    t: int, rows: Ints, row_cells: Ints, order: Ints, end: int, cells: Ints, counts: Ints, scratch: Scratch
+) -> tuple[int, int]:
+    """Effects of the candidates at a time-point, and the countdowns that are due: how many of each; -1 where there is
+    no room, with everything as before."""
+    effects, heap, firing, place = scratch.effects, scratch.heap, scratch.firing, scratch.place
+    n = 0
+    at = place[AT]
+    while at < end and rows[order[at], 0] == t:
+        k = order[at]
+        i = row_cells[k]
+        if t > cells[i, CARRY_TIME] and _applies(rows, k, 3, cells):
+            if n == len(effects):
+                _undo(effects, n, cells)
+                place[NEEDED] = 2 * n
+                return -1, 0
+            n = _add(effects, n, cells, i, rows[k, 1], rows[k, 2])
+        at += 1
+    if place[IN_HEAP] > len(firing):
+        _undo(effects, n, cells)
+        place[NEEDED] = n
+        return -1, 0
+    place[AT] = at
+    n_firing = 0
+    while place[IN_HEAP] > 0 and heap[0, 0] == t:
+        if counts[cells[heap[0, 1], COUNTS] + heap[0, 2], 0] == heap[0, 3]:
+            firing[n_firing, 0], firing[n_firing, 1] = heap[0, 1], heap[0, 2]
+            n_firing += 1
+        place[IN_HEAP] = _pop(heap, place[IN_HEAP])
+    return n, n_firing
+
+
+@part
+def _undo(effects: Ints, n: int, cells: Ints) -> None:
+    """Take back effects that were added."""
+    for k in range(n):
+        cells[effects[k, 0], LAST] = -1
+
+
+@part
+def _roomy(effects: int, delays: int, log: bool, scratch: Scratch) -> bool:
+    """Is there room for so many effects at one time-point, each with so many countdowns?"""
+    place = scratch.place
+    place[NEEDED] = effects
+    return (
+        effects <= len(scratch.effects)
+        and effects <= len(scratch.nexts)
+        and effects <= len(scratch.due_now)
+        and place[IN_HEAP] + effects * delays <= len(scratch.heap)
+        and place[MET] + effects <= len(scratch.met)
+        and place[OUT] + effects <= len(scratch.out)
+        and (not log or place[LOGGED] + effects <= len(scratch.logged))
+    )
+
+
+@part
+def _settle(
+    t: int,
+    i: int,
+    cells: Ints,
+    counts: Ints,
+    delays: Ints,
+    scratch: Scratch,
+    stretch: Stretch,
+    n_next: int,
+    log: bool,
+) -> tuple[bool, bool, int]:
+    """Apply the linked effects of a cell, but for its state, which waits in `nexts`: (its value ends, it gets a value,
+    which)."""
+    effects, heap, place, nexts, out = scratch.effects, scratch.heap, scratch.place, scratch.nexts, scratch.out
+    first = cells[i, LAST]
+    if cells[i, MARK] != stretch.stamp:
+        cells[i, MARK] = stretch.stamp
+        scratch.met[place[MET]] = i
+        place[MET] += 1
+    if t > stretch.settled:
+        cells[i, LIVELY] = 1
+    if log:
+        e = first
+        while e >= 0:
+            n = place[LOGGED]
+            scratch.logged[n, 0], scratch.logged[n, 1] = i, t
+            scratch.logged[n, 2], scratch.logged[n, 3] = effects[e, 1], effects[e, 2]
+            place[LOGGED] += 1
+            e = effects[e, 3]
+    held, value = cells[i, HELD] == 1, cells[i, VALUE]
+    stays, gets, chosen = _outcome(effects, first, held, value)
+    ends = held and not stays
+    for d in range(cells[i, DELAYS]):
+        row, count = cells[i, TEMPLATE] + d, cells[i, COUNTS] + d
+        if _restarts(effects, first, counts, count, delays[row, 0], delays[row, 3] == 1):
+            counts[count, 0] = t
+            if t + delays[row, 2] <= stretch.until:
+                place[IN_HEAP] = _push(heap, place[IN_HEAP], t + delays[row, 2], i, d, t)
+    cells[i, LAST] = -1
+    if ends or gets:
+        nexts[n_next, 0], nexts[n_next, 1], nexts[n_next, 2], nexts[n_next, 3] = i, int(gets), chosen, t + stretch.tick
+    if ends:
+        n = place[OUT]
+        out[n, 0], out[n, 1], out[n, 2], out[n, 3] = i, cells[i, SINCE], t + stretch.tick, value
+        place[OUT] += 1
+    return ends, gets, chosen
+
+
+@part
+def _follow(
+    effects: Ints, n: int, cells: Ints, chains: Ints, heard: Ints, i: int, fluent: int, ended: bool, begun: bool, v: int
+) -> int:
+    """Add the effects of the chains that start with what happened to a cell: its value ended, the value v began."""
+    value = cells[i, VALUE]
+    if not (begun and _heard(heard, fluent, START, v)) and not (ended and _heard(heard, fluent, END, value)):
+        return n
+    for c in range(cells[i, FIRST_CHAIN], cells[i, LAST_CHAIN]):
+        edge, wanted = chains[c, 0], chains[c, 1]
+        there = begun and edge == START and (wanted == ANY or wanted == v)
+        there |= ended and edge == END and (wanted == ANY or wanted == value)
+        if there and _applies(chains, c, 5, cells):
+            n = _add(effects, n, cells, chains[c, 2], chains[c, 3], chains[c, 4])
+    return n
+
+
+@part
+def _point(t: int, n: int, n_firing: int, board: Board, stretch: Stretch, scratch: Scratch, log: bool) -> None:
+    """One time-point: n effects of candidates and so many countdowns that are due, fluents in the order of ranks."""
+    cells, counts, delays, ranks = board.cells, board.counts, board.delays, board.ranks
+    effects, firing, due_now, nexts = scratch.effects, scratch.firing, scratch.due_now, scratch.nexts
+    fluents = len(ranks)
+    n_next = 0
+    for rank in range(board.ranked):
+        n_due = 0
+        for k in range(n_firing):
+            if board.ranked == 1 or ranks[firing[k, 0] % fluents] == rank:
+                due_now[n_due, 0], due_now[n_due, 1] = firing[k, 0], firing[k, 1]
+                n_due += 1
+        if n_due > 0:
+            n = _fire_due(effects, n, cells, counts, delays, due_now, n_due)
+        k = -1
+        while k + 1 < n:
+            k += 1
+            i = effects[k, 0]
+            if cells[i, LAST] < 0 or (board.ranked > 1 and ranks[i % fluents] != rank):
+                continue
+            ends, gets, chosen = _settle(t, i, cells, counts, delays, scratch, stretch, n_next, log)
+            if ends or gets:
+                n_next += 1
+                if board.ranked > 1 and t >= stretch.start:
+                    n = _follow(effects, n, cells, board.chains, board.heard, i, i % fluents, ends, gets, chosen)
+    for k in range(n_next):
+        for c in range(3):
+            cells[nexts[k, 0], c] = nexts[k, 1 + c]
+
+
+@kernel
+def _go_on(
+    found: Ints,
+    starts: Ints,
+    rows: Ints,
+    row_cells: Ints,
+    order: Ints,
+    row_starts: Ints,
+    board: Board,
+    stretch: Stretch,
+    scratch: Scratch,
+    log: bool,
+) -> bool:
+    """Sweep from where the scratch says; False where there is no room to go on. Arrays are never exchanged in here:
+    that would cost more than all the rest."""
+    cells, counts, delays, place = board.cells, board.counts, board.delays, scratch.place
+    for g in range(place[GROUP], len(starts) - 1):
+        place[GROUP] = g
+        if place[LOADED] == 0:
+            if not _load(found, starts[g], starts[g + 1], cells, counts, delays, board.most, scratch, stretch):
+                return False
+            place[LOADED], place[SAVED], place[AT] = 1, 0, row_starts[g]
+        while True:
+            t = _next_time(rows, order, place[AT], row_starts[g + 1], cells, counts, scratch.heap, place)
+            if place[SAVED] == 0 and t > stretch.settled:
+                place[SAVED] = 1
+                _save(scratch.met, place[MET_BEFORE], place[MET], cells, counts, stretch.settled)
+            if t > stretch.until:
+                break
+            at = place[AT]
+            n, n_firing = _gather(t, rows, row_cells, order, row_starts[g + 1], cells, counts, scratch)
+            if n < 0:
+                return False
+            if not _roomy((n + n_firing) * board.spread, board.most, log, scratch):
+                _undo(scratch.effects, n, cells)
+                for k in range(n_firing):
+                    i, d = scratch.firing[k, 0], scratch.firing[k, 1]
+                    place[IN_HEAP] = _push(scratch.heap, place[IN_HEAP], t, i, d, counts[cells[i, COUNTS] + d, 0])
+                place[AT] = at
+                return False
+            _point(t, n, n_firing, board, stretch, scratch, log)
+        if not _finish(cells, counts, delays, board.due, board.alert, scratch, stretch.settled):
+            return False
+        place[LOADED] = 0
+    return True
+
+
 def sweep(
     found: Ints,
     starts: Ints,
@@ -273,6 +558,7 @@ def sweep(
     row_starts: Ints,
     board: Board,
     stretch: Stretch,
+    *,
     log: bool,
 ) -> tuple[Ints, Ints, Ints]:
     """Timelines of the cells of some groups, and of those that their chains reach.
@@ -281,150 +567,44 @@ def sweep(
     of time. Returns the cells met, their intervals (cell, start, end, value), and with `log` the effects (cell, time,
     kind, value).
     """
-    out = np.empty((len(rows) + len(found) + 16, 4), np.int64)
-    n_out = 0
-    logged = np.empty((16, 4), np.int64)
-    n_log = 0
-    heap = np.empty((64, 4), np.int64)  # due, cell, delay, since
-    effects = np.empty((64, 4), np.int64)  # cell, kind, value, next effect of the same cell
-    firing = np.empty((64, 2), np.int64)
-    due_now = np.empty((64, 2), np.int64)
-    nexts = np.empty((64, 4), np.int64)  # cell, held, value, since: the state after this time-point
-    met = np.empty((len(found) + 16, 1), np.int64)
-    n_met = 0
-    cells, counts, delays = board.cells, board.counts, board.delays
-    fluents = len(board.ranks)
-    n_ranks = board.ranks.max() + 1
-    settled, until, tick = stretch.settled, stretch.until, stretch.tick
-    for g in range(len(starts) - 1):
-        n_heap = 0
-        first_met = n_met
-        for m in range(starts[g], starts[g + 1]):
-            i = found[m]
-            met = _widen(met, n_met + 1)
-            met[n_met, 0] = i
-            n_met += 1
-            cells[i, MARK] = stretch.stamp
-            cells[i, LIVELY] = 0
-            for c in range(3):
-                cells[i, c] = cells[i, CARRY + c]
-            for d in range(cells[i, DELAYS]):
-                since = counts[cells[i, COUNTS] + d, 1]
-                counts[cells[i, COUNTS] + d, 0] = since
-                due = since + delays[cells[i, TEMPLATE] + d, 2]
-                if since != NONE and due <= until:
-                    heap = _widen(heap, n_heap + 1)
-                    n_heap = _push(heap, n_heap, due, i, d, since)
-        at, end = row_starts[g], row_starts[g + 1]
-        saved = False
-        while True:
-            while n_heap > 0 and counts[cells[heap[0, 1], COUNTS] + heap[0, 2], 0] != heap[0, 3]:
-                n_heap = _pop(heap, n_heap)
-            t = int(OPEN)
-            if at < end:
-                t = int(rows[order[at], 0])
-            if n_heap > 0 and heap[0, 0] < t:
-                t = int(heap[0, 0])
-            if not saved and t > settled:
-                saved = True
-                _save(met[first_met:n_met, 0], n_met - first_met, board, settled)
-            if t > until:
-                break
-            n = 0
-            while at < end and rows[order[at], 0] == t:
-                k = order[at]
-                i = row_cells[k]
-                if t > cells[i, CARRY_TIME] and _applies(rows[k], 3, cells):
-                    effects = _widen(effects, n + 1)
-                    n = _add(effects, n, cells, i, rows[k, 1], rows[k, 2])
-                at += 1
-            n_firing = 0
-            while n_heap > 0 and heap[0, 0] == t:
-                if counts[cells[heap[0, 1], COUNTS] + heap[0, 2], 0] == heap[0, 3]:
-                    firing = _widen(firing, n_firing + 1)
-                    firing[n_firing, 0], firing[n_firing, 1] = heap[0, 1], heap[0, 2]
-                    n_firing += 1
-                n_heap = _pop(heap, n_heap)
-            n_next = 0
-            for rank in range(n_ranks):
-                if n_firing > 0:
-                    due_now = _widen(due_now, n_firing)
-                    n_due = 0
-                    for k in range(n_firing):
-                        if n_ranks == 1 or board.ranks[firing[k, 0] % fluents] == rank:
-                            due_now[n_due, 0], due_now[n_due, 1] = firing[k, 0], firing[k, 1]
-                            n_due += 1
-                    effects = _widen(effects, n + n_due)
-                    n = _fire_due(effects, n, board, due_now, n_due)
-                k = -1
-                while k + 1 < n:
-                    k += 1
-                    i = effects[k, 0]
-                    first = cells[i, LAST]
-                    if first < 0 or (n_ranks > 1 and board.ranks[i % fluents] != rank):
-                        continue
-                    if cells[i, MARK] != stretch.stamp:
-                        cells[i, MARK] = stretch.stamp
-                        met = _widen(met, n_met + 1)
-                        met[n_met, 0] = i
-                        n_met += 1
-                    if t > settled:
-                        cells[i, LIVELY] = 1
-                    if log:
-                        e = first
-                        while e >= 0:
-                            logged = _widen(logged, n_log + 1)
-                            logged[n_log, 0], logged[n_log, 1] = i, t
-                            logged[n_log, 2], logged[n_log, 3] = effects[e, 1], effects[e, 2]
-                            n_log += 1
-                            e = effects[e, 3]
-                    held, value = cells[i, HELD] == 1, cells[i, VALUE]
-                    stays, gets, chosen = _outcome(effects, first, held, value)
-                    ends = held and not stays
-                    for d in range(cells[i, DELAYS]):
-                        row, count = cells[i, TEMPLATE] + d, cells[i, COUNTS] + d
-                        if _restarts(effects, first, counts, count, delays[row, 0], delays[row, 3] == 1):
-                            counts[count, 0] = t
-                            if t + delays[row, 2] <= until:
-                                heap = _widen(heap, n_heap + 1)
-                                n_heap = _push(heap, n_heap, t + delays[row, 2], i, d, t)
-                    cells[i, LAST] = -1
-                    if not (ends or gets):
-                        continue
-                    nexts = _widen(nexts, n_next + 1)
-                    nexts[n_next, 0], nexts[n_next, 1] = i, int(gets)
-                    nexts[n_next, 2], nexts[n_next, 3] = chosen, t + tick
-                    n_next += 1
-                    if ends:
-                        out = _widen(out, n_out + 1)
-                        out[n_out, 0], out[n_out, 1] = i, cells[i, SINCE]
-                        out[n_out, 2], out[n_out, 3] = t + tick, value
-                        n_out += 1
-                    if n_ranks == 1 or t < stretch.start:
-                        continue
-                    fluent = i % fluents
-                    starts_heard = gets and _heard(board, fluent, START, chosen)
-                    ends_heard = ends and _heard(board, fluent, END, value)
-                    if not (starts_heard or ends_heard):
-                        continue
-                    for c in range(cells[i, FIRST_CHAIN], cells[i, LAST_CHAIN]):
-                        edge, wanted = board.chains[c, 0], board.chains[c, 1]
-                        there = gets and edge == START and (wanted == ANY or wanted == chosen)
-                        there |= ends and edge == END and (wanted == ANY or wanted == value)
-                        if there and _applies(board.chains[c], 5, cells):
-                            effects = _widen(effects, n + 1)
-                            n = _add(effects, n, cells, board.chains[c, 2], board.chains[c, 3], board.chains[c, 4])
-            for k in range(n_next):
-                for c in range(3):
-                    cells[nexts[k, 0], c] = nexts[k, 1 + c]
-        for m in range(first_met, n_met):
-            i = met[m, 0]
-            cells[i, CARRY_TIME] = max(cells[i, CARRY_TIME], settled)
-            if cells[i, HELD] == 1:
-                out = _widen(out, n_out + 1)
-                out[n_out, 0], out[n_out, 1] = i, cells[i, SINCE]
-                out[n_out, 2], out[n_out, 3] = OPEN, cells[i, VALUE]
-                n_out += 1
-            board.due[i] = _next_due(board, i, 0)
-            board.alert[i] = -OPEN if cells[i, LIVELY] else _next_due(board, i, 1)
-    return met[:n_met, 0].copy(), out[:n_out], logged[:n_log]
+    size = len(found) + 64
+    scratch = Scratch(
+        heap=np.empty((64, 4), np.int64),
+        effects=np.empty((64, 4), np.int64),
+        firing=np.empty((64, 2), np.int64),
+        due_now=np.empty((64, 2), np.int64),
+        nexts=np.empty((64, 4), np.int64),
+        met=np.empty(size, np.int64),
+        out=np.empty((size + len(rows), 4), np.int64),
+        logged=np.empty((64, 4), np.int64),
+        place=np.zeros(NEEDED + 1, np.int64),
+    )
+    while not _go_on(found, starts, rows, row_cells, order, row_starts, board, stretch, scratch, log):
+        scratch = _roomier(scratch, board.most)
+    place = scratch.place
+    return scratch.met[: place[MET]], scratch.out[: place[OUT]], scratch.logged[: place[LOGGED]]
+
+
+def _roomier(scratch: Scratch, most: int) -> Scratch:
+    """The scratch with room for the effects that are needed."""
+    place = scratch.place
+    needed = int(place[NEEDED])
+
+    def room(rows: Ints, size: int) -> Ints:
+        if size <= len(rows):
+            return rows
+        more = np.empty((max(size, 2 * len(rows)), *rows.shape[1:]), np.int64)
+        more[: len(rows)] = rows
+        return more
+
+    return Scratch(
+        heap=room(scratch.heap, int(place[IN_HEAP]) + needed * most),
+        effects=room(scratch.effects, needed),
+        firing=room(scratch.firing, int(place[IN_HEAP])),
+        due_now=room(scratch.due_now, needed),
+        nexts=room(scratch.nexts, needed),
+        met=room(scratch.met, int(place[MET]) + needed),
+        out=room(scratch.out, int(place[OUT]) + needed),
+        logged=room(scratch.logged, int(place[LOGGED]) + needed),
+        place=place,
+    )

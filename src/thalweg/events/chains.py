@@ -46,6 +46,7 @@ class ChainRules:
         self.width = CONDITIONS + 1 + 2 * max((len(p.conditions) for p in plans), default=0)
         self.table = GrowingRows(self.width)
         self.known = [0 for _ in stores]
+        self.most = 0  # chains of one cell
         self.heard = np.array([(p.fluent, p.edge, p.value) for p in plans], np.int64).reshape(-1, 3)
 
     def grow(self) -> tuple[Ints, Ints]:
@@ -69,10 +70,15 @@ class ChainRules:
         cells, rows = cells[order], rows[order]
         start = self.table.append(rows)
         runs = group_starts(cells)
+        self.most = max(self.most, int(np.diff(runs).max()))
         arrays.cells[cells[runs[:-1]], FIRST_CHAIN] = start + runs[:-1]
         arrays.cells[cells[runs[:-1]], LAST_CHAIN] = start + runs[1:]
         unite_pairs(arrays.parents, cells, np.ascontiguousarray(rows[:, 2]))
         unite(arrays.parents, cells, rows, CONDITIONS)
+
+    def spread(self) -> int:
+        """To how many effects one can lead at one time-point, itself included."""
+        return int((1 + self.most) ** int(self.ranks.max()))
 
     def _evaluate(self, plan: ChainPlan, ids: Ints) -> tuple[Ints, Ints]:
         store = self.stores[plan.fluent]
@@ -96,9 +102,10 @@ class ChainRules:
 
     def state(self) -> dict[str, Ints]:
         """What a snapshot needs apart from the cells."""
-        return {"rows": self.table.filled(), "known": np.array(self.known)}
+        return {"rows": self.table.filled(), "known": np.array(self.known), "most": np.array([self.most])}
 
     def restore(self, state: dict[str, Ints]) -> None:
         """Put a snapshot in."""
         self.table = GrowingRows(self.width, state["rows"])
         self.known = state["known"].tolist()
+        self.most = int(state["most"][0])

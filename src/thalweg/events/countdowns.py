@@ -73,6 +73,10 @@ class Templates:
             starts.append(self.rows.append(new.reshape(size, ROW)))
         return np.array(starts)[ids]
 
+    def longest(self) -> int:
+        """The length of the longest list."""
+        return max(self._known, default=0)
+
     @classmethod
     def of(cls, rows: Ints, lists: Ints) -> Templates:
         """From a snapshot: the rows, and where lists start and how long they are, in that order."""

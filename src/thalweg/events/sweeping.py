@@ -214,8 +214,11 @@ class SweepUnit(FluentUnit):
             self.chains.table.rows,
             self.chains.ranks,
             self.chains.heard,
+            int(self.chains.ranks.max()) + 1,
+            self.chains.spread(),
+            self.countdowns.templates.longest(),
         )
-        return sweep(cells, starts, rows, row_cells, order, row_starts, board, stretch, self._logs())
+        return sweep(cells, starts, rows, row_cells, order, row_starts, board, stretch, log=self._logs())
 
     def _write(self, out: Ints, cells: Ints, why: Ints, clock: Clock) -> list[tuple[Ints, Ints]]:
         """Store the swept timelines, fluent by fluent."""
