@@ -12,7 +12,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from thalweg.columns.cells import ANY, Board, CellArrays, Stretch, active, beginning, roots, shares, trim, unite
+from thalweg.columns.cells import (
+    ANY,
+    Board,
+    CellArrays,
+    Stretch,
+    active,
+    beginning,
+    roots,
+    shares,
+    trim,
+    unite,
+)
 from thalweg.columns.ragged import Ragged, Version, distinct, order_by
 from thalweg.columns.sweep import sweep
 from thalweg.columns.timelines import GREET
