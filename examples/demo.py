@@ -1,7 +1,7 @@
 """What `make demo` runs: a committee votes, and the rules say what that means.
 
 Reads 70 events (proposals, seconds, votes, ballots closed, outcomes declared) and prints how each motion went, who
-was sanctioned for what, and what is still to come. Needs nothing but the core of Thalweg.
+was sanctioned for what and why, and what is still to come. Needs nothing but the core of Thalweg.
 """
 
 from __future__ import annotations
@@ -13,27 +13,29 @@ import thalweg
 
 VOTING = Path(__file__).parent / "voting"
 OUT = Path("out")
+ASKED = "sanctioned(a3,seconded_own_motion) @ 170"
 
 
 def main() -> None:
     program = thalweg.load(VOTING / "rules.ec", VOTING / "background.ec", VOTING / "sample" / "roster.ec")
     result = thalweg.run(program, VOTING / "sample" / "events.csv", window=200, step=100, start=0, end=800)
     timeline = result.timeline.to_pylist()
-    print("How the motions went (a motion that is not moving is null):")
-    show([row for row in timeline if row["fluent"].startswith("status(") and row["value"] != "null"])
-    print("\nSanctions:")
-    show([row for row in timeline if row["fluent"].startswith("sanctioned(")][:12])
+    print(f"A committee votes: {result.summary().rows} events, {len(timeline)} intervals of what holds when.\n")
+    print("Two motions, from nothing (null) through proposed and voting to voted:")
+    print(result.picture(only=["status", "ballot"], inputs=False).text())
+    print("\nSanctions, some of them:")
+    show([row for row in timeline if row["fluent"].startswith("sanctioned(")][:6])
+    print(f"\nWhy? {ASKED}")
+    print(result.why(ASKED))
     print("\nStill to come at 800:")
     for row in result.open.to_pylist():
         value = f"becomes {row['value']}" if row["value"] is not None else "ends"
-        print(f"  {row['fluent']} {value} at {row['due']}, unless {row['cancelled_by']}")
-    print(f"\n{len(timeline)} intervals of what holds when; these were some of them.")
+        print(f"  {row['fluent']} {value} at {row['due']}")
     OUT.mkdir(exist_ok=True)
-    picture = result.picture(title="A committee votes")
-    print("The timelines of the motions:")
-    print(result.picture(only=["status", "ballot"], inputs=False).text())
-    print(f"All timelines as a picture: {picture.save(OUT / 'voting-timeline.html')}")
+    drawn = result.picture(title="A committee votes").save(OUT / "voting-timeline.html")
+    print(f"\nAll of it as a picture, click to see why: {drawn}")
     print(f"The rules as a picture: {program.graph().save(OUT / 'voting.html')}")
+    print("Your own data: docs/tutorial.md")
 
 
 def show(rows: list[dict[str, Any]]) -> None:
