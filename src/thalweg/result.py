@@ -160,7 +160,11 @@ class Result:
     def _given(self, table: pa.Table) -> Any:
         match self.kind:
             case "pandas":
-                return table.to_pandas()
+                import pandas
+
+                # an interval without an end must not turn the ends of others into floats
+                whole = {pa.int64(): pandas.Int64Dtype()}
+                return table.to_pandas(types_mapper=whole.get)
             case "polars":
                 import polars
 

@@ -49,7 +49,7 @@ class Place:
         return f"{self.source}:{self.row}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Node:
     """A statement with what it rests on. `source` is where the rule stands, `place` the row of an input leaf."""
 
@@ -81,6 +81,8 @@ class Node:
 
     def __str__(self) -> str:
         return "\n".join(self._lines("", ""))
+
+    __repr__ = __str__
 
     def _lines(self, first: str, rest: str) -> Iterator[str]:
         yield first + self.line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from thalweg.explain.tree import Node
     from thalweg.result import Result
 
+_INCLUDE = re.compile(r"^:-\s*\['?([^'\]]+)'?\]", re.MULTILINE)
 MOST_NODES = 400_000
 """A page carries no more distinct nodes than this."""
 
@@ -72,11 +74,16 @@ def command(result: Result) -> str:
         return "thalweg explain RULES --input FILE --window W --step S '{}'"
     given, options = result.origin.events, result.origin.options
     files = given if isinstance(given, list | tuple) else [given]
-    rules, *others = [*map(str, result.program.sources), "RULES"]
-    words = ["thalweg explain", quote(rules)]
-    words += [f"--background {quote(file)}" for file in others if file != "RULES"]
+    rules, *others = _given(result.program.sources) or ["RULES"]
+    words = ["thalweg explain", quote(rules), *(f"--background {quote(file)}" for file in others)]
     words += [f"--input {quote(str(f)) if isinstance(f, str | Path) else 'FILE'}" for f in files]
     for name in ("window", "step", "start", "end", "tick"):
         chosen = getattr(options, name)
         words += [f"--{name} {quote(str(chosen))}"] if chosen is not None else []
     return " ".join([*words, "'{}'"])
+
+
+def _given(sources: Mapping[str, str]) -> list[str]:
+    """The files of a program without those that others include."""
+    included = {Path(name).stem for text in sources.values() for name in _INCLUDE.findall(text)}
+    return [str(file) for file in sources if Path(file).stem not in included]

@@ -56,12 +56,15 @@ class Arrow:
         return self.delayed and not self.positive and not self.negated
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Graph:
     """A dependency graph, ready to be shown; displays itself in notebooks."""
 
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
+
+    def __repr__(self) -> str:
+        return f"<graph of {len(self.boxes)} names and {len(self.arrows)} dependencies>"
 
     @cached_property
     def svg(self) -> str:

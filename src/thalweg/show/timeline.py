@@ -26,7 +26,7 @@ ENDINGS = (".html", ".htm", ".svg", ".png", ".txt")
 SUFFIXES = "known endings are .html, .svg, .png and .txt"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Picture:
     """Timelines, ready to be shown; displays itself in notebooks. `why` gives the explanations that a page carries,
     `ask` the command that gives others."""
@@ -88,6 +88,9 @@ class Picture:
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        return f"<picture of {len(self.chart.bars):,} intervals in {len(self.chart.lanes):,} lanes>"
 
     def _repr_html_(self) -> str:
         from thalweg.show.timeline_svg import svg
