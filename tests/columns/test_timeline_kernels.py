@@ -238,3 +238,32 @@ def _changed(lists: list[tuple[list[Span], list[Span]]], where: str) -> Ragged:
 
 def _named(found: Ints, k: int, pool: Ints) -> list[Span]:
     return [(int(pool[at, 0]), int(pool[at, 1]), int(pool[at, 2])) for i, at, *_ in found if i == k]
+
+
+Owned = tuple[int, int, int, int]
+"""Instance, start, end, value."""
+
+
+def disjoint(found: list[Owned]) -> list[Owned]:
+    kept: list[Owned] = []
+    for span in sorted(found):
+        if not kept or kept[-1][0] < span[0] or kept[-1][2] < span[1]:
+            kept.append(span)
+    return kept
+
+
+owned = st.tuples(st.integers(0, 2), st.integers(0, 9), st.integers(1, 5), st.integers(0, 1))
+edges = st.lists(owned.map(lambda x: (x[0], x[1], x[1] + x[2], x[3])), max_size=8).map(disjoint)
+
+
+@given(edges, edges, st.sampled_from([0, 1]), st.integers(0, 6))
+def test_an_edge_moves_when_it_is_in_only_one_of_the_two(
+    old: list[Owned], new: list[Owned], column: int, low: int
+) -> None:
+    gone, came = np.empty(len(old), np.bool_), np.empty(len(new), np.bool_)
+    ids = [ints([x[0] for x in some]) for some in (old, new)]
+    rows = [table([x[1:] for x in some], 3) for some in (old, new)]
+    timelines.moved_edges(ids[0], rows[0], ids[1], rows[1], column, low, gone, came)
+    told = [{(x[0], x[1 + column], x[3]) for x in some} for some in (old, new)]
+    assert gone.tolist() == [x[1 + column] >= low and (x[0], x[1 + column], x[3]) not in told[1] for x in old]
+    assert came.tolist() == [x[1 + column] >= low and (x[0], x[1 + column], x[3]) not in told[0] for x in new]

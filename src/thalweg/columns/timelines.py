@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from thalweg.columns.slabs import widened
-from thalweg.protocol import Ints
+from thalweg.protocol import Ints, Mask
 
 OPEN = np.int64(2**63 - 1)
 GREET = -1
@@ -293,6 +293,41 @@ def edges_in(
                 n += 1
                 at += 1
     return n
+
+
+@njit(cache=True)
+def moved_edges(
+    old_ids: Ints, old: Ints, new_ids: Ints, new: Ints, column: int, low: int, gone: Mask, came: Mask
+) -> None:
+    """Of intervals that went and came, by id and time, those whose start (column 0) or end (1) is in only one of the
+    two, and not before `low`. Linear."""
+    a = b = 0
+    while a < len(old) or b < len(new):
+        if a == len(old):
+            order = 1
+        elif b == len(new):
+            order = -1
+        else:
+            order = _order(old_ids[a], old[a, column], old[a, 2], new_ids[b], new[b, column], new[b, 2])
+        if order < 0:
+            gone[a] = old[a, column] != OPEN and old[a, column] >= low
+        elif order > 0:
+            came[b] = new[b, column] != OPEN and new[b, column] >= low
+        else:
+            gone[a] = came[b] = False
+        if order <= 0:
+            a += 1
+        if order >= 0:
+            b += 1
+
+
+@njit(cache=True)
+def _order(i: int, s: int, v: int, j: int, t: int, w: int) -> int:
+    if i != j:
+        return -1 if i < j else 1
+    if s != t:
+        return -1 if s < t else 1
+    return -1 if v < w else 1 if v > w else 0
 
 
 @njit(cache=True)

@@ -193,4 +193,4 @@ def _closings(store: FluentStore, query: int, tick: int, texts: Output) -> Itera
     starts, last = pa.array(np.ascontiguousarray(rows[:, 0])), pa.array(np.full(n, query + tick))
     for op, ends in (("delete", pa.nulls(n, pa.int64())), ("insert", last)):
         told = [pa.array(np.full(n, query)), pa.repeat(op, n), names, shown, starts, ends, pa.repeat("time", n)]
-        yield pa.table(told, schema=CHANGES)
+        yield pa.table(told, names=CHANGES.names).cast(CHANGES)

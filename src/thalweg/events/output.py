@@ -1,11 +1,12 @@
 """What a query found, as Arrow tables: changes of intervals, derived events, pending countdowns.
 
-Texts of instances are made once per instance and then taken by id.
+Texts of instances are made once per instance and then taken by number; the table of changes is dictionary-encoded, with
+each text once.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 
 from thalweg.columns.cells import NONE
 from thalweg.columns.symbols import as_floats, number_text
+from thalweg.columns.texts import Numbers, TextPool
 from thalweg.columns.timelines import OPEN
 from thalweg.events.plan import Plan
 from thalweg.events.stores import TIME, EventStore, FluentStore, Moves
@@ -20,15 +22,16 @@ from thalweg.events.sweeping import SweepUnit
 from thalweg.events.units import Clock
 from thalweg.protocol import Ints
 
+TEXT = pa.dictionary(pa.int32(), pa.string())
 CHANGES = pa.schema(
     [
         ("query_time", pa.int64()),
-        ("op", pa.string()),
-        ("fluent", pa.string()),
-        ("value", pa.string()),
+        ("op", TEXT),
+        ("fluent", TEXT),
+        ("value", TEXT),
         ("start", pa.int64()),
         ("end", pa.int64()),
-        ("cause", pa.string()),
+        ("cause", TEXT),
     ]
 )
 EVENTS = pa.schema(
@@ -56,13 +59,15 @@ REJECTED = pa.schema(
 
 
 @dataclass(slots=True)
-class Texts:
-    """Instance texts of one relation, grown with its instances."""
+class Part:
+    """Changes of one fluent at one query time: deletions (op 0) or insertions (1)."""
 
-    name: str
-    kind: str
-    arity: int
-    array: pa.Array = field(default_factory=lambda: pa.array([], pa.string()))
+    query: int
+    op: int
+    ids: Ints
+    values: Ints
+    intervals: Ints
+    causes: Ints
 
 
 class Output:
@@ -70,24 +75,34 @@ class Output:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._texts = {id(store): Texts(store.name, "fluent", store.arity) for _, _, store in plan.outputs}
-        self._changes: dict[int, tuple[FluentStore, list[Ints]]] = {}
+        self._changes: dict[int, tuple[FluentStore, list[Part]]] = {}
         self._events: list[pa.Table] = []
-        self._symbols = pa.array([], pa.string())
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop texts and collected rows, after a snapshot was put in."""
+        self._pool = TextPool()
+        self._symbols = Numbers()
+        self._instances = {id(store): Numbers() for _, _, store in self.plan.outputs}
+        self._numbers: dict[int, int] = {}
+        self._changes, self._events = {}, []
 
     # ----------------------------------------------------------------- texts
 
+    def _symbol_numbers(self) -> Ints:
+        """The numbers of the texts of all symbols."""
+        texts = self.plan.catalogue.coder.symbols.texts
+        if self._symbols.count < len(texts):
+            self._symbols.extend(self._pool.add(pa.array(texts[self._symbols.count :], pa.string())))
+        return self._symbols.known
+
     def _argument(self, kind: str, name: str, position: int, codes: Ints) -> pa.Array:
         """The texts of one argument."""
-        coder = self.plan.catalogue.coder
-        if coder.sorts.numeric((kind, name, position)):
+        if self.plan.catalogue.coder.sorts.numeric((kind, name, position)):
             return pa.array([number_text(v) for v in as_floats(codes).tolist()], pa.string())
-        texts = coder.symbols.texts
-        if len(self._symbols) < len(texts):
-            self._symbols = pa.concat_arrays([self._symbols, pa.array(texts[len(self._symbols) :], pa.string())])
-        return self._symbols.take(pa.array(codes))
+        return self._pool.take(self._symbol_numbers()[codes])
 
-    def _instances(self, kind: str, name: str, keys: Ints) -> pa.Array:
+    def _written(self, kind: str, name: str, keys: Ints) -> pa.Array:
         """The texts of ground instances: the relation's name with its holes filled."""
         parts = _split(name)
         if len(parts) == 1:
@@ -97,20 +112,31 @@ class Output:
             pieces += [part, self._argument(kind, name, i, np.ascontiguousarray(keys[:, i]))]
         return pc.binary_join_element_wise(*pieces, parts[-1], "")
 
+    def _fluent_numbers(self, store: FluentStore, ids: Ints) -> Ints:
+        """The numbers of the texts of fluent instances, which are written when first asked for."""
+        known = self._instances[id(store)]
+        if known.count < store.instances.count:
+            keys = store.instances.keys[known.count :, : store.arity]
+            known.extend(self._pool.add(self._written("fluent", store.name, keys)))
+        return known.known[ids]
+
+    def _value_numbers(self, store: FluentStore, values: Ints) -> Ints:
+        """The numbers of the texts of values."""
+        if not self.plan.catalogue.coder.sorts.numeric(("value", store.name, 0)):
+            return self._symbol_numbers()[values]
+        codes, inverse = np.unique(values, return_inverse=True)
+        new = [code for code in codes.tolist() if code not in self._numbers]
+        texts = [number_text(v) for v in as_floats(np.array(new, np.int64)).tolist()]
+        self._numbers.update(zip(new, self._pool.add(pa.array(texts, pa.string())).tolist(), strict=True))
+        return np.array([self._numbers[code] for code in codes.tolist()], np.int64)[inverse]
+
     def fluent_texts(self, store: FluentStore, ids: Ints) -> pa.Array:
         """The texts of fluent instances."""
-        texts = self._texts[id(store)]
-        if len(texts.array) < store.instances.count:
-            keys = store.instances.keys[len(texts.array) :, : store.arity]
-            texts.array = pa.concat_arrays([texts.array, self._instances("fluent", store.name, keys)])
-        return texts.array.take(pa.array(ids))
+        return self._pool.take(self._fluent_numbers(store, ids))
 
     def value_texts(self, store: FluentStore, values: Ints) -> pa.Array:
         """The texts of values."""
-        codes, inverse = np.unique(values, return_inverse=True)
-        coder = self.plan.catalogue.coder
-        names = [coder.text(int(c), ("value", store.name, 0)) for c in codes]
-        return pa.array(names, pa.string()).take(pa.array(inverse))
+        return self._pool.take(self._value_numbers(store, values))
 
     # ----------------------------------------------------------------- collecting
 
@@ -130,32 +156,29 @@ class Output:
     def _change(self, clock: Clock, store: FluentStore, op: int, ids: Ints, intervals: Ints, causes: Ints) -> None:
         if len(ids):
             values = store.instances.column(store.arity, ids) if store.by_value else intervals[:, 2]
-            part = np.empty((len(ids), 7), np.int64)
-            part[:, 0], part[:, 1], part[:, 2], part[:, 3] = clock.query, op, ids, values
-            part[:, 4:6], part[:, 6] = intervals[:, :2], causes
+            part = Part(clock.query, op, ids, values, intervals, causes)
             self._changes.setdefault(id(store), (store, []))[1].append(part)
 
     def _change_table(self) -> pa.Table:
         """The collected changes, fluent by fluent."""
         if not self._changes:
             return CHANGES.empty_table()
-        rows = np.concatenate([part for _, parts in self._changes.values() for part in parts])
-        fluents, values = [], []
-        for store, parts in self._changes.values():
-            mine = np.concatenate(parts)
-            fluents.append(self.fluent_texts(store, np.ascontiguousarray(mine[:, 2])))
-            values.append(self.value_texts(store, np.ascontiguousarray(mine[:, 3])))
+        found = [(store, part) for store, parts in self._changes.values() for part in parts]
         self._changes = {}
-        ends = np.ascontiguousarray(rows[:, 5])
+        sizes = [len(part.ids) for _, part in found]
+        fluents = np.concatenate([self._fluent_numbers(store, part.ids) for store, part in found])
+        values = np.concatenate([self._value_numbers(store, part.values) for store, part in found])
+        starts, ends = (np.concatenate([part.intervals[:, c] for _, part in found]) for c in (0, 1))
+        ops = np.repeat(np.array([part.op for _, part in found], np.int32), sizes)
         return pa.table(
             [
-                pa.array(np.ascontiguousarray(rows[:, 0])),
-                pa.array(["delete", "insert"]).take(pa.array(np.ascontiguousarray(rows[:, 1]))),
-                pa.concat_arrays(fluents),
-                pa.concat_arrays(values),
-                pa.array(np.ascontiguousarray(rows[:, 4])),
+                pa.array(np.repeat([part.query for _, part in found], sizes)),
+                pa.DictionaryArray.from_arrays(pa.array(ops), pa.array(["delete", "insert"])),
+                self._pool.encode(fluents),
+                self._pool.encode(values),
+                pa.array(starts),
                 pa.array(ends, mask=ends == OPEN),
-                cause_texts(np.ascontiguousarray(rows[:, 6])),
+                cause_texts(np.concatenate([part.causes for _, part in found])),
             ],
             schema=CHANGES,
         )
@@ -166,7 +189,7 @@ class Output:
             ("insert", moves.came, moves.came_cause),
         ):
             if len(rows):
-                names = self._instances("event", store.name, np.ascontiguousarray(rows[:, 1:]))
+                names = self._written("event", store.name, np.ascontiguousarray(rows[:, 1:]))
                 self._events.append(
                     pa.table(
                         [
@@ -174,7 +197,7 @@ class Output:
                             pa.repeat(op, len(rows)),
                             names,
                             pa.array(np.ascontiguousarray(rows[:, 0])),
-                            cause_texts(causes),
+                            cause_texts(causes).cast(pa.string()),
                         ],
                         schema=EVENTS,
                     )
@@ -221,24 +244,18 @@ class Output:
                 )
         return pa.concat_tables(found) if found else PENDING.empty_table()
 
-    def forget(self) -> None:
-        """Drop texts and collected rows, after a snapshot was put in."""
-        for texts in self._texts.values():
-            texts.array = pa.array([], pa.string())
-        self._symbols = pa.array([], pa.string())
-        self._changes, self._events = {}, []
-
     @staticmethod
     def schemas() -> dict[str, pa.Schema]:
         return {"changes": CHANGES, "events": EVENTS, "open": PENDING, "rejected": REJECTED}
 
 
-def cause_texts(causes: Ints) -> pa.Array:
+def cause_texts(causes: Ints) -> pa.DictionaryArray:
     """``time``, or the input row."""
     if (causes == TIME).all():
-        return pa.repeat("time", len(causes))
+        return pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(causes), np.int32)), pa.array(["time"]))
     codes, inverse = np.unique(causes, return_inverse=True)
-    return pa.array(["time" if c == TIME else f"row {c}" for c in codes.tolist()]).take(pa.array(inverse))
+    texts = ["time" if c == TIME else f"row {c}" for c in codes.tolist()]
+    return pa.DictionaryArray.from_arrays(pa.array(inverse.astype(np.int32)), pa.array(texts))
 
 
 def _split(name: str) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged, Version
-from thalweg.columns.timelines import covering, differences, edge_at, edges_in, truncate
+from thalweg.columns.timelines import covering, differences, edge_at, edges_in, moved_edges, truncate
 from thalweg.language.rules import Edge
 from thalweg.protocol import Ints, Mask
 
@@ -436,15 +436,21 @@ class FluentStore:
     def edge_moves(self, difference: Difference, edge: Edge, tick: int, low: int) -> Moves:
         """The difference as edges at or after `low` that went and came."""
         column = int(edge is Edge.END)
+        d = difference
+        gone, came = np.empty(len(d.removed), np.bool_), np.empty(len(d.added), np.bool_)
+        moved_edges(d.removed_ids, d.removed, d.added_ids, d.added, column, low + tick, gone, came)
 
-        def rows(ids: Ints, intervals: Ints, causes: Ints) -> tuple[Ints, Ints]:
-            keep = (intervals[:, column] != 2**63 - 1) & (intervals[:, column] - tick >= low)
-            at = intervals[keep]
-            return self._rows(ids[keep], at[:, column] - tick, at[:, 2]), causes[keep]
+        def rows(which: Mask, ids: Ints, intervals: Ints) -> Ints:
+            at = intervals[which]
+            return self._rows(ids[which], at[:, column] - tick, at[:, 2])
 
-        gone, gone_cause = rows(difference.removed_ids, difference.removed, difference.removed_cause)
-        came, came_cause = rows(difference.added_ids, difference.added, difference.added_cause)
-        return Moves(self.arity + 2, gone, came, gone_cause, came_cause)
+        return Moves(
+            self.arity + 2,
+            rows(gone, d.removed_ids, d.removed),
+            rows(came, d.added_ids, d.added),
+            d.removed_cause[gone],
+            d.added_cause[came],
+        )
 
     def settle(self) -> None:
         self.lists.settle()
