@@ -1,4 +1,4 @@
-"""Every activity of the maritime hierarchy is seen in one of two samples; the second is judged by the definition too."""
+"""Every activity of the maritime hierarchy is seen in one of two samples; the second is judged by the definition."""
 
 from __future__ import annotations
 
