@@ -158,12 +158,18 @@ def test_the_intervals_of_a_value_are_those_that_have_it(
 ) -> None:
     asked = data.draw(st.lists(st.tuples(st.integers(-1, len(lists) - 1), st.integers(0, 3)), max_size=6))
     ids, values = ints([i for i, _ in asked]), ints([v for _, v in asked])
-    found = spans.with_value(*packed(lists, 3), ids, values)
-    expected = [
+    low = data.draw(st.integers(-1, LATEST + 2))
+    high = data.draw(st.sampled_from([low, low + 1, low + 5, int(OPEN)]))
+    lows, highs = np.full(len(asked), low), np.full(len(asked), high)
+    had = [
         [(s, None if e == OPEN else e) for s, e, v in (lists[i] if i >= 0 else []) if v == value]
         for i, value in asked
     ]
-    assert lists_of(*found) == expected
+    found = lists_of(*spans.with_value(*packed(lists, 3), ids, values, lows, highs, False))
+    assert found == [clip(x, low, float("inf") if high == OPEN else high) for x in had]
+    meeting = [[(s, e) for s, e in x if s <= high and (e is None or e >= low)] for x in had]
+    found = lists_of(*spans.with_value(*packed(lists, 3), ids, values, lows, highs, True))
+    assert found == meeting
 
 
 @given(several, st.sampled_from([">", ">=", "<", "=<"]), st.integers(0, 12), st.integers(LATEST + 2, 50))
@@ -250,31 +256,72 @@ def test_uniting_sorted_intervals_makes_them_maximal(groups: list[Intervals]) ->
 
 
 @given(st.lists(st.tuples(interval_lists(), interval_lists()), min_size=1, max_size=4), st.data())
-def test_grafting_keeps_what_is_final_and_replaces_the_rest(
+def test_splicing_replaces_what_lies_in_a_stretch_and_nothing_else(
     lists: list[tuple[Intervals, Intervals]], data: st.DataObject
 ) -> None:
-    final = data.draw(st.integers(-1, LATEST + 2))
-    expiry = data.draw(st.integers(-1, final))
+    stretches = []
+    for _ in lists:
+        low = data.draw(st.integers(-1, LATEST + 2))
+        stretches.append((low, data.draw(st.sampled_from([low, low + 1, low + 6, int(OPEN)]))))
+    expiry = data.draw(st.integers(-1, min(low for low, _ in stretches)))
     order = data.draw(st.permutations(range(len(lists))))
     roomy = data.draw(st.booleans())
     ids = ints(order)
     n_off, n_len, new = batch([lists[k][1] for k in order])
     made = ragged([[(s, int(OPEN) if e is None else e, 0) for s, e in x] for x, _ in lists], 3, roomy=roomy)
     offsets, lengths, _, _ = made.view(Version.NOW)
-    made.replace(ids, *spans.graft(offsets, lengths, made.pool, ids, n_off, n_len, new, final), expiry)
+    lows, highs = (ints([stretches[k][side] for k in order]) for side in range(2))
+    found = spans.splice(offsets, lengths, made.pool, ids, lows, highs, n_off, n_len, new)
+    made.replace(ids, *found, expiry)
     now, base = (
         [[(s, None if e == OPEN else e) for s, e, _ in rows] for rows in rows_of(made, version)]
         for version in (Version.NOW, Version.BASE)
     )
-    assert now == [_grafted(x, y, final, expiry) for x, y in lists]
-    fresh = [[(s, e) for s, e in rows if e is None or e > expiry] for rows in base]
-    assert fresh == [[(s, e) for s, e in x if e is None or e > expiry] for x, _ in lists]
+    expected = [_spliced(x, y, *at) for (x, y), at in zip(lists, stretches, strict=True)]
+    assert [_unexpired(x, expiry) for x in now] == [_unexpired(x, expiry) for x in expected]
+    assert [_unexpired(x, expiry) for x in base] == [_unexpired(x, expiry) for x, _ in lists]
 
 
-def _grafted(old: Intervals, new: Intervals, final: int, expiry: int) -> Intervals:
-    """What was there up to `final`, what is new after it, without whole intervals that ended by the expiry."""
-    kept = [(s, e) for s, e in old if e is None or e > expiry]
-    return maximal([*clip(kept, -1, final + 1), *clip(new, final + 1, float("inf"))])
+def _spliced(old: Intervals, new: Intervals, low: int, high: int) -> Intervals:
+    after = float("inf") if high == OPEN else high
+    behind = [] if high == OPEN else clip(old, high, float("inf"))
+    return maximal([*clip(old, -1, low), *clip(new, low, after), *behind])
+
+
+def _unexpired(intervals: Intervals, expiry: int) -> Intervals:
+    return [(s, e) for s, e in intervals if e is None or e > expiry]
+
+
+@given(st.lists(interval_lists(), min_size=1, max_size=3), st.integers(-1, LATEST + 2), st.integers(0, 6))
+def test_a_stretch_reaches_the_ends_of_the_intervals_that_it_meets_or_touches(
+    lists: list[Intervals], low: int, size: int
+) -> None:
+    rows = [[(s, int(OPEN) if e is None else e, 0) for s, e in x] for x in lists]
+    ids = np.arange(len(lists))
+    lows, highs = np.full(len(lists), low), np.full(len(lists), low + size)
+    spans.reach(*packed(rows, 3), ids, np.zeros(len(lists), np.int64), lows, highs)
+    for k, found in enumerate(rows):
+        met = [(s, e) for s, e, _ in found if s <= low + size and e >= low]
+        assert lows[k] == min([low, *(s for s, _ in met)])
+        assert highs[k] == max([low + size, *(e for _, e in met)])
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, LATEST), st.integers(1, 9)), max_size=8), min_size=1, max_size=3),
+    st.integers(0, LATEST),
+    st.integers(0, 9),
+    st.integers(LATEST, LATEST + 9),
+)
+def test_given_intervals_are_united_within_a_stretch(
+    lists: list[list[tuple[int, int]]], low: int, size: int, horizon: int
+) -> None:
+    rows = [sorted((s, s + n, 1) for s, n in x) for x in lists]
+    longest = ints([max((n for _, n in x), default=0) for x in lists])
+    ids = np.arange(len(lists))
+    lows, highs = np.full(len(lists), low), np.full(len(lists), low + size)
+    found = lists_of(*spans.given_in(*packed(rows, 3), ids, longest, lows, highs, horizon))
+    shown = [maximal((s, None if e > horizon else e) for s, e, _ in x) for x in rows]
+    assert found == [clip(x, low, low + size) for x in shown]
 
 
 def test_every_relation_of_two_intervals_is_told_apart() -> None:

@@ -78,13 +78,42 @@ def combine(
 
 
 @njit(cache=True)
-def with_value(offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, values: Ints) -> tuple[Ints, Ints, Ints]:
-    """The intervals of list ids[k] that have values[k]; nothing where the id is -1."""
+def _ending(pool: Ints, start: int, length: int, time: int) -> int:
+    """The first position of a list whose interval ends at or after the time."""
+    lo, hi = start, start + length
+    while lo < hi:
+        mid = (lo + hi) >> 1
+        if pool[mid, 1] < time:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
+@njit(cache=True)
+def with_value(
+    offsets: Ints,
+    lengths: Ints,
+    pool: Ints,
+    ids: Ints,
+    values: Ints,
+    lows: Ints,
+    highs: Ints,
+    whole: bool,
+) -> tuple[Ints, Ints, Ints]:
+    """The intervals of list ids[k] that have values[k], cut to [lows[k], highs[k]), or `whole`: all that meet or touch
+    it. Nothing where the id is -1. Logarithmic in the lists, linear in what is found."""
     n = len(ids)
+    firsts = np.empty(n, np.int64)
     total = 0
     for k in range(n):
         if ids[k] >= 0:
-            total += lengths[ids[k]]
+            start, length = offsets[ids[k]], lengths[ids[k]]
+            firsts[k] = _ending(pool, start, length, lows[k])
+            r = firsts[k]
+            while r < start + length and pool[r, 0] <= highs[k]:
+                r += 1
+            total += r - firsts[k]
     out = np.empty((total, 2), np.int64)
     o = np.empty(n, np.int64)
     m = np.empty(n, np.int64)
@@ -92,11 +121,80 @@ def with_value(offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, values: Ints
     for k in range(n):
         o[k] = used
         if ids[k] >= 0:
-            start = offsets[ids[k]]
-            for r in range(start, start + lengths[ids[k]]):
+            r, end = firsts[k], offsets[ids[k]] + lengths[ids[k]]
+            while r < end and pool[r, 0] <= highs[k]:
                 if pool[r, 2] == values[k]:
-                    out[used, 0], out[used, 1] = pool[r, 0], pool[r, 1]
-                    used += 1
+                    s, e = pool[r, 0], pool[r, 1]
+                    if not whole:
+                        s, e = max(s, lows[k]), min(e, highs[k])
+                    if s < e:
+                        out[used, 0], out[used, 1] = s, e
+                        used += 1
+                r += 1
+        m[k] = used - o[k]
+    return o, m, out
+
+
+@njit(cache=True)
+def reach(
+    offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, values: Ints, lows: Ints, highs: Ints
+) -> None:
+    """Widen [lows[k], highs[k]) to the ends of the intervals of list ids[k], of value values[k], that it meets or
+    touches."""
+    for k in range(len(ids)):
+        if ids[k] < 0:
+            continue
+        start, end = offsets[ids[k]], offsets[ids[k]] + lengths[ids[k]]
+        r = _ending(pool, start, end - start, lows[k])
+        low, high = lows[k], highs[k]
+        while r < end and pool[r, 0] <= highs[k]:
+            if pool[r, 2] == values[k]:
+                low, high = min(low, pool[r, 0]), max(high, pool[r, 1])
+            r += 1
+        lows[k], highs[k] = low, high
+
+
+@njit(cache=True)
+def given_in(
+    offsets: Ints,
+    lengths: Ints,
+    pool: Ints,
+    ids: Ints,
+    longest: Ints,
+    lows: Ints,
+    highs: Ints,
+    horizon: int,
+) -> tuple[Ints, Ints, Ints]:
+    """The intervals (of any kind, sorted by start, none longer than `longest`) of list ids[k] that meet
+    [lows[k], highs[k]), united and cut to it. One that ends after the horizon counts as open."""
+    n = len(ids)
+    o = np.empty(n, np.int64)
+    m = np.empty(n, np.int64)
+    out = np.empty((2 * n + 16, 2), np.int64)
+    used = 0
+    for k in range(n):
+        o[k] = used
+        r, end = offsets[ids[k]], offsets[ids[k]] + lengths[ids[k]]
+        lo, hi = r, end
+        while lo < hi:
+            mid = (lo + hi) >> 1
+            if pool[mid, 0] < lows[k] - longest[ids[k]]:
+                lo = mid + 1
+            else:
+                hi = mid
+        r = lo
+        while r < end and pool[r, 0] < highs[k]:
+            e = OPEN if pool[r, 1] > horizon else pool[r, 1]
+            s, e = max(pool[r, 0], lows[k]), min(e, highs[k])
+            r += 1
+            if s >= e:
+                continue
+            if used > o[k] and s <= out[used - 1, 1]:
+                out[used - 1, 1] = max(out[used - 1, 1], e)
+            else:
+                out = widened(out, used + 1)
+                out[used, 0], out[used, 1] = s, e
+                used += 1
         m[k] = used - o[k]
     return o, m, out
 
@@ -250,28 +348,37 @@ def unite_sorted(starts: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 @njit(cache=True)
-def graft(
-    offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, n_off: Ints, n_len: Ints, new: Ints, final: int
+def splice(
+    offsets: Ints,
+    lengths: Ints,
+    pool: Ints,
+    ids: Ints,
+    lows: Ints,
+    highs: Ints,
+    n_off: Ints,
+    n_len: Ints,
+    new: Ints,
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """What becomes of the lists `ids` when what lies after `final` is replaced by the new lists, and what lies at or
-    before it stays: how many intervals stay, and the others (for `Ragged.replace`)."""
-    cut = final + 1
-    kept = np.zeros(len(ids), np.int64)
+    """What becomes of the lists `ids` when what lies in [lows[k], highs[k]) is replaced by that part of the new lists:
+    how many intervals stay, and the others (for `Ragged.replace`). Linear in the new lists and in what stands behind
+    lows[k]."""
+    kept = np.empty(len(ids), np.int64)
     froms = np.empty(len(ids), np.int64)
     tos = np.empty(len(ids), np.int64)
     out = np.empty((len(new) + 2 * len(ids) + 16, 3), np.int64)
     n = 0
     for k in range(len(ids)):
-        old, n_old = offsets[ids[k]], lengths[ids[k]]
+        start, end = offsets[ids[k]], offsets[ids[k]] + lengths[ids[k]]
+        low, high = lows[k], highs[k]
+        r = _ending(pool, start, end - start, low)
         first = n
-        out = widened(out, n + n_old + n_len[k] + 1)
-        for r in range(old, old + n_old):
-            if pool[r, 0] >= cut:
-                break
-            out[n, 0], out[n, 1], out[n, 2] = pool[r, 0], min(pool[r, 1], cut), 0
+        keep = r - start
+        out = widened(out, n + end - r + n_len[k] + 2)
+        if r < end and pool[r, 0] < low:
+            out[n, 0], out[n, 1], out[n, 2] = pool[r, 0], low, 0
             n += 1
-        for r in range(n_off[k], n_off[k] + n_len[k]):
-            s, e = max(new[r, 0], cut), new[r, 1]
+        for a in range(n_off[k], n_off[k] + n_len[k]):
+            s, e = max(new[a, 0], low), min(new[a, 1], high)
             if s >= e:
                 continue
             if n > first and out[n - 1, 1] == s:
@@ -279,10 +386,19 @@ def graft(
             else:
                 out[n, 0], out[n, 1], out[n, 2] = s, e, 0
                 n += 1
-        same = 0
-        while same < n_old and first + same < n:
-            if out[first + same, 0] != pool[old + same, 0] or out[first + same, 1] != pool[old + same, 1]:
-                break
-            same += 1
-        kept[k], froms[k], tos[k] = same, first + same, n
+        while r < end:
+            s, e = max(pool[r, 0], high), pool[r, 1]
+            r += 1
+            if s >= e:
+                continue
+            if n > first and out[n - 1, 1] == s:
+                out[n - 1, 1] = e
+            else:
+                out[n, 0], out[n, 1], out[n, 2] = s, e, 0
+                n += 1
+        r = start + keep
+        while r < end and first < n and out[first, 0] == pool[r, 0] and out[first, 1] == pool[r, 1]:
+            first += 1
+            r += 1
+        kept[k], froms[k], tos[k] = r - start, first, n
     return kept, froms, tos, out

@@ -20,23 +20,21 @@ from thalweg.columns.spans import RELATIONS
 from thalweg.columns.symbols import SymbolTable
 from thalweg.events.compile import BodyCompiler, Catalogue, solve
 from thalweg.events.components import compile_head, delay_plans, sweep_unit
-from thalweg.events.determined import (
+from thalweg.events.determined import InputUnit, SpanUnit, ViewUnit
+from thalweg.events.domains import VIEW, Domains, hidden, split_terminations
+from thalweg.events.drivers import Body, EdgeDriver, EventDriver
+from thalweg.events.expressions import (
     Apply,
     Complement,
-    InputUnit,
     Lasting,
     Leaf,
     Node,
     Related,
     SpanPlan,
-    SpanUnit,
-    ViewUnit,
     Whole,
     leaves,
     required,
 )
-from thalweg.events.domains import VIEW, Domains, hidden, split_terminations
-from thalweg.events.drivers import Body, EdgeDriver, EventDriver
 from thalweg.events.frames import Frame, Reader, Slot, run_steps
 from thalweg.events.normal import (
     EdgeAt,

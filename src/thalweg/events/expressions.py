@@ -1,0 +1,500 @@
+"""Interval expressions, rule by rule: which bindings a change touches, and what they come to there.
+
+A rule is evaluated per *binding* of its variables. When an input's timeline changes, the bindings that read it are
+found by joining with the instances of the fluents that the rule cannot do without, together with the *stretch*
+[low, high) in which the inputs changed. Union, intersection and difference are decided point by point, so they are
+evaluated in that stretch only; where durations of whole intervals are judged, it is widened to the intervals that it
+meets; rules with Allen relations, which look at any distance, are evaluated in the whole window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from thalweg.columns import spans
+from thalweg.columns.keys import KeyTable
+from thalweg.columns.ragged import Ragged, Version, group_starts
+from thalweg.columns.timelines import OPEN
+from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps, value_of
+from thalweg.events.stores import NEVER, TIME, Access, FluentStore
+from thalweg.events.units import NOW, Clock, cause_by_id
+from thalweg.language.terms import Term
+from thalweg.protocol import Ints
+
+
+@dataclass(slots=True)
+class Where:
+    """Bindings with the stretch [low, high) in which each is to be evaluated."""
+
+    bindings: Ints
+    frame: Frame
+    lows: Ints
+    highs: Ints
+
+
+# --------------------------------------------------------------------------- expressions
+
+
+@dataclass(slots=True)
+class Leaf:
+    """The intervals of a pair. `slots` include the value when it is part of the store's key."""
+
+    store: FluentStore
+    slots: tuple[Slot, ...]
+    value: Slot | None
+
+    known: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """The instance of each binding, -1 where it is not known yet."""
+
+    def _of(self, frame: Frame) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+        offsets, lengths, _, _ = self.store.lists.view(Version.NOW)
+        values = np.zeros(len(frame), np.int64) if self.value is None else self.value.column(frame)
+        return offsets, lengths, self.store.lists.pool, self.ids(frame), values
+
+    def ids(self, frame: Frame) -> Ints:
+        """The instances that the bindings of a frame (its origin) read, -1 where there is none."""
+        bindings = frame.origin
+        most = int(bindings.max()) + 1 if len(bindings) else 0
+        if most > len(self.known):
+            known = np.full(max(most, 2 * len(self.known)), -1)
+            known[: len(self.known)] = self.known
+            self.known = known
+        found = self.known[bindings]
+        unknown = np.flatnonzero(found < 0)
+        if len(unknown):
+            some = frame.take(unknown) if len(unknown) < len(frame) else frame
+            found[unknown] = self.store.find([s.column(some) for s in self.slots], len(unknown))
+            self.known[bindings[unknown]] = found[unknown]
+        return found
+
+    def lists(self, where: Where, *, whole: bool = False) -> spans.Batch:
+        """The intervals cut to the stretches, or `whole`: all that meet or touch them."""
+        return spans.with_value(*self._of(where.frame), where.lows, where.highs, whole)
+
+    def reach(self, where: Where) -> None:
+        """Widen the stretches to the intervals that they meet or touch."""
+        spans.reach(*self._of(where.frame), where.lows, where.highs)
+
+    def instances(self) -> FluentStore:
+        return self.store
+
+
+@dataclass(slots=True)
+class Apply:
+    """n-ary union (0), intersection (1), or the first input minus the others (2)."""
+
+    op: int
+    inputs: tuple[Node, ...]
+
+
+@dataclass(slots=True)
+class Complement:
+    """From the stream's start on, all that is in none of the inputs."""
+
+    inputs: tuple[Node, ...]
+
+
+@dataclass(slots=True)
+class Whole:
+    """The whole intervals of an expression, remembered per binding so that no window edge cuts them."""
+
+    node: Node
+    memory: Ragged = field(default_factory=lambda: Ragged(3, clock=1))
+    keeps_past: bool = False
+
+
+@dataclass(slots=True)
+class Lasting:
+    """Intervals filtered by duration; op as in `spans.by_length`."""
+
+    op: int
+    node: Node
+    bound: Term
+
+
+@dataclass(slots=True)
+class Related:
+    """Intervals in an Allen relation; mode source, target or union."""
+
+    relation: int
+    left: Whole
+    right: Whole
+    mode: str
+
+
+Node = Leaf | Apply | Complement | Whole | Lasting | Related
+
+
+def leaves(node: Node) -> list[Leaf]:
+    """The pairs that an expression reads."""
+    match node:
+        case Leaf():
+            return [node]
+        case Apply(_, inputs) | Complement(inputs):
+            return [leaf for child in inputs for leaf in leaves(child)]
+        case Whole(child) | Lasting(_, child, _):
+            return leaves(child)
+        case Related(_, left, right, _):
+            return leaves(left) + leaves(right)
+
+
+def required(node: Node) -> list[Leaf]:
+    """The leaves without which the expression is empty."""
+    match node:
+        case Leaf():
+            return [node]
+        case Apply(0, inputs):
+            sets = [required(child) for child in inputs]
+            return [leaf for leaf in sets[0] if all(any(leaf is x for x in s) for s in sets[1:])] if sets else []
+        case Apply(1, inputs):
+            return [leaf for child in inputs for leaf in required(child)]
+        case Apply(_, inputs):
+            return required(inputs[0])
+        case Complement():
+            return []
+        case Whole(child) | Lasting(_, child, _):
+            return required(child)
+        case Related(_, left, right, _):
+            return required(left) + required(right)
+
+
+def _looks_far(node: Node) -> bool:
+    match node:
+        case Leaf():
+            return False
+        case Apply(_, inputs) | Complement(inputs):
+            return any(_looks_far(child) for child in inputs)
+        case Whole(child) | Lasting(_, child, _):
+            return _looks_far(child)
+        case Related():
+            return True
+
+
+# --------------------------------------------------------------------------- rules
+
+LOW, HIGH = "@low", "@high"
+
+
+def hulls(ids: Ints, lows: Ints, highs: Ints) -> tuple[Ints, Ints, Ints]:
+    """Each id once, ascending, with its least low and its greatest high."""
+    order = np.argsort(ids, kind="stable")
+    starts = group_starts(ids[order])[:-1]
+    if not len(starts):
+        return ids, lows, highs
+    return (
+        ids[order][starts],
+        np.minimum.reduceat(lows[order], starts),
+        np.maximum.reduceat(highs[order], starts),
+    )
+
+
+@dataclass(slots=True)
+class Touched:
+    """Bindings (or heads) that a change touches, why, and in which stretch; one may occur several times."""
+
+    ids: Ints
+    causes: Ints
+    lows: Ints
+    highs: Ints
+
+    @classmethod
+    def everywhere(cls, ids: Ints) -> Touched:
+        """Evaluated anew in the whole window, because of time."""
+        n = len(ids)
+        return cls(ids, np.full(n, TIME), np.full(n, NEVER), np.full(n, OPEN))
+
+    @classmethod
+    def together(cls, parts: Sequence[Touched]) -> Touched:
+        nothing = np.empty(0, np.int64)
+        return cls(
+            np.concatenate([nothing, *(p.ids for p in parts)]),
+            np.concatenate([nothing, *(p.causes for p in parts)]),
+            np.concatenate([nothing, *(p.lows for p in parts)]),
+            np.concatenate([nothing, *(p.highs for p in parts)]),
+        )
+
+
+@dataclass(slots=True)
+class SpanPlan:
+    """One rule: its expression, the variables of a binding, how to find bindings from a changed leaf, and the head."""
+
+    node: Node
+    variables: tuple[str, ...]
+    head: tuple[Slot, ...]
+    joins: list[tuple[Leaf, list[tuple[FluentStore, tuple[Slot, ...]]], list[Step]]]
+    gates: list[Leaf]
+    alone: list[Step]
+    start: int
+    tick: int
+    bindings: KeyTable = field(init=False)
+    heads: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    by_head: Access = field(default_factory=lambda: Access((0,)))
+    flips: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    started: bool = False
+    one_each: bool = True
+    """Every binding has a head of its own, with the same number."""
+    far: bool = field(init=False)
+    """Looks at intervals at any distance."""
+
+    def __post_init__(self) -> None:
+        self.bindings = KeyTable(len(self.variables))
+        self.far = _looks_far(self.node)
+
+    def touched(self, store: FluentStore, query: int) -> Touched:
+        """Bindings whose inputs changed, or whose running intervals reach a length; with causes and stretches."""
+        found: list[Touched] = []
+        known = self.bindings.count
+        for leaf, joins, steps in self.joins:
+            stretches = leaf.store.stretches
+            if not stretches:
+                continue
+            ids, lows, highs = hulls(stretches.ids, stretches.froms, stretches.tos)
+            if self.far or any(leaf is gate for gate in self.gates):
+                lows, highs = np.full(len(ids), NEVER), np.full(len(ids), OPEN)
+            causes = cause_by_id(ids, stretches.ids, stretches.causes)
+            frame = self._bound(leaf, joins, steps, Touched(ids, causes, lows, highs))
+            if len(frame):
+                bindings = self._intern(store, frame)
+                new = bindings >= known
+                lows, highs = np.where(new, NEVER, frame[LOW]), np.where(new, OPEN, frame[HIGH])
+                found.append(Touched(bindings, _given(frame.cause), lows, highs))
+        late = np.flatnonzero(self.flips[: self.bindings.count] <= query + self.tick)
+        if len(late):
+            lows = np.full(len(late), NEVER if self.far else query)
+            found.append(Touched(late, np.full(len(late), TIME), lows, np.full(len(late), OPEN)))
+        if not self.variables and not self.started:
+            self.started = True
+            frame = Frame(np.full(1, NOW), {}, np.zeros(1, np.int64), np.full(1, TIME))
+            frame = run_steps(self.alone, frame, Reader(before=False))
+            found.append(Touched.everywhere(self._intern(store, frame)))
+        return Touched.together(found)
+
+    def _bound(
+        self,
+        leaf: Leaf,
+        joins: list[tuple[FluentStore, tuple[Slot, ...]]],
+        steps: list[Step],
+        touched: Touched,
+    ) -> Frame:
+        """The bindings that instances of a leaf take part in."""
+        frame = self._from_leaf(leaf, touched)
+        for other, slots in joins:
+            frame = _join(frame, other, slots)
+        return run_steps(steps, frame, Reader(before=False))
+
+    def bind_all(self, store: FluentStore) -> None:
+        """Know the bindings of all instances there are, for a rule that comes after them."""
+        for leaf, joins, steps in self.joins:
+            every = Touched.everywhere(np.arange(leaf.store.instances.count))
+            self._intern(store, self._bound(leaf, joins, steps, every))
+
+    def _from_leaf(self, leaf: Leaf, touched: Touched) -> Frame:
+        ids = touched.ids
+        keys = leaf.store.instances.keys[ids]
+        keep = np.ones(len(ids), np.bool_)
+        columns: dict[str, Ints] = {LOW: touched.lows, HIGH: touched.highs}
+        for i, slot in enumerate(leaf.slots):
+            if slot.name is None:
+                keep &= keys[:, i] == slot.code
+            elif slot.name in columns:
+                keep &= keys[:, i] == columns[slot.name]
+            else:
+                columns[slot.name] = np.ascontiguousarray(keys[:, i])
+        return Frame(np.full(len(ids), NOW), columns, np.arange(len(ids)), touched.causes).take(keep)
+
+    def _intern(self, store: FluentStore, frame: Frame) -> Ints:
+        before = self.bindings.count
+        ids = self.bindings.intern([frame[v] for v in self.variables], len(frame))
+        count = self.bindings.count
+        if count > before:
+            if count > len(self.flips):
+                room = np.full(max(count, 2 * len(self.flips)), OPEN)
+                room[: len(self.flips)] = self.flips
+                self.flips = room
+            new = np.arange(before, count)
+            fresh = self.frame(new)
+            heads = store.intern([s.column(fresh) for s in self.head], len(new))
+            self.one_each &= bool((heads == new).all())
+            self.heads = np.concatenate([self.heads, heads])
+        return ids
+
+    def frame(self, bindings: Ints) -> Frame:
+        keys = self.bindings.keys[bindings]
+        columns = {v: np.ascontiguousarray(keys[:, i]) for i, v in enumerate(self.variables)}
+        return Frame(np.full(len(bindings), NOW), columns, bindings)
+
+    def of_heads(self, heads: Ints) -> Ints:
+        """All bindings of these heads."""
+        if self.one_each:
+            return heads[heads < len(self.heads)]
+        table = self.by_head
+        if table.seen < len(self.heads):
+            new = np.arange(table.seen, len(self.heads))
+            keys = table.keys.intern([self.heads[new]], len(new))
+            table.lists.ensure(table.keys.count)
+            table.lists.merge(keys, np.column_stack([new, np.ones(len(new), np.int64)]))
+            table.lists.commit()
+            table.seen = len(self.heads)
+        return table.match([heads], len(heads))[0]
+
+    def reset_index(self) -> None:
+        """After a snapshot was put in."""
+        self.by_head = Access((0,))
+        self.one_each = bool((self.heads == np.arange(len(self.heads))).all())
+        for leaf in (*leaves(self.node), *self.gates):
+            leaf.known = leaf.known[:0]
+
+    def where(self, bindings: Ints, lows: Ints, highs: Ints) -> Where:
+        return Where(bindings, self.frame(bindings), lows.copy(), highs.copy())
+
+    def prepare(self, where: Where, clock: Clock) -> None:
+        """Renew what whole-interval operators remember in the stretches, and widen these to whatever that changes."""
+        self._prepare(self.node, where, clock)
+        np.maximum(where.lows, clock.final + 1, out=where.lows)
+
+    def _prepare(self, node: Node, where: Where, clock: Clock) -> None:
+        match node:
+            case Leaf():
+                return
+            case Apply(_, inputs) | Complement(inputs):
+                for child in inputs:
+                    self._prepare(child, where, clock)
+            case Whole(child):
+                self._prepare(child, where, clock)
+                self._remember(node, where, self._lists(child, where, clock), clock)
+            case Lasting(_, child, _):
+                self._prepare(child, where, clock)
+                self._reach(child, where)
+            case Related(_, left, right, _):
+                self._prepare(left, where, clock)
+                self._prepare(right, where, clock)
+
+    def _reach(self, node: Node, where: Where) -> None:
+        match node:
+            case Leaf():
+                node.reach(where)
+            case Whole(_, memory):
+                spans.reach(*_newest(memory), where.bindings, np.zeros_like(where.lows), where.lows, where.highs)
+            case Lasting(_, child, _):
+                self._reach(child, where)
+            case _:
+                raise TypeError(node)
+
+    def _remember(self, node: Whole, where: Where, lists: spans.Batch, clock: Clock) -> None:
+        node.memory.ensure(self.bindings.count)
+        expiry = NEVER if node.keeps_past else clock.final
+        lows = np.maximum(where.lows, clock.final + 1)
+        replace_stretches(node.memory, where.bindings, lows, where.highs, lists, expiry)
+
+    def evaluate(self, where: Where, clock: Clock) -> spans.Batch:
+        """The result's lists, one per binding, right within the stretches."""
+        running = where.highs == OPEN
+        self.flips[where.bindings[running]] = OPEN
+        offsets, lengths, pool = self._lists(self.node, where, clock)
+        frame = where.frame
+        for gate in self.gates:
+            ids = gate.ids(frame)
+            lengths = np.where(gate.store.covering(ids, frame.time, Version.NOW) >= 0, lengths, 0)
+        return offsets, lengths, pool
+
+    def _lists(self, node: Node, where: Where, clock: Clock) -> spans.Batch:
+        match node:
+            case Leaf():
+                return node.lists(where)
+            case Apply(op, inputs):
+                result = self._lists(inputs[0], where, clock)
+                for child in inputs[1:]:
+                    result = spans.combine(op, *result, *self._lists(child, where, clock))
+                return result
+            case Complement(inputs):
+                n = len(where.lows)
+                whole = np.column_stack([np.maximum(where.lows, self.start), np.maximum(where.highs, self.start)])
+                result = np.arange(n), (whole[:, 0] < whole[:, 1]).astype(np.int64), whole
+                for child in inputs:
+                    result = spans.combine(spans.DIFFERENCE, *result, *self._lists(child, where, clock))
+                return result
+            case Whole():
+                return self._whole(node, where, clock)
+            case Lasting(op, child, bound):
+                lists = self._whole(child, where, clock)
+                limits = value_of(bound, where.frame)
+                limits = np.floor(limits) if op in (0, 3) else np.ceil(limits)
+                found = spans.by_length(op, *lists, limits.astype(np.int64), clock.query + self.tick)
+                offsets, lengths, pool, flips = found
+                self.flips[where.bindings] = np.minimum(self.flips[where.bindings], flips)
+                return offsets, lengths, pool
+            case Related(relation, left, right, mode):
+                a = self._whole(left, where, clock)
+                b = self._whole(right, where, clock)
+                picks = {"source": (0,), "target": (1,), "union": (0, 1)}[mode]
+                parts = [spans.allen(relation, pick, *a, *b, self.tick) for pick in picks]
+                return parts[0] if len(parts) == 1 else spans.combine(spans.UNION, *parts[0], *parts[1])
+
+    def _whole(self, node: Node, where: Where, clock: Clock) -> spans.Batch:
+        """All whole intervals that meet or touch the stretches; of rules that look far, all there are."""
+        match node:
+            case Leaf():
+                return node.lists(where, whole=True)
+            case Whole(_, memory):
+                offsets, lengths, pool = _newest(memory)
+                if self.far:
+                    return offsets[where.bindings], lengths[where.bindings], pool
+                zeros = np.zeros_like(where.lows)
+                return spans.with_value(offsets, lengths, pool, where.bindings, zeros, where.lows, where.highs, True)
+            case _:
+                return self._lists(node, where, clock)
+
+    def memories(self) -> list[Ragged]:
+        """What the rule's whole-interval operators remember."""
+
+        def of(node: Node) -> list[Ragged]:
+            match node:
+                case Leaf():
+                    return []
+                case Apply(_, inputs) | Complement(inputs):
+                    return [m for child in inputs for m in of(child)]
+                case Whole(child, memory):
+                    return [memory, *of(child)]
+                case Lasting(_, child, _):
+                    return of(child)
+                case Related(_, left, right, _):
+                    return of(left) + of(right)
+
+        return of(self.node)
+
+
+def _given(causes: Ints | None) -> Ints:
+    assert causes is not None
+    return causes
+
+
+def _join(frame: Frame, store: FluentStore, slots: tuple[Slot, ...]) -> Frame:
+    """Bind the variables of a leaf to its known instances."""
+    bound = tuple(i for i, s in enumerate(slots) if s.name is None or s.name in frame)
+    ids, which = store.match(bound, [slots[i].column(frame) for i in bound], len(frame))
+    out = frame.take(which)
+    for i, slot in enumerate(slots):
+        if i in bound:
+            continue
+        assert slot.name is not None
+        column = store.instances.column(i, ids)
+        if slot.name in out:
+            keep = out[slot.name] == column
+            out, ids = out.take(keep), ids[keep]
+        else:
+            out = out.bind(slot.name, column)
+    return out
+
+
+def _newest(lists: Ragged) -> tuple[Ints, Ints, Ints]:
+    offsets, lengths, _, _ = lists.view(Version.NOW)
+    return offsets, lengths, lists.pool
+
+
+def replace_stretches(lists: Ragged, ids: Ints, lows: Ints, highs: Ints, new: spans.Batch, expiry: int) -> None:
+    """Put the new lists in the place of what the lists `ids` have in [lows[k], highs[k])."""
+    highs = np.maximum(lows, highs)
+    lists.replace(ids, *spans.splice(*_newest(lists), ids, lows, highs, *new), expiry)
