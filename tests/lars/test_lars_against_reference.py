@@ -22,11 +22,23 @@ from lars_programs import (
     term,
 )
 
+import thalweg
 from thalweg.language.program import Program
+from thalweg.language.rules import Clause
 from thalweg.language.terms import signature
 from thalweg.lars.reasoner import Reasoner
 from thalweg.lars.stratify import stratify
-from thalweg.reference.lars import Answer, Head, answer_streams, candidates, prefer
+from thalweg.reference.lars import (
+    Answer,
+    Head,
+    Stream,
+    answer_streams,
+    candidates,
+    instances,
+    prefer,
+    rules_of,
+    substitute,
+)
 
 LAST = 8
 MOST = 5
@@ -36,7 +48,9 @@ FORMS = {
     "all": Draw(),
     "loops": Draw(loops=True),
 }
-quickly = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+quickly = settings(
+    max_examples=settings.default.max_examples // 8, deadline=None, suppress_health_check=list(HealthCheck)
+)
 
 
 def case(seed: int, form: Draw) -> tuple[Program, list[Fact]]:
@@ -170,6 +184,41 @@ def test_labels_end_exactly_where_the_answer_next_changes(form: str, seed: int) 
                 end = ends[atom]
                 assert end == q - 1 or (reasoner.follows_points and end is not None and end < q - 1)
             left &= heads(following.heads)
+
+
+def truth(program: Program, known: list[Fact], best: Answer, t: int, written: str) -> bool:
+    """Is an extended atom, as `labels` writes it, true at t on an answer stream?"""
+    (rule,) = rules_of(thalweg.parse(f"program lars. asked if {written}."))
+    data = frozenset((f[0], term(f)) for f in known)
+    facts = {s.head for s in program.statements if isinstance(s, Clause) and not s.body}
+    stream = Stream(0, data | best.derived, data, frozenset(substitute(a, {}) for a in facts))
+    return next(instances(rule, stream, t), None) is not None
+
+
+@pytest.mark.parametrize("form", FORMS)
+@quickly
+@given(seed=st.integers(0, 2**32))
+def test_labels_of_window_atoms_say_what_is_true_and_until_when(form: str, seed: int) -> None:
+    program, facts = case(seed, FORMS[form])
+    definition, t = Definition(program), 3
+    known = [f for f in facts if f[0] <= t]
+    if not definition.small(known):
+        return
+    reasoner = Reasoner(program)
+    reasoner.accept(batch(known))
+    reasoner.advance(t)
+    rows = [r for r in reasoner.labels().to_pylist() if r["atom"].startswith("[") and "by" not in r["atom"]]
+    previous = frozenset[Head]()
+    for q in range(LAST + 1):
+        best, previous = definition.step(known, q, previous)
+        if best is None:
+            return
+        for row in rows if q >= t else ():
+            here = truth(program, known, best, q, row["atom"])
+            if row["to"] is None or q <= row["to"]:
+                assert here == (row["status"] == "in"), (row, q)
+            elif q == row["to"] + 1:
+                assert here == (row["status"] == "out") or reasoner.follows_points, (row, q)
 
 
 def known_at(rows: list[tuple[Fact, int, int]], t: int, lateness: int) -> list[Fact]:

@@ -66,7 +66,13 @@ def test_questions_that_say_no_tick_or_no_atom_are_refused() -> None:
             asked().why(written)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_an_always_over_any_atom_names_one_that_was_there_all_the_time() -> None:
+    rows = [{"name": "p", "time": t, "x": x} for t, x in ((1, "a"), (2, "a"), (2, "b"), (3, "a"), (3, "b"))]
+    result = thalweg.run("program lars. steady if [2] always p(_).", rows, end=5)
+    assert [p.fact for p in result.why("steady @ 3").leaves()] == ["p(a)", "p(a)", "p(a)"]
+
+
+@settings(max_examples=settings.default.max_examples // 8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**32))
 def test_every_answer_is_explained_from_rows_that_derive_it(seed: int) -> None:
     choose = Choose(Random(seed))

@@ -221,7 +221,7 @@ class Tick:
                     [w for w in self._matching(self.stream, goal, bound) if w[0] == self.tick], above
                 )
             case Windowed(atom, "always", Window() as window):
-                return self._always(literal, window, substitute(atom, bound), bound, above)
+                return self._always(literal, window, atom, bound, above)
             case Windowed(window=window):
                 return self._occurrence(literal, window, bound, above)
             case Aggregate(atom=atom, window=window):
@@ -250,15 +250,21 @@ class Tick:
         return None
 
     def _always(
-        self, literal: Windowed, window: Window, atom: Term, bound: Bindings, above: frozenset[Where]
+        self, literal: Windowed, window: Window, pattern: Term, bound: Bindings, above: frozenset[Where]
     ) -> Node | None:
-        picked = pick(self.stream, window, self.tick, literal.atom)
-        if atom in self.stream.background:
-            return self._atom((self.tick, atom), above)
+        """An atom that is there at every point of the window."""
+        picked = pick(self.stream, window, self.tick, pattern)
         last = self.tick if picked.high is None else picked.high
-        found = [(point, atom) for point in range(picked.low, last + 1)]
         said = f"{self._shown(literal, bound)}: at every point from {picked.low} to {last}"
-        return self._collected(Part.EXPRESSION, said, found, above)
+        for atom in dict.fromkeys(atom for _, atom in self._matching(picked, pattern, bound)):
+            if atom in self.stream.background:
+                return self._atom((self.tick, atom), above)
+            found = [(point, atom) for point in range(picked.low, last + 1)]
+            if all(picked.holds(*where) for where in found):
+                node = self._collected(Part.EXPRESSION, said, found, above)
+                if node is not None:
+                    return node
+        return None
 
     def _collected(self, part: Part, said: str, found: list[Where], above: frozenset[Where]) -> Node | None:
         nodes = [self._atom(where, above) for where in found[:SHOWN]]
