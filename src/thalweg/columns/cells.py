@@ -75,28 +75,36 @@ class CellArrays:
     """The arrays of the cells, with room for more, and the parent of each cell in its group."""
 
     def __init__(self) -> None:
-        self.cells = _fresh(8)
-        self.due = np.full(8, OPEN)
-        self.alert = np.full(8, OPEN)
-        self.parents = np.arange(8)
+        self.count = 0
+        self.cells = np.zeros((8, WIDTH), np.int64)
+        self.due = np.zeros(8, np.int64)
+        self.alert = np.zeros(8, np.int64)
+        self.parents = np.zeros(8, np.int64)
 
     def ensure(self, count: int) -> None:
-        """Make room for cells below `count`."""
-        room = len(self.parents)
-        if count <= room:
+        """Make room for cells below `count`; the new ones have no value and no countdown, each a group of its own."""
+        first = self.count
+        if count <= first:
             return
-        size = max(count, 2 * room)
-        self.cells = np.concatenate([self.cells, _fresh(size - room)])
-        never = np.full(size - room, OPEN)
-        self.due, self.alert = np.concatenate([self.due, never]), np.concatenate([self.alert, never])
-        self.parents = np.concatenate([self.parents, np.arange(room, size)])
+        if count > len(self.parents):
+            for name in ("cells", "due", "alert", "parents"):
+                old = getattr(self, name)
+                new = np.zeros((max(count, 2 * len(old)), *old.shape[1:]), np.int64)
+                new[:first] = old[:first]
+                setattr(self, name, new)
+        self.cells[first:count, CARRY_TIME] = NEVER
+        self.cells[first:count, LAST] = -1
+        self.due[first:count] = self.alert[first:count] = OPEN
+        self.parents[first:count] = np.arange(first, count)
+        self.count = count
 
     def state(self) -> dict[str, Ints]:
         """What a snapshot needs."""
-        cells = self.cells.copy()
+        cells = self.cells[: self.count].copy()
         cells[:, :CARRY] = cells[:, CARRY:CARRY_TIME]
         cells[:, MARK] = 0
-        return {"cells": cells, "due": self.due, "alert": self.alert, "parents": self.parents}
+        rest = {name: getattr(self, name)[: self.count] for name in ("due", "alert", "parents")}
+        return {"cells": cells, **rest}
 
     @classmethod
     def of(cls, state: dict[str, Ints]) -> CellArrays:
@@ -104,14 +112,8 @@ class CellArrays:
         self = cls()
         self.cells, self.due = state["cells"], state["due"]
         self.alert, self.parents = state["alert"], state["parents"]
+        self.count = len(self.parents)
         return self
-
-
-def _fresh(count: int) -> Ints:
-    cells = np.zeros((count, WIDTH), np.int64)
-    cells[:, CARRY_TIME] = NEVER
-    cells[:, LAST] = -1
-    return cells
 
 
 class GrowingRows:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from thalweg.columns.compiled import kernel, part
 from thalweg.protocol import Ints
 
 
@@ -121,6 +122,79 @@ def _find_direct(direct: Ints, column: Ints, out: Ints) -> None:
         out[i] = direct[k] - 1 if 0 <= k < len(direct) else -1
 
 
+@kernel
+def _pack(columns: tuple[Ints, ...], bits: int, codes: Ints) -> bool:
+    """Tuples of small numbers as one number each; False where a component does not fit."""
+    limit = np.int64(1) << bits
+    seen = np.int64(0)
+    for i in range(len(codes)):
+        code = np.int64(0)
+        for c in range(len(columns)):
+            seen |= columns[c][i]
+            code = (code << bits) | columns[c][i]
+        codes[i] = code
+    return bool(0 <= seen < limit)
+
+
+@part
+def _home(code: int, shift: int) -> int:
+    """The slot where a packed key belongs."""
+    return int(np.int64((np.uint64(code) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(shift)))
+
+
+@kernel
+def _intern_packed(
+    keys: Ints, count: int, table: Ints, shift: int, bits: int, codes: Ints, first: int, out: Ints
+) -> tuple[int, int]:
+    """`_intern` for packed keys: rows of the table are (key plus one, id)."""
+    mask = len(table) - 1
+    width = keys.shape[1]
+    for i in range(first, len(codes)):
+        code = codes[i]
+        if i > 0 and code == codes[i - 1]:
+            out[i] = out[i - 1]
+            continue
+        slot = _home(code, shift)
+        while table[slot, 0] != 0 and table[slot, 0] != code + 1:
+            slot = (slot + 1) & mask
+        if table[slot, 0] == 0:
+            if count == len(keys):
+                return count, i
+            for c in range(width):
+                keys[count, c] = (code >> (bits * (width - 1 - c))) & ((np.int64(1) << bits) - 1)
+            table[slot, 0], table[slot, 1] = code + 1, count
+            count += 1
+        out[i] = table[slot, 1]
+    return count, len(codes)
+
+
+@kernel
+def _find_packed(table: Ints, shift: int, codes: Ints, out: Ints) -> None:
+    """`_find` for packed keys."""
+    mask = len(table) - 1
+    for i in range(len(codes)):
+        code = codes[i]
+        if i > 0 and code == codes[i - 1]:
+            out[i] = out[i - 1]
+            continue
+        slot = _home(code, shift)
+        while table[slot, 0] != 0 and table[slot, 0] != code + 1:
+            slot = (slot + 1) & mask
+        out[i] = table[slot, 1] if table[slot, 0] != 0 else -1
+
+
+@kernel
+def _rehash_packed(old: Ints, table: Ints, shift: int) -> None:
+    """Slots keep their order when a table grows, so this walks through both."""
+    mask = len(table) - 1
+    for k in range(len(old)):
+        if old[k, 0] != 0:
+            slot = _home(old[k, 0] - 1, shift)
+            while table[slot, 0] != 0:
+                slot = (slot + 1) & mask
+            table[slot, 0], table[slot, 1] = old[k, 0], old[k, 1]
+
+
 SMALL = 1 << 26
 """Single keys below this are looked up in an array; symbols are small, numbers are not."""
 
@@ -128,15 +202,18 @@ SMALL = 1 << 26
 class KeyTable:
     """Tuples of a fixed width and their ids, in order of first sight; nothing is ever removed.
 
-    Single keys that are small, as the ids of symbols are, are kept in an array; anything else is hashed.
+    Single keys that are small, as the ids of symbols are, are kept in an array. Two to four small ones are packed into
+    one number and hashed as that; anything else is hashed component by component.
     """
 
     def __init__(self, width: int, room: int = 16) -> None:
         self.width = width
         self.count = 0
         self._keys = np.empty((max(16, room), width), np.int64)
-        self._table = np.zeros(1 << (2 * max(16, room) - 1).bit_length(), np.int64)
         self._direct: Ints | None = np.zeros(64, np.int64) if width == 1 else None
+        self._bits = 62 // width if 2 <= width <= 4 else 0
+        slots = 1 << (2 * max(16, room) - 1).bit_length()
+        self._table = np.zeros((slots, 2) if self._bits else slots, np.int64)
 
     @property
     def keys(self) -> Ints:
@@ -160,6 +237,18 @@ class KeyTable:
                     self._make_room(int(column[done]))
             if done == length:
                 return out
+        codes = self._packed(columns, length)
+        while codes is not None and done < length:
+            self.count, done = _intern_packed(
+                self._keys, self.count, self._table, self._shift(), self._bits, codes, done, out
+            )
+            if done < length:
+                self._grow(2 * len(self._keys))
+        if done == length:
+            return out
+        if self._bits:
+            self._bits = 0
+            self._grow(len(self._keys))
         rows = matrix(columns, length)
         while done < length:
             self.count, done = _intern(self._keys, self.count, self._table, rows, done, out)
@@ -173,8 +262,33 @@ class KeyTable:
         if self._direct is not None:
             _find_direct(self._direct, np.ascontiguousarray(columns[0]), out)
             return out
-        _find(self._keys, self._table, matrix(columns, length), out)
+        codes = self._packed(columns, length)
+        if codes is not None:
+            _find_packed(self._table, self._shift(), codes, out)
+        elif self._bits:
+            return self._find_some(columns, out)
+        else:
+            _find(self._keys, self._table, matrix(columns, length), out)
         return out
+
+    def _find_some(self, columns: Sequence[Ints], out: Ints) -> Ints:
+        """`find` where some keys are too large to be packed, so that they cannot be known."""
+        fits = np.ones(len(out), np.bool_)
+        for column in columns:
+            fits &= (column >= 0) & (column < 1 << self._bits)
+        out[:] = -1
+        out[fits] = self.find([column[fits] for column in columns], int(fits.sum()))
+        return out
+
+    def _packed(self, columns: Sequence[Ints], length: int) -> Ints | None:
+        """The keys as single numbers, where they are small enough."""
+        if not self._bits:
+            return None
+        codes = np.empty(length, np.int64)
+        return codes if _pack(tuple(np.ascontiguousarray(c) for c in columns), self._bits, codes) else None
+
+    def _shift(self) -> int:
+        return 65 - len(self._table).bit_length()
 
     def _make_room(self, key: int) -> None:
         """Grow the array of small keys, or give it up for the hash table."""
@@ -195,8 +309,12 @@ class KeyTable:
         self._keys = keys
         if self._direct is not None:
             return
-        self._table = np.zeros(1 << (2 * room - 1).bit_length(), np.int64)
-        _rehash(self._keys, self.count, self._table)
+        old, slots = self._table, 1 << (2 * room - 1).bit_length()
+        self._table = np.zeros((slots, 2) if self._bits else slots, np.int64)
+        if self._bits:
+            _rehash_packed(old, self._table, self._shift())
+        else:
+            _rehash(self._keys, self.count, self._table)
 
     def state(self) -> Ints:
         """The known tuples, for a snapshot."""

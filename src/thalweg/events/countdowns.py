@@ -222,7 +222,7 @@ class Countdowns:
 
     def pending(self) -> Pending:
         """Countdowns that run. Of those of one pair only the next one due: when it fires, the others are cancelled."""
-        rows, counts = self._of_cells(np.flatnonzero(self.arrays.due != OPEN))
+        rows, counts = self._of_cells(np.flatnonzero(self.arrays.due[: self.arrays.count] != OPEN))
         running = counts[:, 0] != NONE
         rows, since = rows[running], counts[running, 0]
         due = since + rows[:, 2]
@@ -251,7 +251,7 @@ class Countdowns:
         """Put a snapshot in."""
         self.arrays = arrays
         self.counts = GrowingRows(2, state["counts"])
-        lists = np.unique(arrays.cells[:, [TEMPLATE, DELAYS]], axis=0)
+        lists = np.unique(arrays.cells[: arrays.count, [TEMPLATE, DELAYS]], axis=0)
         self.templates = Templates.of(state["templates"], lists[lists[:, 1] > 0])
         self.pairs = KeyTable.of(state["pairs"])
         self.known = state["known"].tolist()

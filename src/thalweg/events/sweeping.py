@@ -85,7 +85,7 @@ class SweepUnit(FluentUnit):
         self.arrays.ensure(self.cells)
         self.candidates.ensure(self.cells)
         if self.cells > len(self._rank):
-            self._rank = np.zeros(len(self.arrays.parents), np.int64)
+            self._rank = np.zeros(2 * self.cells, np.int64)
 
     # ----------------------------------------------------------------- evaluation
 
