@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from thalweg.explain.history import Fact as Row
 from thalweg.explain.tree import Node, Part
@@ -93,7 +94,7 @@ class Explainer:
             *self._by_delay("initiatedAt", pair, time, depth),
         ]
         yield from found
-        rule = At(self.known, time).initially(pair)
+        rule = self.known.once(("initially", pair, time), lambda: At(self.known, time).initially(pair))
         if rule is not None and (time < self.known.start or not found):
             said = f"initially {pair_text(*pair)}"
             shown = tuple(self._shown(pair, time + self.known.tick)) if time >= self.known.start else ()
@@ -144,7 +145,7 @@ class Explainer:
     def _by_rules(self, effect: str, pair: Pair, time: int, depth: int) -> Iterable[Node]:
         world = At(self.known, time)
         for rule in self.known.description.effects.get((effect, signature(pair[0])), ()):
-            fired = next(iter(firing(rule, *pair, world)), None)
+            fired = self.known.once((id(rule), pair, time), partial(_fired, rule, pair, world))
             if fired is not None:
                 yield self._instance(rule, effect, pair, fired, time, depth)
 
@@ -157,8 +158,11 @@ class Explainer:
         return Node(Part.RULE, said, body, time, self.known.place_of(rule))
 
     def _by_delay(self, effect: str, pair: Pair, time: int, depth: int) -> Iterable[Node]:
-        for rule, source, _, since in At(self.known, time).countdowns(effect, *pair):
-            if not At(self.known, since).initiates(source) or not self._survives(source, since, time):
+        known = self.known
+        ends = known.once((effect, pair, time), lambda: [*At(known, time).countdowns(effect, *pair)])
+        for rule, source, _, since in ends:
+            begun = known.once(("begun", source, since), partial(At(known, since).initiates, source))
+            if not begun or not self._survives(source, since, time):
                 continue
             said = (
                 f"{pair_text(*pair)} {'initiated' if effect == 'initiatedAt' else 'terminated'} at {time}: "
@@ -353,6 +357,11 @@ def _operations(rule: DeterminedRule) -> str:
 
 def _named(operation: Combine | Duration) -> str:
     return operation.op if isinstance(operation, Combine) else f"duration {operation.op}"
+
+
+def _fired(rule: EffectRule, pair: Pair, world: At) -> tuple[Goals, Subst] | None:
+    """The first way in which a rule has its effect on the pair."""
+    return next(firing(rule, *pair, world), None)
 
 
 def _first(alternatives: tuple[Goals, ...], subst: Subst, world: At) -> tuple[Goals, Subst] | None:

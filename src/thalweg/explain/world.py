@@ -6,11 +6,11 @@ and holds there is looked up, only `initiatedAt` and `terminatedAt` conditions a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from thalweg.explain.history import Derived, Given, Timelines
 from thalweg.language import rules as language
@@ -26,6 +26,9 @@ from thalweg.reference.terms import EMPTY, Ground, Subst, Term, Var, is_ground, 
 if TYPE_CHECKING:
     from thalweg.runs import Plan
 
+MOST_REMEMBERED = 200_000
+"""Answers that are kept between explanations, at most."""
+Answer = TypeVar("Answer")
 AnyRule = EffectRule | EventRule | DeterminedRule | Conditional
 
 
@@ -62,6 +65,20 @@ class Known:
         events = [term for term, value in terms if value is None]
         facts = self.domains.shown(events, [(t, v) for t, v in terms if v is not None])
         return self.description.knowledge.with_facts(facts)
+
+    @cached_property
+    def _remembered(self) -> dict[Hashable, Any]:
+        return {}
+
+    def once(self, key: Hashable, answer: Callable[[], Answer]) -> Answer:
+        """The answer to a question about the run, which several explanations may ask."""
+        known = self._remembered
+        if key not in known:
+            if len(known) >= MOST_REMEMBERED:
+                known.clear()
+            known[key] = answer()
+        found: Answer = known[key]
+        return found
 
     @cached_property
     def _places(self) -> dict[int, str]:
