@@ -23,6 +23,15 @@ def test_batch_gives_the_tables_of_an_embedded_run(
     assert_same_tables(embedded, found)
 
 
+def test_shards_are_the_same_in_every_stage(
+    spark: Any, story: Story, embedded: dict[str, pa.Table], tmp_path: Path
+) -> None:
+    """One file is one partition, which no partition of a later stage may be taken for."""
+    df = spark.read.parquet(str(story.write(tmp_path / "in", 1)))
+    found = ts.recognise(df, story.program, row="nr", shards=3, **story.options)
+    assert_same_tables(embedded, found)
+
+
 @pytest.mark.parametrize(("files", "per_trigger", "shards"), [(50, 50, 2), (50, 7, 5), (12, 1, 2)])
 def test_micro_batches_give_the_tables_of_an_embedded_run(
     spark: Any,

@@ -60,6 +60,8 @@ class Reasoner:
         self.program = program
         self.window, self.step, self.start, self.tick = window, step, start, tick
         self.recompute = recompute
+        self.identity: str | None = None
+        """What snapshots belong to; known with the first one."""
         self.query_time = start
         self._plan: Plan = plan(program, tick=tick, start=start, symbols=symbols)
         self._admission = Admission(

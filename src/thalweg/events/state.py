@@ -27,9 +27,12 @@ class ForeignState(ValueError):
 
 
 def identity(reasoner: Reasoner) -> str:
-    """What a state belongs to: the program's text and the reasoner's settings."""
-    settings = (reasoner.window, reasoner.step, reasoner.start, reasoner.tick)
-    return hashlib.sha256(f"{reasoner.program}\n{settings}".encode()).hexdigest()
+    """What a state belongs to: the program's text and the reasoner's settings. A program with many facts is not
+    printed twice."""
+    if reasoner.identity is None:
+        settings = (reasoner.window, reasoner.step, reasoner.start, reasoner.tick)
+        reasoner.identity = hashlib.sha256(f"{reasoner.program}\n{settings}".encode()).hexdigest()
+    return reasoner.identity
 
 
 def _arrays(reasoner: Reasoner) -> dict[str, Any]:

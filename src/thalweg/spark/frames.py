@@ -126,7 +126,8 @@ def _of(known: Shapes, layout: Layout) -> list[str]:
 
 
 def together(*frames: DataFrame) -> DataFrame:
-    """Several DataFrames of events as one. Columns of one name that have different types become text."""
+    """Several DataFrames of events as one. Columns of one name that have different types become text. Where only some say
+    when their rows arrive, the rows of the others arrive when they happen."""
     from pyspark.sql import functions as F
 
     types: dict[str, set[str]] = {}
@@ -135,6 +136,8 @@ def together(*frames: DataFrame) -> DataFrame:
             types.setdefault(field.name, set()).add(field.dataType.simpleString())
 
     def alike(frame: DataFrame) -> DataFrame:
+        if "arrival" in types and "arrival" not in frame.columns:
+            frame = frame.withColumn("arrival", F.col("time" if "time" in frame.columns else "start"))
         return frame.select(
             *(
                 F.col(f"`{n}`").cast("string").alias(n) if len(types[n]) > 1 else F.col(f"`{n}`")

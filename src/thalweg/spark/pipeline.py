@@ -205,9 +205,10 @@ class Pipeline:
         """All stages, each with all of its shards; without rows, only the clock moves."""
         self.outputs.clear(order.batch)
         notes = self.engine.run(rows, order)
-        expected = sum(stage.shards for stage in self.settings.stages)
-        if len({(note.stage, note.shard) for note in notes if note.stage >= 0}) != expected:
-            raise RuntimeError(f"{len(notes)} of {expected} shards were run")
+        expected = {(i, shard) for i, stage in enumerate(self.settings.stages) for shard in range(stage.shards)}
+        found = [(note.stage, note.shard) for note in notes if note.stage >= 0]
+        if sorted(found) != sorted(expected):
+            raise RuntimeError(f"shards were run that should not, or not run that should: {sorted(found)}")
         return notes
 
     def _commit(self, order: Order, moment: Moment, rows: int, notes: list[Note]) -> Commit:

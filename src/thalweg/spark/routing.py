@@ -72,8 +72,8 @@ def shuffled(df: DataFrame | None, settings: Settings, stage: int, messages: Dat
     if messages is None and not _to_many(settings, stage):
         return df.repartitionById(plan.shards, _place(df, settings, stage))
     placed = _placed(df, settings, stage)
-    if messages is not None:
-        placed = placed.unionByName(_arriving(messages, plan.shards), allowMissingColumns=True)
+    if messages is not None:  # they come first: the tasks of the stage before run in this union, under its numbers
+        placed = _arriving(messages, plan.shards).unionByName(placed, allowMissingColumns=True)
     return placed.repartitionById(plan.shards, SHARD).drop(SHARD)
 
 

@@ -28,6 +28,9 @@ from thalweg.spark.stages import Name, StagePlan, stages_of
 
 FORMAT = 1
 """Of checkpoints. Another number is another layout, which is refused."""
+KNOWN = 64
+"""Programs that are remembered."""
+_PROGRAMS: dict[str, Program] = {}
 
 
 @dataclass(frozen=True)
@@ -98,28 +101,43 @@ class Settings:
         return Settings(**fields, stages=stages, columns=tuple(told["columns"]))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=KNOWN)
 def planned(text: str, options: tuple[tuple[str, Any], ...]) -> Plan:
     """The run of a program; a worker prepares it once."""
     return prepare(parsed(text), (), Options(**dict(options)))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=KNOWN)
 def shapes_of(text: str) -> Shapes:
     """The input rows of a program; a worker finds them once."""
     return shapes(parsed(text))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=KNOWN)
 def headed(text: str, columns: tuple[str, ...], label: str) -> Header:
     """How the columns are used."""
     return read_header(columns, shapes_of(text), label)
 
 
-@lru_cache(maxsize=64)
 def parsed(text: str) -> Program:
-    """The program of a text; each text is parsed once."""
-    return parse(text)
+    """The program of a text; each text is parsed once, and not at all where its program is known."""
+    found = _PROGRAMS.get(text)
+    if found is None:
+        found = parse(text)
+        _know(text, found)
+    return found
+
+
+def _know(text: str, program: Program) -> None:
+    _PROGRAMS[text] = program
+    while len(_PROGRAMS) > KNOWN:
+        del _PROGRAMS[next(iter(_PROGRAMS))]
+
+
+@lru_cache(maxsize=KNOWN)
+def cut(text: str, shards: int) -> tuple[StagePlan, ...]:
+    """The stages of a program, on so many shards."""
+    return stages_of(parsed(text), shards)
 
 
 def settings_of(
@@ -135,18 +153,21 @@ def settings_of(
 ) -> Settings:
     """Check the request and plan the stages. No columns: the rows come from files, each with its own."""
     program = with_query(program, options.query)
-    plan = prepare(program, (), replace(options, query=None))
+    text = str(program)
+    _know(text, program)
+    given = {**asdict(options), "query": None}
+    plan = planned(text, tuple(given.items()))
     if shards < 1:
         raise InputError("shards", f"{shards} is no number of shards")
     ahead = None if max_ahead is None else plan.clock.duration(max_ahead, "max_ahead")
     if ahead is not None and ahead < 1:
         raise InputError("max_ahead", f"max_ahead {max_ahead} is not positive")
     found = Settings(
-        text=str(program),
+        text=text,
         kind=str(program.kind),
-        options={**asdict(options), "query": None},
+        options=given,
         shards=shards,
-        stages=stages_of(program, shards),
+        stages=cut(text, shards),
         columns=tuple(columns or ()),
         label=label,
         disorder=plan.clock.duration(disorder, "disorder"),

@@ -39,17 +39,13 @@ def survey(df: DataFrame, settings: Settings, clock: int | None) -> Survey:
 
     points = _points(df, settings)
     ahead = settings.max_ahead
-    bucket = F.lit(0) if ahead is None else F.floor(F.col(_ARRIVAL) / ahead)
-    found = (
-        points.groupBy(bucket.alias("bucket"))
-        .agg(
-            F.count(F.lit(1)).alias("rows"),
-            F.min(_FIRST).alias("first"),
-            F.min(_ARRIVAL).alias("low"),
-            F.max(_ARRIVAL).alias("high"),
-        )
-        .collect()
-    )
+    groups = points.groupBy(*([] if ahead is None else [F.floor(F.col(_ARRIVAL) / ahead).alias("bucket")]))
+    found = groups.agg(
+        F.count(F.lit(1)).alias("rows"),
+        F.min(_FIRST).alias("first"),
+        F.min(_ARRIVAL).alias("low"),
+        F.max(_ARRIVAL).alias("high"),
+    ).collect()
     firsts = [row["first"] for row in found if row["first"] is not None]
     spans = sorted((row["low"], row["high"]) for row in found if row["low"] is not None)
     rows = sum(row["rows"] for row in found)
