@@ -25,6 +25,7 @@ from thalweg.events.normal import (
     refuse,
 )
 from thalweg.language.printer import atom_text
+from thalweg.language.rules import Duration
 from thalweg.language.terms import NOWHERE, Atom, Compound, Number, Span, Term, Variable
 
 NUMERIC = frozenset(["<", ">", "=<", ">=", "=:=", "=\\=", "is"])
@@ -49,6 +50,10 @@ class Sorts:
                 self._join(("value", name, 0), ("value", name.removeprefix("values "), 0))
         for d in normal.delays:
             self._mark(("term", id(d), d.delay), id(d))
+        for s in normal.spans:
+            for step in s.steps:
+                if isinstance(step, Duration):
+                    self._mark(("term", id(s), step.bound), id(s))
         for relation, rows in normal.facts.items():
             for row in rows:
                 for i in range(len(row)):
