@@ -236,13 +236,16 @@ def fleet(vessels: int, minutes: int, seed: int = 7) -> list[tuple[Any, ...]]:
     return rows
 
 
-SCHEMA = "MMSI bigint, BaseDateTime string, LAT double, LON double, SOG double, COG double, Heading double, VesselType int"
+SCHEMA = (
+    "MMSI bigint, BaseDateTime string, LAT double, LON double, SOG double, COG double, Heading double,"
+    " VesselType int"
+)
 
 
 def recognise(raw: Any, *, areas: Sequence[Area] = WATERS, out: Path | None = None, shards: int = 2) -> Any:
     """The tables for raw messages."""
     ais = messages(raw).cache()
-    points = critical_points(ais, areas)
+    points = critical_points(ais, areas).cache()
     background = [HERE / "background.ec", register(ais, areas)]
     return ts.recognise(
         points, HERE / "rules.ec", background=background, window="2h", step="15m", shards=shards, out=out

@@ -30,8 +30,8 @@ class DamagedFile(InputError):
 
 @dataclass(frozen=True)
 class Directory:
-    """A directory by its path or address (``/data/out``, ``hdfs://...``, ``s3://...``). A relative path is made absolute
-    at once: the workers run elsewhere."""
+    """A directory by its path or address (``/data/out``, ``hdfs://...``, ``s3://...``). A relative path is made
+    absolute at once: the workers run elsewhere."""
 
     address: str
 

@@ -1,7 +1,7 @@
 """DataFrames of any shape as rows of events: columns renamed, JSON taken apart, RTEC-style lines split.
 
-Each function gives the columns of docs/input.md. `together` puts several such DataFrames into one stream. The columns of a
-change data feed (`_change_type`) go through as they are: deletions and the old side of updates retract.
+Each function gives the columns of docs/input.md. `together` puts several such DataFrames into one stream. The columns
+of a change data feed (`_change_type`) go through as they are: deletions and the old side of updates retract.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def from_columns(
 ) -> DataFrame:
     """Events from the columns of a DataFrame, each given by its name or as an expression.
 
-    `event` is the name of all rows, or `name` the column that has it. `time` is when they happen, or `start` (and `end`, and
-    `value`) for intervals. `arguments` become ``arg1, arg2, ...``. A column `_change_type` is taken for `op`. `keep` are
-    further columns to keep, such as one with row numbers.
+    `event` is the name of all rows, or `name` the column that has it. `time` is when they happen, or `start` (and
+    `end`, and `value`) for intervals. `arguments` become ``arg1, arg2, ...``. A column `_change_type` is taken for
+    `op`. `keep` are further columns to keep, such as one with row numbers.
 
-    >>> from_columns(ais, event="velocity", time="BaseDateTime", arguments=["MMSI", "SOG", "COG", "Heading"])  # doctest: +SKIP
+    >>> from_columns(ais, event="velocity", time="BaseDateTime", arguments=["MMSI", "SOG"])  # doctest: +SKIP
     """
     from pyspark.sql import functions as F
 
@@ -73,9 +73,9 @@ def _column(given: str | Column) -> Column:
 
 
 def from_json(df: DataFrame, schema: str, *, column: str = "value") -> DataFrame:
-    """The objects in a column of JSON text (as Kafka gives it, binary or text) as columns. `schema` has their types: ``"name
-    string, time bigint, vessel string, speed double"``. Text that is no such object gives a row without a time, which
-    is rejected as that."""
+    """The objects in a column of JSON text (as Kafka gives it, binary or text) as columns. `schema` has their types:
+    ``"name string, time bigint, vessel string, speed double"``. Text that is no such object gives a row without a time,
+    which is rejected as that."""
     from pyspark.sql import functions as F
 
     parsed = F.from_json(F.col(f"`{column}`").cast("string"), schema)
@@ -86,7 +86,8 @@ def from_rtec(
     df: DataFrame, program: Program | str | Path, *, column: str = "value", separator: str = "|"
 ) -> DataFrame:
     """RTEC-style lines, ``velocity|1445079365|1445079365|227574020|0.0121``, as columns. `df` has one line per row, as
-    `spark.read.text` gives it. Which fields are times, values and arguments depends on what the program says of a name."""
+    `spark.read.text` gives it. Which fields are times, values and arguments depends on what the program says of a
+    name."""
     from pyspark.sql import functions as F
 
     known = shapes(as_program(program))
@@ -126,8 +127,8 @@ def _of(known: Shapes, layout: Layout) -> list[str]:
 
 
 def together(*frames: DataFrame) -> DataFrame:
-    """Several DataFrames of events as one. Columns of one name that have different types become text. Where only some say
-    when their rows arrive, the rows of the others arrive when they happen."""
+    """Several DataFrames of events as one. Columns of one name that have different types become text. Where only some
+    say when their rows arrive, the rows of the others arrive when they happen."""
     from pyspark.sql import functions as F
 
     types: dict[str, set[str]] = {}

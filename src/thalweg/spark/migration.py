@@ -47,7 +47,8 @@ def migrate(
     spark: SparkSession | None = None,
     sinks: Mapping[str, Sink] | None = None,
 ) -> Migration:
-    """Give a checkpoint a changed program. Sinks, which need a session, get the last batch again with what was added."""
+    """Give a checkpoint a changed program. Sinks, which need a session, get the last batch again, with what was
+    added."""
     checked = Checkpoint(Directory(str(checkpoint)))
     if not checked.begun:
         raise InputError("checkpoint", f"{checkpoint} holds no checkpoint of a pipeline")

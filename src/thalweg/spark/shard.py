@@ -88,9 +88,10 @@ class Shard:
         found = self._outcome(dict(self.reasoner.revise().tables))
         for name, table in found.tables.items():
             if "cause" in table.column_names:
-                cause = pa.repeat(pa.scalar(PROGRAM), table.num_rows).dictionary_encode()
                 at = table.column_names.index("cause")
-                found.tables[name] = table.set_column(at, table.schema.field(at), cause.cast(table.schema.field(at).type))
+                field = table.schema.field(at)
+                cause = pa.repeat(pa.scalar(PROGRAM), table.num_rows).dictionary_encode()
+                found.tables[name] = table.set_column(at, field, cause.cast(field.type))
         return found
 
     def _outcome(self, tables: dict[str, pa.Table]) -> Outcome:

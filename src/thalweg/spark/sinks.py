@@ -1,5 +1,5 @@
-"""Sinks: where the tables of a stream go besides Parquet. A sink gets (DataFrame, batch number); called again with the same
-number, it replaces what it wrote for it before.
+"""Sinks: where the tables of a stream go besides Parquet. A sink gets (DataFrame, batch number); called again with the
+same number, it replaces what it wrote for it before.
 """
 
 from __future__ import annotations

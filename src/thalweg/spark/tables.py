@@ -102,8 +102,8 @@ def fold_events(changes: DataFrame) -> DataFrame:
 
 
 def fold_atoms(changes: DataFrame) -> DataFrame:
-    """`answers(atom, at, from, to)` of the changes of a LARS program: an insertion adds the ticks from `from` through `to`,
-    a deletion takes them away; so an atom is in between a step up and the next step, which is down."""
+    """`answers(atom, at, from, to)` of the changes of a LARS program: an insertion adds the ticks from `from` through
+    `to`, a deletion takes them away; so an atom is in between a step up and the next step, which is down."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -111,7 +111,8 @@ def fold_atoms(changes: DataFrame) -> DataFrame:
     ends = F.struct((F.col("to") + 1).alias("tick"), (-sign).alias("step"))
     steps = F.array(F.struct(F.col("from").alias("tick"), sign.alias("step")), ends)
     turns = changes.select("atom", "at", F.explode(steps).alias("turn")).select("atom", "at", "turn.*")
-    net = turns.where("tick is not null").groupBy("atom", "at", "tick").agg(F.sum("step").alias("net")).where("net != 0")
+    net = turns.where("tick is not null").groupBy("atom", "at", "tick").agg(F.sum("step").alias("net"))
+    net = net.where("net != 0")
     following = F.lead("tick").over(Window.partitionBy("atom", "at").orderBy("tick")) - 1
     return (
         net.withColumn("to", following)
