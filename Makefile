@@ -37,7 +37,7 @@ pages: $(VENV)/.all
 
 site: $(VENV)/.all
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "The documentation: site/index.html"
+	@echo "The documentation: site/index.html (served, as with python -m http.server -d site, it can be searched)"
 
 # ---------------------------------------------------------------- set-up, done once
 

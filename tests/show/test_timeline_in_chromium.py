@@ -151,3 +151,36 @@ def test_nanosecond_times_are_written_exactly(browser: Browser, tmp_path: Path) 
     assert str(start) in browser.evaluate("document.getElementById('live').textContent")
 
 
+def test_the_button_saves_what_is_seen_without_complaint(small: Browser) -> None:
+    small.evaluate(
+        "window.saved = 0; HTMLAnchorElement.prototype.click = function () { window.saved = this.download; };"
+        "document.getElementById('png').click()"
+    )
+    for _ in range(40):
+        small.settle()
+        if small.evaluate("window.saved"):
+            break
+    assert small.evaluate("window.saved") == "timeline.png"
+    assert small.problems() == []
+
+
+def test_a_title_that_looks_like_markup_stays_text(browser: Browser, tmp_path: Path) -> None:
+    title = "<img src=x onerror='window.stolen=2'></title><script>window.stolen=3</script>"
+    browser.open(small_run().picture(title=title, explained=0).save(tmp_path / "title.html"))
+    assert browser.evaluate("window.stolen === undefined")
+    assert browser.evaluate("document.querySelector('h1').textContent") == title
+    assert browser.problems() == []
+
+
+def test_everything_can_be_reached_by_the_keyboard(small: Browser) -> None:
+    names = small.evaluate(
+        "[...document.querySelectorAll('button, input, canvas, summary')].filter(e => e.tabIndex < 0).map(e => e.id)"
+    )
+    assert names == []
+    small.press("?")
+    assert small.evaluate("document.getElementById('help').open")
+    small.evaluate("document.getElementById('help').close()")
+    small.press("ArrowDown")
+    small.press("ArrowDown")
+    small.press("n")
+    assert "holds from" in small.evaluate("document.getElementById('detail').textContent")
