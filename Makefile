@@ -30,7 +30,8 @@ bench: $(VENV)/.all
 	@for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 fuzz: $(VENV)/.all
-	THALWEG_HYPOTHESIS=fuzz $(PYTEST) tests/fuzz tests/columns tests/events/test_against_the_reference.py tests/lars
+	$(BIN)/python -m thalweg.testing.stress
+	THALWEG_HYPOTHESIS=fuzz $(PYTEST) tests/fuzz tests/columns tests/events tests/lars
 
 pages: $(VENV)/.all
 	@$(BIN)/python docs/error_pages.py
