@@ -61,6 +61,8 @@ def cost(
     query += fill * step
     reasoner.advance(query)
     reasoner.recompute = recompute
+    query += step
+    reasoner.advance(query)
     seconds, changes = [], 0
     for _ in range(measured):
         query += step
@@ -131,7 +133,7 @@ def main() -> None:
     parser.add_argument("--only", choices=RATES, help="one of the workloads")
     options = parser.parse_args()
     scale, names = options.scale, [options.only] if options.only else list(RATES)
-    steps = max(OVERLAPS) + MEASURED + 1
+    steps = max(OVERLAPS) + MEASURED + 2
     for name in names:
         for recompute in (False, True):
             cost(late(made(name, 5, 0.1), 0.2), 2, fill=3, measured=1, recompute=recompute)

@@ -154,3 +154,12 @@ def test_the_text_of_a_number_reads_back(value: float) -> None:
     assert ("." in number_text(value) or "e" in number_text(value)) == (
         not math.isclose(value, int(value), rel_tol=0)
     )
+
+
+@pytest.mark.parametrize("length", [0, 1, 2])
+def test_columns_that_may_not_be_written_are_keys_like_others(length: int) -> None:
+    table = KeyTable(2)
+    constant = np.broadcast_to(np.int64(7), length)
+    ids = table.intern([constant, np.arange(length)], length)
+    assert ids.tolist() == list(range(length))
+    assert table.find([constant, np.arange(length)], length).tolist() == ids.tolist()

@@ -17,7 +17,7 @@ from thalweg.events.reasoner import Reasoner
 from thalweg.reference.windowed import replay
 from thalweg.testing.engines import Fold, Result, replay_with, to_batch
 from thalweg.testing.fuzz import assert_same_answers
-from thalweg.testing.streams import Scenario
+from thalweg.testing.streams import TIDY, Scenario
 from thalweg.testing.stress import PROGRAM, stress
 from thalweg.testing.tables import stream
 
@@ -66,7 +66,7 @@ def said(fold: Fold, reasoner: Reasoner, q: int) -> Result:
 
 @drawn(15)
 def test_one_can_change_the_path_at_any_query(seed: int) -> None:
-    scenario = scenario_of(seed, mess=UNTIDY)
+    scenario = scenario_of(seed, mess=TIDY if seed % 2 else UNTIDY)
     rng = Random(seed)
     steady, changing = made(scenario, recompute=False), made(scenario, recompute=False)
     folds = Fold(), Fold()
@@ -77,7 +77,7 @@ def test_one_can_change_the_path_at_any_query(seed: int) -> None:
         assert said(folds[0], steady, q) == said(folds[1], changing, q), f"at {q}\n{scenario}"
 
 
-def test_a_thousand_change_steps_lose_nothing() -> None:
+def test_thousands_of_change_steps_lose_nothing() -> None:
     found = stress(steps=6000, seed=1, per_query=300)
     assert found.steps >= 6000
     assert found.rejected > 0

@@ -285,7 +285,8 @@ class KeyTable:
         if not self._bits:
             return None
         codes = np.empty(length, np.int64)
-        return codes if _pack(tuple(np.ascontiguousarray(c) for c in columns), self._bits, codes) else None
+        alike = tuple(np.require(c, requirements=["C", "W"]) for c in columns)
+        return codes if _pack(alike, self._bits, codes) else None
 
     def _shift(self) -> int:
         return 65 - len(self._table).bit_length()

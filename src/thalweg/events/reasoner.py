@@ -79,6 +79,7 @@ class Reasoner:
 
     def advance(self, to: int) -> Revision:
         """Run every query time up to and including `to`."""
+        self._admission.once = self.window <= self.step and not self.recompute
         while self.query_time + self.step <= to:
             query = self.query_time + self.step
             self._query(query, self.query_time, self.final(query, self.query_time), recompute=self.recompute)

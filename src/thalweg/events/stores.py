@@ -251,14 +251,20 @@ class EventStore:
 
 
 def _cause_of(rows: Ints, causes: Ints | None, some: Ints) -> Ints:
-    """Causes of the rows `some`, which all occur in `rows`."""
+    """Causes of the rows `some`, which all occur in `rows`. Few rows have another cause than time."""
+    found = np.full(len(some), TIME)
     if causes is None or not len(some):
-        return np.full(len(some), TIME)
+        return found
+    told = np.flatnonzero(causes != TIME)
+    if not len(told):
+        return found
+    rows = rows[told]
     table = KeyTable(rows.shape[1], len(rows))
     ids = table.intern([rows[:, c] for c in range(rows.shape[1])], len(rows))
     best = np.full(table.count, TIME)
-    np.maximum.at(best, ids, causes)
-    return best[table.find([some[:, c] for c in range(some.shape[1])], len(some))]
+    np.maximum.at(best, ids, causes[told])
+    at = table.find([some[:, c] for c in range(some.shape[1])], len(some))
+    return np.where(at >= 0, best[at], TIME)
 
 
 class Access:

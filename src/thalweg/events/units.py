@@ -157,13 +157,19 @@ def extents(ids: Ints, times: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def cause_by_id(wanted: Ints, ids: Ints, causes: Ints | None) -> Ints:
-    """The largest cause of each wanted id."""
-    if causes is None or not (causes != TIME).any():
-        return np.full(len(wanted), TIME)
+    """The largest cause of each wanted id. Few ids have another cause than time."""
+    found = np.full(len(wanted), TIME)
+    if causes is None:
+        return found
+    told = np.flatnonzero(causes != TIME)
+    if not len(told):
+        return found
+    ids, causes = ids[told], causes[told]
     order = np.argsort(ids, kind="stable")
     starts = group_starts(ids[order])[:-1]
-    found = np.maximum.reduceat(causes[order], starts)
-    return found[np.searchsorted(ids[order][starts], wanted)]
+    named, best = ids[order][starts], np.maximum.reduceat(causes[order], starts)
+    at = np.minimum(np.searchsorted(named, wanted), len(named) - 1)
+    return np.where(named[at] == wanted, best[at], TIME)
 
 
 class EventUnit:
