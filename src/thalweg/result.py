@@ -18,6 +18,7 @@ from thalweg.language.program import Program
 from thalweg.language.rules import Kind
 
 if TYPE_CHECKING:
+    from thalweg.explain.answers import Asked
     from thalweg.explain.lars import Answered
     from thalweg.explain.tree import Node
     from thalweg.explain.what_if import Difference
@@ -193,10 +194,12 @@ class Result:
     def why(self, question: str, *, minimal: bool = False) -> Node:
         """Why something holds or happens: ``result.why("status(m1)=voting @ 130")``. With `minimal`, a set of input
         rows that is enough for it and of which each is needed."""
-        from thalweg.explain import ask, lars, what_if
+        from thalweg.explain import answers, ask, lars, what_if
 
         if self.program.kind is Kind.LARS:
             return self._read(lars.why(self._answered(), question))
+        if self.program.kind is Kind.ANSWERS:
+            return self._read(answers.why(self._asked(), question))
         tree = ask.why(self._known(), question)
         if minimal:
             known = self._known()
@@ -205,10 +208,12 @@ class Result:
 
     def why_not(self, question: str) -> Node:
         """Why something does not hold or happen: what ended it, and which rules came closest."""
-        from thalweg.explain import ask, lars
+        from thalweg.explain import answers, ask, lars
 
         if self.program.kind is Kind.LARS:
             return self._read(lars.why_not(self._answered(), question))
+        if self.program.kind is Kind.ANSWERS:
+            return self._read(answers.why_not(self._asked(), question))
         return self._read(ask.why_not(self._known(), question))
 
     def why_changed(self, change: Mapping[str, Any] | str) -> Node:
@@ -230,10 +235,12 @@ class Result:
 
     def holds(self, question: str) -> bool:
         """True when what the question names holds, or happens."""
-        from thalweg.explain import ask, lars
+        from thalweg.explain import answers, ask, lars
 
         if self.program.kind is Kind.LARS:
             return lars.holds(self._answered(), question)
+        if self.program.kind is Kind.ANSWERS:
+            return answers.holds(self._asked(), question)
         return ask.holds(self._known(), question)
 
     def _read(self, tree: Node) -> Node:
@@ -265,6 +272,14 @@ class Result:
         if "_answers_known" not in self.__dict__:
             self._answers_known = Answered(self)
         return self._answers_known
+
+    def _asked(self) -> Asked:
+        """The same for open answers."""
+        from thalweg.explain.answers import Asked
+
+        if "_asked_about" not in self.__dict__:
+            self._asked_about = Asked(self)
+        return self._asked_about
 
     # ------------------------------------------------------------------ shown
 

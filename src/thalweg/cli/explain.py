@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def explain(
     rules: Annotated[Path, typer.Argument(help="The rules.")],
-    question: Annotated[str, typer.Argument(help="What is asked: 'status(m1)=voting @ 130'.")],
+    question: Annotated[str, typer.Argument(help="What is asked: 'status(m1)=voting @ 130', 'malf(wt25, 3)'.")],
     input: Annotated[list[str], typer.Option("--input", "-i", help="Events: a file, a directory or a glob.")],
     window: Annotated[
         str | None, typer.Option(help="Window, in time-points or with a unit: 3600, 1h.")
@@ -28,6 +28,8 @@ def explain(
         str | None,
         typer.Option(help="Distance of the points of input fluents (40), or length of a time-point (1s)."),
     ] = None,
+    lateness: Annotated[str | None, typer.Option(help="Open answers, LARS: how late rows may be.")] = None,
+    horizon: Annotated[str | None, typer.Option(help="Open answers: how long premises stay open.")] = None,
     insert: Annotated[
         list[str] | None, typer.Option(help="What if this happened too: 'press(lamp) @ 5'.")
     ] = None,
@@ -66,6 +68,8 @@ def explain(
             end=end,
             tick=tick,
             background=background or (),
+            lateness=lateness,
+            horizon=horizon,
             allow_gaps=allow_gaps,
         )
         if insert or retract:

@@ -31,6 +31,9 @@ class Part(StrEnum):
     FAILS = "fails"  # a condition that is not true
     CANDIDATE = "candidate"  # an instance of a rule whose body is not true
     CHANGE = "change"  # a change of the result
+    ATOM = "atom"  # a derived atom that is certain
+    OPEN = "open"  # a derived atom that may still come true
+    NEEDED = "needed"  # what must still come for it
     UNEXPLAINED = "unexplained"  # no rule was found that says so
 
 
