@@ -405,7 +405,16 @@ def final(world: Universe, stream: list[Arrival], lateness: int, pace: int) -> t
         (r["query"], r["answer"], r["where"], tuple(r["evidence"]), tuple(r["needed"]))
         for r in revision["open"].to_pylist()
     ]
-    return sorted(+certain), sorted(standing, key=str)
+    return _without_covered(sorted(+certain)), sorted(standing, key=str)
+
+
+def _without_covered(certain: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Answers of their own next to one for everybody at the same time may be part of it or an exception to it, as the
+    rows came; they are left out."""
+    everybody = {(q, a.rpartition(", ")[2]) for q, a in certain if any(c.isupper() for c in a)}
+    return [
+        (q, a) for q, a in certain if any(c.isupper() for c in a) or (q, a.rpartition(", ")[2]) not in everybody
+    ]
 
 
 def reordered(stream: list[Arrival], lateness: int, rng: random.Random) -> list[Arrival]:

@@ -46,6 +46,13 @@ def test_exceptions_of_a_negation_judged_before_its_variable_is_bound_survive_a_
     assert resumed(reasoner).advance(0)["open"].to_pylist() == [before]
 
 
+def test_exceptions_are_listed_where_one_variable_is_open_and_the_other_not_bound_yet() -> None:
+    reasoner = Reasoner(parse("query q(X, Y, T). q(X, Y, T) :- not h(X, Y, T), g(Y, T+1)."))
+    reasoner.accept(facts(("h", "a", "b", 0)))
+    (row,) = reasoner.advance(0)["open"].to_pylist()
+    assert (row["answer"], row["where"]) == ("q(X, Y, 0)", "(X, Y) != (a, b)")
+
+
 def test_an_exception_that_was_open_is_none_when_the_atom_has_become_impossible() -> None:
     reasoner = Reasoner(parse("query r(X, T). r(X, T) :- not g(X, T), e(X, T+3). g(X, T) :- f(X, T), f(X, T+1)."))
     reasoner.accept(facts(("f", "b", 0)))

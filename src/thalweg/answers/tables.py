@@ -30,7 +30,7 @@ from thalweg.answers.loose import LooseShape, time_column
 from thalweg.answers.negation import starred_rows
 from thalweg.answers.plans import Plan
 from thalweg.answers.report import LABELS, Group, head_keys
-from thalweg.answers.shapes import Negative, Shape
+from thalweg.answers.shapes import Negative, Shape, Slot
 from thalweg.language.terms import Variable
 from thalweg.protocol import Ints
 
@@ -298,16 +298,16 @@ class Writer:
     def _where(self, s: Shown) -> pa.Array:
         """Exceptions of rows with a star, and of rows that a negation has not been judged for one by one."""
         shape, n = s.group.shape, s.rows.length
-        if shape.open:
-            starred = starred_rows(shape, s.rows)
-            if not starred.any():
-                return pa.nulls(n, pa.string())
-            listed = self._exceptions(shape, s.source)
-            return pa.array([listed if star else None for star in starred.tolist()], pa.string())
+        starred = starred_rows(shape, s.rows)
+        listed = self._exceptions(shape, s.source) if starred.any() else None
         early = s.group.bits & ~shape.ground_negatives(s.group.mask)
-        if not early or isinstance(shape, LooseShape):
+        if isinstance(shape, LooseShape) or not (listed or early):
             return pa.nulls(n, pa.string())
-        return pa.array([self._early_exceptions(s, early, i) for i in range(n)], pa.string())
+        found = []
+        for i, star in enumerate(starred.tolist()):
+            parts = [listed if star else None, self._early_exceptions(s, early, i) if early else None]
+            found.append(", ".join(part for part in parts if part) or None)
+        return pa.array(found, pa.string())
 
     def _early_exceptions(self, s: Shown, early: int, row: int) -> str | None:
         """Constants for which a negation that holds in general does not hold, or is not known yet."""
@@ -316,11 +316,7 @@ class Writer:
         for j, negative in enumerate(shape.negatives):
             if not early >> j & 1:
                 continue
-            loose = [
-                slot.column
-                for slot in negative.key
-                if slot.column >= 0 and s.rows.columns[slot.column] is None
-            ]
+            loose = [slot.column for slot in negative.key if _is_loose(s.rows, slot, row)]
             found = set()
             for other, mask, block in s.source.witness.get(j, ()):
                 found |= self._named(other, mask, block, negative, s.rows, row)
@@ -335,11 +331,11 @@ class Writer:
         keep = block.statuses(other, mask) > 0
         asked: dict[int, int] = {}
         for k, slot in enumerate(negative.key):
-            column = rows.columns[slot.column] if slot.column >= 0 else None
-            if slot.column < 0 or column is not None:
-                keep &= keys[:, k] == (slot.code if column is None else column[row])
-            else:
+            if _is_loose(rows, slot, row):
                 asked.setdefault(slot.column, k)
+            else:
+                column = rows.columns[slot.column] if slot.column >= 0 else None
+                keep &= keys[:, k] == (slot.code if column is None else column[row])
         columns = [keys[keep, k] for k in asked.values()]
         texts = [self.codec.texts(c).to_pylist() for c in columns]
         return {t for t in zip(*texts, strict=True) if "_" not in t}
@@ -352,6 +348,14 @@ class Writer:
         if not found:
             return None
         return exceptions_text(names, found)
+
+
+def _is_loose(rows: Block, slot: Slot, row: int) -> bool:
+    """True when a row says nothing about a place of a key, or speaks about everybody there."""
+    if slot.column < 0:
+        return False
+    column = rows.columns[slot.column]
+    return column is None or column[row] == STAR
 
 
 def exceptions_text(names: list[str], found: list[tuple[str, ...]]) -> str:

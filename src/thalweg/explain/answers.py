@@ -1,8 +1,8 @@
 """Why an answer of Temporal Datalog is certain, or open, or neither.
 
 A question is written as the atom, ``malf(wt25, 3)``, of a query or of any other predicate; ``malf(wt25, 3) @ 5`` asks
-as of clock time 5 instead of the end. What is certain or open rests on one instance of a rule, down to rows of the input
-and, for what is open, to what must still come. What is neither has failing rules.
+as of clock time 5 instead of the end. What is certain or open rests on one instance of a rule, down to rows of the
+input and, for what is open, to what must still come. What is neither has failing rules.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from thalweg.analysis.temporal import Time
-from thalweg.answers.background import background
 from thalweg.answers.datalog import Condition, Rule, Test, TimedAtom, read
-from thalweg.answers.templates import Substitution, rename_rule
+from thalweg.answers.resolve import Resolver, Unbounded
+from thalweg.answers.templates import Substitution, pattern_of, rename_rule
 from thalweg.explain.history import Given
 from thalweg.explain.proofs import Proof, Prover, plain, point, rule_text, shown
 from thalweg.explain.tree import Node, Part
@@ -46,7 +46,7 @@ class Asked:
             )
         self.plan = prepare(result.program, result.origin.events, result.origin.options)
         self.datalog, _ = read(self.plan.program)
-        self._background = background(self.datalog)
+        self._resolver = Resolver(self.datalog)
         self._rows = [part for chunk, _ in self.plan.feed for part in chunk.rows]
         self._rejected = {
             (r["source"], r["row"]) for r in result.arrow["rejected"].select(["source", "row"]).to_pylist()
@@ -63,9 +63,7 @@ class Asked:
             given = Given(self._rows, self.plan, self._rejected, clock)
             lookup = _Rows(given, clock)
             start = self.plan.schedule.start + 1
-            self._provers[clock] = Prover(
-                self.datalog, self._background, lookup, start, clock, self._lateness
-            )
+            self._provers[clock] = Prover(self._resolver, lookup, start, clock, self._lateness)
         return self._provers[clock]
 
     def question(self, written: str) -> tuple[TimedAtom, int]:
@@ -79,7 +77,12 @@ class Asked:
         except ProgramError as error:
             raise InputError("question", f"cannot read {stated.strip()}", HINT) from error
         goal = next(s.goal for s in found.statements if isinstance(s, Query))
-        return self._atom(goal), clock
+        atom = self._atom(goal)
+        try:
+            self._resolver.table(pattern_of(atom))
+        except Unbounded as error:
+            raise InputError("question", f"{shown(atom)} cannot be asked about", error.message) from error
+        return atom, clock
 
     def _atom(self, goal: Term) -> TimedAtom:
         predicate, args = signature(goal), arguments(goal)

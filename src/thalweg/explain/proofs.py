@@ -1,8 +1,9 @@
 """Proofs in Temporal Datalog at a clock time: what is certain, what may still come true, and on what it rests.
 
-Rules are followed from the head down to rows of the input, so that a proof shows the rules as they are written. What is
-known is the rows that have arrived; what lies after the closed time may still come. A negated atom holds when nothing
-can prove its atom any more, and may hold as long as nothing has. Programs are T-stratified, so asking ends.
+Whether an atom is certain, possible or neither follows from its P_Q: sets of input and negated atoms, finitely many. A
+proof shows the rules as they are written, from the head down to rows of the input, along what is certain or possible.
+What is known is the rows that have arrived; what lies after the closed time may still come. A negated atom holds when
+nothing can prove its atom any more, and may hold as long as nothing has. Programs are T-stratified, so asking ends.
 """
 
 from __future__ import annotations
@@ -13,24 +14,15 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.analysis.order import strong_components
 from thalweg.analysis.temporal import Signature, Time
-from thalweg.answers.background import (
-    EQUAL,
-    Background,
-    atoms,
-    constant_of,
-    decide,
-    matches,
-    stream_dependent,
-)
-from thalweg.answers.datalog import Condition, Datalog, Rule, Test, TimedAtom
+from thalweg.answers.background import EQUAL, atoms, constant_of, decide, matches
+from thalweg.answers.datalog import Condition, Rule, Test, TimedAtom
+from thalweg.answers.resolve import Resolver
 from thalweg.answers.stratify import dependencies
-from thalweg.answers.templates import APART, Substitution, rename_rule
+from thalweg.answers.templates import APART, Substitution, pattern_of, rename_rule, rename_template
 from thalweg.explain.tree import Node, Part
 from thalweg.explain.world import place
 from thalweg.language.terms import Number, Term, Variable, is_ground
 
-DEEPEST = 60
-"""Rules below each other; what needs more is not followed."""
 Lookup = Callable[[TimedAtom, int | None], Iterator[tuple[tuple[Term, ...], int, Node]]]
 """The known rows like an input atom at a time (None: at any), each with its arguments, time and leaf."""
 
@@ -59,8 +51,7 @@ class Proof:
 class Prover:
     """Proves atoms of one program from the rows known at a clock time. `start` is the first time-point."""
 
-    datalog: Datalog
-    background: Background
+    resolver: Resolver
     lookup: Lookup
     start: int
     clock: int
@@ -72,7 +63,7 @@ class Prover:
     _asked_up_to: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._resolved = stream_dependent(self.datalog)
+        self.datalog = self.resolver.datalog
         edges: dict[Signature, list[Signature]] = {}
         for d in dependencies(self.datalog):
             edges.setdefault(d.source, []).append(d.target)
@@ -99,12 +90,28 @@ class Prover:
         return self._known(self._possible, atom, open_too=True)
 
     def _known(self, memory: dict[str, bool], atom: TimedAtom, *, open_too: bool) -> bool:
+        if atom.time is not None and atom.time.variable is None and atom.time.offset < self.start:
+            return False
         key = shown(atom)
         if key not in memory:
             self._ask_earlier(atom)
-            proofs = self.prove(atom, Substitution.empty(), open_too=open_too)
-            memory[key] = next(proofs, None) is not None
+            memory[key] = next(self._met(atom, open_too), None) is not None
         return memory[key]
+
+    def _met(self, atom: TimedAtom, open_too: bool) -> Iterator[Proof]:
+        """The sets of premises of an atom that are met, or may still be."""
+        if not self.resolver.is_resolved(atom):
+            yield from self.prove(atom, Substitution.empty(), open_too=open_too)
+            return
+        for template in map(rename_template, self.resolver.table(pattern_of(atom))):
+            by = Substitution.empty()
+            if by.unify_times(template.time, atom.time) and all(map(by.unify, template.head, atom.args)):
+                body: list[Condition] = [*template.premises, *template.tests]
+                times = frozenset(template.time_variables())
+                for proof in self._body(body, times, Proof(by, ()), open_too, ()):
+                    floors = [proof.by.time(Time(name, low)) for name, low in template.floors]
+                    if all(t.variable is not None or t.offset >= self.start for t in floors):
+                        yield proof
 
     def _ask_earlier(self, atom: TimedAtom) -> None:
         """Where atoms depend on earlier ones like them, these are asked first, so that no question goes deep."""
@@ -134,17 +141,23 @@ class Prover:
     ) -> Iterator[Proof]:
         """The proofs of a positive atom; with `open_too`, also those that need what may still come."""
         atom = by.atom(atom)
-        if atom.time is None and atom.predicate not in self._resolved:
-            for found in matches(atom, self.background.get(atom.predicate, frozenset()), by):
+        if atom.time is None and not self.resolver.is_resolved(atom):
+            for found in matches(atom, self.resolver.background.get(atom.predicate, frozenset()), by):
                 said = shown(found.atom(atom))
                 yield Proof(found, (Node(Part.BACKGROUND, f"{said} is known beforehand"),))
             return
         if atom.predicate in self.datalog.inputs:
             yield from self._rows(atom, by, open_too)
         said = shown(atom)
-        if said not in above and len(above) < DEEPEST:
+        if said not in above and self._is_worth(atom, open_too):
             for rule in self.datalog.rules.get(atom.predicate, ()):
                 yield from self._by_rule(rule, atom, by, open_too, (*above, said))
+
+    def _is_worth(self, atom: TimedAtom, open_too: bool) -> bool:
+        """True when rules can lead to a proof."""
+        if not self.resolver.is_resolved(atom):
+            return atom.predicate in self.datalog.rules
+        return self.is_possible(atom) if open_too else self.is_certain(atom)
 
     def _rows(self, atom: TimedAtom, by: Substitution, open_too: bool) -> Iterator[Proof]:
         time = atom.time
@@ -166,9 +179,9 @@ class Prover:
     ) -> Iterator[Proof]:
         renamed = rename_rule(rule)
         found = by.copy()
-        if not found.unify_atoms(renamed.head, atom):
+        if not found.unify_atoms(renamed.head, atom) or not self._exists(renamed, found):
             return
-        for proof in self._body(renamed, list(renamed.body), Proof(found, ()), open_too, above):
+        for proof in self._body(list(renamed.body), renamed.times, Proof(found, ()), open_too, above):
             if not self._exists(renamed, proof.by):
                 continue
             said = shown(proof.by.atom(atom))
@@ -186,17 +199,22 @@ class Prover:
         return all(t.variable is not None or t.offset >= self.start for t in times)
 
     def _body(
-        self, rule: Rule, body: list[Condition], so_far: Proof, open_too: bool, above: tuple[str, ...]
+        self,
+        body: list[Condition],
+        times: frozenset[str],
+        so_far: Proof,
+        open_too: bool,
+        above: tuple[str, ...],
     ) -> Iterator[Proof]:
         if not body:
             yield so_far
             return
         condition = self.first(body, so_far.by)
         rest = [c for c in body if c is not condition]
-        for proof in self.condition(condition, so_far.by, rule.times, open_too, above):
+        for proof in self.condition(condition, so_far.by, times, open_too, above):
             both = so_far.followed(proof)
-            if both is not None and self._exists(rule, both.by):
-                yield from self._body(rule, rest, both, open_too, above)
+            if both is not None:
+                yield from self._body(rest, times, both, open_too, above)
 
     def first(self, body: list[Condition], by: Substitution) -> Condition:
         """Tests whose values are known come first, then positive atoms, then the rest."""

@@ -1,0 +1,152 @@
+"""Why an answer is certain or open, and why not: trees down to rows of the input."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from answers_random import Arrival, Rich, _in_the_end, instances, sampled
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import thalweg
+from thalweg.cli.main import app
+from thalweg.explain.tree import Node, Part
+from thalweg.io.errors import InputError
+from thalweg.result import Result
+
+HOT = """
+query malf(X, T).
+flag(X, T) :- temp(X, D, T), D >= 80.
+malf(X, T) :- flag(X, T), flag(X, T+1), not serviced(X, T).
+serviced(X, T) :- visit(X, T), done(X, T).
+"""
+
+
+def hot(*rows: tuple[Any, ...], **options: Any) -> Result:
+    events = [
+        {"name": name, "time": time, **{f"a{i}": a for i, a in enumerate(args)}} for name, *args, time in rows
+    ]
+    return thalweg.run(HOT, events, **options)
+
+
+def parts(node: Node, part: Part) -> list[str]:
+    return [n.text for n in node if n.part is part]
+
+
+def test_a_certain_answer_rests_on_rules_rows_and_absences() -> None:
+    tree = hot(("temp", "a", 85, 3), ("temp", "a", 90, 4), ("visit", "a", 3)).why("malf(a, 3)")
+    assert tree.text == "malf(a, 3) is certain at 4"
+    assert {(p.fact, p.time) for p in tree.leaves()} == {("temp(a,85)", 3), ("visit(a)", 3), ("temp(a,90)", 4)}
+    assert parts(tree, Part.TEST) == ["85 >= 80", "90 >= 80"]
+    (absent,) = [n for n in tree if n.part is Part.NEGATION]
+    assert absent.text == "not serviced(a, 3): nothing can make it true any more"
+    assert parts(absent, Part.FAILS) == ["done(a, 3): no such row, and none can come any more"]
+
+
+def test_an_open_answer_shows_what_must_still_come_and_when() -> None:
+    tree = hot(("temp", "a", 85, 3)).why("malf(a, 3)")
+    assert tree.part is Part.OPEN
+    assert [p.fact for p in tree.leaves()] == ["temp(a,85)"]
+    assert parts(tree, Part.NEEDED) == ["temp(a, D, 4) may still come, by 4", "D >= 80, not known yet"]
+
+
+def test_a_question_as_of_an_earlier_clock_time_knows_only_what_had_arrived() -> None:
+    result = hot(("temp", "a", 85, 3), ("temp", "a", 90, 4))
+    assert result.why("malf(a, 3) @ 3").part is Part.OPEN
+    assert result.why("malf(a, 3) @ 4").part is Part.ATOM
+
+
+def test_why_not_shows_the_conditions_that_fail() -> None:
+    result = hot(("temp", "a", 85, 3), ("temp", "a", 70, 4), ("visit", "b", 1), ("done", "b", 1), ("temp", "b", 81, 1),
+                 ("temp", "b", 82, 2))  # fmt: skip
+    assert "70 >= 80: it is false" in parts(result.why_not("malf(a, 3)"), Part.FAILS)
+    tree = result.why_not("malf(b, 1)")
+    assert "not serviced(b, 1): it is true" in parts(tree, Part.FAILS)
+    assert {"visit(b)", "done(b)"} <= {p.fact for p in tree.leaves()}
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("malf(X, 3)", "variables"),
+        ("melf(a, 3)", "no melf/2"),
+        ("malf(a, b)", "is a time"),
+        ("malf(a, 3) @ 99", "after the end"),
+        ("malf(a", "cannot read"),
+        ("malf(a, 0)", "neither certain nor open"),
+    ],
+)
+def test_a_question_that_cannot_be_answered_is_refused(question: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        hot(("temp", "a", 85, 3)).why(question)
+
+
+def test_a_long_past_of_negations_is_no_problem() -> None:
+    text = "query st(X, T). st(X, T+1) :- patient(X, T), not st(X, T). "
+    events = [{"name": "patient", "time": t, "x": "john"} for t in range(3000)]
+    result = thalweg.run(text, events)
+    assert result.why("st(john, 2999)").part is Part.ATOM
+    assert result.why_not("st(john, 3000)").part is Part.NEGATION
+
+
+def test_unrelated_times_are_explained_too() -> None:
+    text = "query defect(X, T). defect(X, 0) :- temp(X, high, T1), temp(X, 'n/a', T2)."
+    events = [{"name": "temp", "time": 2, "x": "a", "y": "high"}, {"name": "temp", "time": 9, "x": "a", "y": "n/a"}]
+    result = thalweg.run(text, events, horizon=20)
+    assert [p.time for p in result.why("defect(a, 0)").leaves()] == [2, 9]
+
+
+def test_the_command_explains_in_all_formats() -> None:
+    folder = Path(__file__).resolve().parents[2] / "examples" / "turbines"
+    command = ["explain", str(folder / "turbines.tdl"), "malf(wt25, 2)", "--background", str(folder / "background.tdl")]
+    command += ["--input", str(folder / "sample" / "temps.csv")]
+    said = {f: CliRunner().invoke(app, [*command, "--format", f]).stdout for f in ("text", "html", "json")}
+    assert "temp(wt25,87.9) at 2  [temps.csv:11]" in said["text"]
+    assert "<li class=\"input\">" in said["html"]
+    assert json.loads(said["json"])["text"] == "malf(wt25, 2) is certain at 29"
+
+
+# --------------------------------------------------------------------------- random programs
+
+
+def events_of(stream: list[Arrival]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": a.fact.name,
+            "time": a.fact.time,
+            "arrival": a.at,
+            "op": "insert" if a.op > 0 else "retract",
+            **{f"a{i}": v for i, v in enumerate(a.fact.args)},
+        }
+        for a in stream
+    ]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 1 << 30), st.integers(0, 1))
+def test_every_answer_has_a_tree_whose_leaves_are_in_the_input(seed: int, lateness: int) -> None:
+    """Certain answers have nothing needed; open ones have something; all leaves are rows that count."""
+    made = sampled(Rich(seed), lateness, random.Random(seed))
+    assume(made is not None and made[1])
+    assert made is not None
+    world, stream = made
+    result = thalweg.run(world.text, events_of(stream), lateness=lateness)
+    there = {(f.name, tuple(map(str, f.args)), f.time) for f in _in_the_end(stream)}
+    withdrawn = {r["answer"] for r in result.arrow["changes"].to_pylist() if r["change"] == "withdrawn"}
+    for table in ("answers", "open"):
+        for row in result.arrow[table].to_pylist():
+            if row["answer"] in withdrawn or any(c.isupper() for c in row["answer"] + str(row.get("needed"))):
+                continue
+            for goal, _ in instances(row, world.constants):
+                tree = result.why(str(goal))
+                certain = tree.part is not Part.OPEN
+                assert certain or table == "open"
+                assert certain or parts(tree, Part.NEEDED)
+                for leaf in tree.leaves():
+                    name, _, inside = leaf.fact.rstrip(")").partition("(")
+                    assert (name, tuple(a for a in inside.split(",") if a), leaf.time) in there
