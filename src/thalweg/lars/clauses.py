@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.analysis.types import NUMBER, SYMBOL
 from thalweg.columns.symbols import number
-from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Window, Windowed
+from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Windowed
 from thalweg.language.terms import (
     Atom,
     Compound,
@@ -25,6 +25,16 @@ from thalweg.language.terms import (
     variables,
 )
 from thalweg.lars import steps
+from thalweg.lars.literals import (
+    Elsewhere,
+    Extra,
+    InBackground,
+    NoFact,
+    Nothing,
+    positioned,
+    renamed,
+    terms_of,
+)
 from thalweg.lars.operators import Aggregated
 from thalweg.lars.rule import Option, Reads, Rule, Test, computing, ordered, within
 from thalweg.lars.store import Store
@@ -112,30 +122,30 @@ class RuleCompiler:
         ):
             return literal
         terms = [self.clause.head, literal.atom, *([self.clause.at] if self.clause.at is not None else [])]
-        terms += [t for other in self.clause.body if other is not literal for t in _terms(other)]
+        terms += [t for other in self.clause.body if other is not literal for t in terms_of(other)]
         if literal.time.name != "_" and any(v.name == literal.time.name for t in terms for v in variables(t)):
             return literal
         return replace(literal, mode="sometime", time=None)
 
     # ------------------------------------------------------------------ variants
 
-    def _variants(self) -> Iterator[tuple[Literal | _Extra, ...]]:
+    def _variants(self) -> Iterator[tuple[Literal | Extra, ...]]:
         """Bodies that together say what the clause says."""
-        choices: list[list[tuple[Literal | _Extra, ...]]] = []
+        choices: list[list[tuple[Literal | Extra, ...]]] = []
         for literal in self.clause.body:
             choices.append(self._alternatives(literal))
-        bodies: list[tuple[Literal | _Extra, ...]] = [()]
+        bodies: list[tuple[Literal | Extra, ...]] = [()]
         for options in choices:
             bodies = [(*body, *option) for body in bodies for option in options]
         yield from bodies
 
-    def _alternatives(self, literal: Literal) -> list[tuple[Literal | _Extra, ...]]:
+    def _alternatives(self, literal: Literal) -> list[tuple[Literal | Extra, ...]]:
         if isinstance(literal, Aggregate) and literal.function in ("count", "sum") and self._grouped(literal):
-            return [(literal,), (_Nothing(literal), Compare("=", literal.result, Number(0)))]
+            return [(literal,), (Nothing(literal), Compare("=", literal.result, Number(0)))]
         if isinstance(literal, Windowed) and literal.mode == "at" and self._on_background(literal):
             if not literal.negated:
-                return [(literal,), (_Background(literal),)]
-            return [(literal, _NoFact(self._apart(literal))), (literal, _Elsewhere(literal))]
+                return [(literal,), (InBackground(literal),)]
+            return [(literal, NoFact(self._apart(literal))), (literal, Elsewhere(literal))]
         return [(literal,)]
 
     def _grouped(self, literal: Aggregate) -> bool:
@@ -156,7 +166,7 @@ class RuleCompiler:
             terms.append(self.clause.at)
         for other in self.clause.body:
             if other is not literal:
-                terms += _terms(other)
+                terms += terms_of(other)
         elsewhere = {v.name for t in terms for v in variables(t)}
         return [
             n for n in dict.fromkeys(v.name for v in variables(literal.atom)) if n in elsewhere and n != "_"
@@ -167,18 +177,18 @@ class RuleCompiler:
         others = [x for x in self.clause.body if x is not literal]
         terms = [
             self.clause.head,
-            *(t for x in others for t in _terms(x)),
+            *(t for x in others for t in terms_of(x)),
             *([literal.time] if literal.time else []),
         ]
         used = {v.name for t in terms for v in variables(t)}
-        return replace(literal, atom=_renamed(literal.atom, used))
+        return replace(literal, atom=renamed(literal.atom, used))
 
     def _on_background(self, literal: Windowed) -> bool:
         return signature(literal.atom) in self.compiler.strata.background
 
     # ------------------------------------------------------------------ one rule
 
-    def _rule(self, literals: tuple[Literal | _Extra, ...]) -> None:
+    def _rule(self, literals: tuple[Literal | Extra, ...]) -> None:
         body, self._count = Body(), 0
         head = self.compiler.head(signature(self.clause.head), pointed=self.clause.at is not None)
         kinds = self.compiler.kinds_of(signature(self.clause.head))
@@ -224,7 +234,7 @@ class RuleCompiler:
                 code = self.compiler.codes.constant(term, kind)
                 return body.constants.setdefault(code, -2 - len(body.constants))
 
-    def _literal(self, body: Body, literal: Literal | _Extra) -> None:
+    def _literal(self, body: Body, literal: Literal | Extra) -> None:
         compiler = self.compiler
         match literal:
             case Call(goal, negated):
@@ -236,20 +246,20 @@ class RuleCompiler:
                 slots = [self._slot(body, Variable(n), SYMBOL) for n in groups]
                 slots.append(self._slot(body, literal.result, NUMBER))
                 body.reads.append(Reads(store, tuple(slots)))
-            case _Nothing(aggregate):
+            case Nothing(aggregate):
                 store, groups = self._aggregate(aggregate)
                 slots = [self._slot(body, Variable(n), SYMBOL) for n in groups]
                 body.reads.append(Reads(store, (*slots, -1), negated=True))
-            case _Background(windowed):
+            case InBackground(windowed):
                 facts = compiler.facts(signature(windowed.atom))
                 assert facts is not None
                 self._read(body, facts, windowed.atom, (), False)
                 self._point_in(body, windowed, outside=False)
-            case _NoFact(windowed):
+            case NoFact(windowed):
                 facts = compiler.facts(signature(windowed.atom))
                 assert facts is not None
                 self._read(body, facts, windowed.atom, (), True)
-            case _Elsewhere(windowed):
+            case Elsewhere(windowed):
                 self._point_in(body, windowed, outside=True)
             case Compare():
                 self._compare(body, literal)
@@ -426,68 +436,6 @@ class RuleCompiler:
                 return [*self._code(body, left), *self._code(body, right), (_BINARY[functor], 0)]
             case _:
                 raise Unsupported("this cannot be computed", term)
-
-
-@dataclass(frozen=True, slots=True)
-class _Nothing:
-    """The aggregate has nothing to range over."""
-
-    aggregate: Aggregate
-
-
-@dataclass(frozen=True, slots=True)
-class _Background:
-    """An at-atom of a background fact, its point inside the window."""
-
-    literal: Windowed
-
-
-@dataclass(frozen=True, slots=True)
-class _NoFact:
-    """No background fact agrees with an at-atom."""
-
-    literal: Windowed
-
-
-@dataclass(frozen=True, slots=True)
-class _Elsewhere:
-    """The point of an at-atom is outside its window."""
-
-    literal: Windowed
-
-
-_Extra = _Nothing | _Background | _NoFact | _Elsewhere
-
-
-def _renamed(term: Term, kept: set[str]) -> Term:
-    match term:
-        case Variable(name) if name not in kept and name != "_":
-            return Variable(f"{name} apart")
-        case Compound(functor, args):
-            return Compound(functor, tuple(_renamed(a, kept) for a in args))
-        case _:
-            return term
-
-
-def _terms(literal: Literal) -> list[Term]:
-    match literal:
-        case Call(goal):
-            return [goal]
-        case Compare(_, left, right):
-            return [left, right]
-        case Windowed(atom, time=time):
-            return [atom] if time is None else [atom, time]
-        case Aggregate(template=template, atom=atom, result=result):
-            return [template, atom, result]
-        case _:
-            return []
-
-
-def positioned(window: Window, atom: Term) -> Window:
-    """The window with the places of its `by` arguments instead of their names."""
-    if not window.by:
-        return window
-    return replace(window, by=tuple(Number(arguments(atom).index(v)) for v in window.by))
 
 
 def _placed(code: list[tuple[int, int]], place: Callable[[int], int]) -> list[tuple[int, int]]:

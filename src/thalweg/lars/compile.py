@@ -15,9 +15,10 @@ from thalweg.analysis.types import NUMBER, SYMBOL, Types, infer
 from thalweg.language.program import Program
 from thalweg.language.rules import Window, Windowed
 from thalweg.language.terms import Number, Variable, arguments, signature
-from thalweg.lars.clauses import RuleCompiler, positioned
+from thalweg.lars.clauses import RuleCompiler
 from thalweg.lars.counting import TupleAlways, TupleWindow
 from thalweg.lars.extended import View, window_view
+from thalweg.lars.literals import positioned
 from thalweg.lars.operators import Always, Diagonal, Operator
 from thalweg.lars.rule import Reads, Rule
 from thalweg.lars.store import Store
