@@ -71,6 +71,12 @@ class Stretch(NamedTuple):
 NEVER = -(2**62)
 
 
+def lengthen(array: Ints, needed: int) -> None:
+    """Give an array more rows, and some to spare, where it stands: large ones are not copied. Nobody may hold a view
+    of it."""
+    array.resize((needed + (needed >> 2), *array.shape[1:]), refcheck=False)
+
+
 class CellArrays:
     """The arrays of the cells, with room for more, and the parent of each cell in its group."""
 
@@ -87,11 +93,8 @@ class CellArrays:
         if count <= first:
             return
         if count > len(self.parents):
-            for name in ("cells", "due", "alert", "parents"):
-                old = getattr(self, name)
-                new = np.zeros((max(count, 2 * len(old)), *old.shape[1:]), np.int64)
-                new[:first] = old[:first]
-                setattr(self, name, new)
+            for array in (self.cells, self.due, self.alert, self.parents):
+                lengthen(array, count)
         self.cells[first:count, CARRY_TIME] = NEVER
         self.cells[first:count, LAST] = -1
         self.due[first:count] = self.alert[first:count] = OPEN
@@ -110,8 +113,8 @@ class CellArrays:
     def of(cls, state: dict[str, Ints]) -> CellArrays:
         """The arrays from a snapshot."""
         self = cls()
-        self.cells, self.due = state["cells"], state["due"]
-        self.alert, self.parents = state["alert"], state["parents"]
+        self.cells, self.due = state["cells"].copy(), state["due"].copy()
+        self.alert, self.parents = state["alert"].copy(), state["parents"].copy()
         self.count = len(self.parents)
         return self
 
@@ -120,16 +123,14 @@ class GrowingRows:
     """A table that grows at its end."""
 
     def __init__(self, width: int, rows: Ints | None = None) -> None:
-        self.rows = np.empty((8, width), np.int64) if rows is None else rows
+        self.rows = np.empty((8, width), np.int64) if rows is None else rows.copy()
         self.count = 0 if rows is None else len(rows)
 
     def append(self, rows: Ints) -> int:
         """Add rows; returns where they start."""
         start, end = self.count, self.count + len(rows)
         if end > len(self.rows):
-            table = np.empty((max(end, 2 * len(self.rows)), self.rows.shape[1]), np.int64)
-            table[:start] = self.rows[:start]
-            self.rows = table
+            lengthen(self.rows, end)
         self.rows[start:end] = rows
         self.count = end
         return start

@@ -339,6 +339,9 @@ class FluentStore:
         self.lists = Ragged(3, clock=1)
         self.points = Ragged(4)
         self.reads_points = False
+        """Do rules read initiatedAt or terminatedAt of it?"""
+        self.keeps_points = False
+        """Is its timeline built from stored points?"""
         self.accesses: dict[tuple[int, ...], Access] = {}
         self.narrows: dict[tuple[object, ...], Narrow] = {}
         self.stretches = Stretches.none()
@@ -354,7 +357,8 @@ class FluentStore:
         """Instances with these arguments (and value, for a determined fluent), known or new."""
         ids = self.instances.intern(columns, length)
         self.lists.ensure(self.instances.count)
-        self.points.ensure(self.instances.count)
+        if self.keeps_points or self.reads_points:
+            self.points.ensure(self.instances.count)
         return ids
 
     def find(self, columns: Sequence[Ints], length: int) -> Ints:

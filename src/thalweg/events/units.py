@@ -352,6 +352,8 @@ class SimpleUnit(FluentUnit):
 
     def __init__(self, store: FluentStore, heads: Sequence[Head]) -> None:
         super().__init__([store])
+        store.keeps_points = True
+        store.points.ensure(store.instances.count)
         self.store = store
         self.heads = list(heads)
         self._found: list[Found] = []
