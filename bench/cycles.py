@@ -9,6 +9,7 @@ length alike, idle instances free.
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 from pathlib import Path
@@ -24,6 +25,7 @@ from thalweg.events.reasoner import Reasoner
 from thalweg.protocol import Rows
 from workloads import catalogue
 
+SIZES = [10 * 2**k for k in range(11)]
 TOGGLE = """
 initiatedAt(stage(X)=on, T) :- happensAt(press(X), T), \\+ holdsAt(stage(X)=on, T).
 initiatedAt(stage(X)=off, T) :- happensAt(press(X), T), holdsAt(stage(X)=on, T).
@@ -55,30 +57,43 @@ def cost(rows: Rows, window: int, delay: int = 10, *, greet: int = 0) -> float:
     return time.process_time() - started
 
 
+def best(rows: Rows, window: int, delay: int = 10, *, greet: int = 0) -> float:
+    """The least of three."""
+    return min(cost(rows, window, delay, greet=greet) for _ in range(3))
+
+
+def window_cost(size: int) -> float:
+    """CPU seconds per window of so many points, with one event per point."""
+    windows = max(8, 4000 // size)
+    return best(presses(100, windows * size), size) / windows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=500_000)
     options = parser.parse_args()
     rates = {}
-    for name in ("voting_acyclic", "voting", "netbill"):
+    for name in ("voting_acyclic", "voting", "netbill_acyclic", "netbill"):
         make = getattr(catalogue, name)
         run(make(events=5000), window=200, step=200)
         workload = make(events=options.events)
         rows = workload.rows()
         first, last = first_and_last(rows)
         step = (last - first) // 5 + 1
-        found = run(workload, window=step, step=step, rows=rows)
+        found = max((run(workload, window=step, step=step, rows=rows) for _ in range(3)), key=lambda r: r.rate)
         rates[name] = found.rate
         print(f"{name:15} {found.rate:>10,.0f} events/s, {found.changes / found.events:.1f} changes per event")
-    print(f"voting costs {rates['voting_acyclic'] / rates['voting']:.2f} times its acyclic twin per event")
+    for name in ("voting", "netbill"):
+        print(f"{name} costs {rates[f'{name}_acyclic'] / rates[name]:.2f} times its acyclic twin per event")
     cost(presses(10, 1000), 100)
-    sizes = [10 * 4**k for k in range(6)]
-    per_point = [cost(presses(100, 4 * size), size) / (4 * size) for size in sizes]
-    shown = ", ".join(f"{s}: {1e6 * c:.1f}" for s, c in zip(sizes, per_point, strict=True))
-    print(f"microseconds per point by window: {shown}")
-    short, long = (cost(presses(1000, 200_000), 50_000, delay) for delay in (10, 10_000))
+    per_window = [window_cost(size) for size in SIZES]
+    shown = ", ".join(f"{size}: {1e3 * c:.2f}" for size, c in zip(SIZES, per_window, strict=True))
+    print(f"milliseconds per window of so many points: {shown}")
+    worst = max(later / before for before, later in itertools.pairwise(per_window))
+    print(f"doubling the window costs at most {worst:.2f} times as much")
+    short, long = (best(presses(1000, 200_000), 50_000, delay) for delay in (10, 10_000))
     print(f"delays of 10,000 points cost {long / short:.2f} times delays of 10")
-    alone, idle = (cost(presses(100, 100_000), 10_000, greet=n) for n in (0, 100_000))
+    alone, idle = (best(presses(100, 100_000), 10_000, greet=n) for n in (0, 100_000))
     print(f"with 99.9 % idle instances the rest costs {idle / alone:.2f} times")
 
 

@@ -137,10 +137,30 @@ def netbill(
     *, events: int, agents: int = 1000, rate: float = 0.1, non_compliance: float = 0.05, seed: int = 1
 ) -> Workload:
     """NetBill: contracts and suspensions in a cycle across traders, with delayed effects."""
+    return _netbill(_example("netbill", "rules.ec"), "netbill", events, agents, rate, non_compliance, seed)
+
+
+def netbill_acyclic(
+    *, events: int, agents: int = 1000, rate: float = 0.1, non_compliance: float = 0.05, seed: int = 1
+) -> Workload:
+    """The same stream and layers with contracts that only follow the acts: no cycle, no delayed effect."""
+    rules = (HERE / "netbill_acyclic.ec",)
+    return _netbill(rules, "netbill_acyclic", events, agents, rate, non_compliance, seed)
+
+
+def _netbill(
+    rules: tuple[Path, ...],
+    name: str,
+    events: int,
+    agents: int,
+    rate: float,
+    non_compliance: float,
+    seed: int,
+) -> Workload:
     market = markets.Market(agents)
     return Workload(
-        name="netbill",
-        files=_example("netbill", "rules.ec", "background.ec"),
+        name=name,
+        files=(*rules, *_example("netbill", "background.ec")),
         facts=tuple(markets.facts(market)),
         stream=markets.generate(market, events=events, rate=rate, non_compliance=non_compliance, seed=seed),
         window=100,

@@ -53,6 +53,20 @@ def test_out_writes_every_table(thalweg: Callable[..., Any], here: Path) -> None
     assert json.loads((here / "result" / "summary.json").read_text())["tables"]["timeline"] == 2
 
 
+def test_out_lists_delayed_effects_that_are_still_to_come(thalweg: Callable[..., Any], here: Path) -> None:
+    (here / "rules.ec").write_text(
+        "initiatedAt(f(X)=true, T) :- happensAt(e(X), T).\nfi(f(X)=true, f(X)=false, 500).\np(f(_)=true).\n"
+    )
+    thalweg(f"{RUN} --out result")
+    rows = pq.read_table(here / "result" / "open.parquet").to_pylist()
+    assert [list(row) for row in rows[:1]] == [["query_time", "fluent", "value", "due", "since", "cancelled_by"]]
+    assert {(row["fluent"], row["value"], row["due"] - row["since"]) for row in rows} == {
+        ("f(a)", "false", 500),
+        ("f(b)", "false", 500),
+    }
+    assert rows[0]["cancelled_by"] == "end of f(a)=true or initiation of f(a)=true"
+
+
 def test_out_may_be_csv_or_json_lines(thalweg: Callable[..., Any], here: Path) -> None:
     thalweg(f"{RUN} --out a --format csv")
     thalweg(f"{RUN} --out b --format jsonl")

@@ -16,11 +16,12 @@ from thalweg import parse
 from thalweg.events.plan import plan
 from thalweg.events.reasoner import Reasoner
 from thalweg.events.sweeping import SweepUnit
-from thalweg.reference.events import Row
-from thalweg.testing.engines import replay_with
+from thalweg.testing.comparison import assert_same_timeline
+from thalweg.testing.engines import Result, replay_with
 from thalweg.testing.fuzz import difference
 from thalweg.testing.shrink import shrunk
 from thalweg.testing.streams import Mess, Scenario, random_rows
+from thalweg.testing.tables import stream, timeline
 
 DEALS = ("agreed", "kept", "broken")
 STANDINGS = ("good", "warned", "out")
@@ -105,12 +106,8 @@ def test_edges_inside_a_component_are_swept_and_not_repeated_in_rounds() -> None
     assert max(ranks) == 2, "a mark that follows from a standing that follows from a deal"
 
 
-def run(text: str, rows: list[tuple[str, int]], *, window: int, step: int, end: int) -> dict[tuple[str, str], object]:
-    given_rows = [
-        Row(name=name, args=("a",), time=time, arrival=time, number=k) for k, (name, time) in enumerate(rows, 1)
-    ]
-    found = replay_with(Reasoner, parse(text), given_rows, window=window, step=step, end=end, start=0)
-    return dict(found[-1].timeline)
+def run(text: str, rows: str, *, window: int, step: int, end: int) -> Result:
+    return replay_with(Reasoner, parse(text), stream(rows), window=window, step=step, end=end, start=0)[-1]
 
 
 SIZES = [(w, s) for w in (1, 2, 4, 5, 6, 10, 50) for s in (1, 2, 5, 50) if s <= w]
@@ -123,12 +120,12 @@ def test_a_reinitiation_exactly_at_the_deadline_postpones_only_what_is_postponab
         initiatedAt(f(X)=true, T) :- happensAt(e(X), T).
         fi(f(X)=true, f(X)=false, 5).
     """
-    rows = [("e", 2), ("e", 7), ("e", 20)]
+    rows = "e(a) 2 7 20"
     found = run(rules, rows, window=window, step=step, end=50)
     # at 7 both values are initiated: neither holds afterwards, and the new countdown brings false at 12
-    assert found == {("f(a)", "true"): [(3, 8), (21, 26)], ("f(a)", "false"): [(13, 21), (26, None)]}
+    assert found.timeline == {("f(a)", "true"): [(3, 8), (21, 26)], ("f(a)", "false"): [(13, 21), (26, None)]}
     found = run(rules + "p(f(_)=true).", rows, window=window, step=step, end=50)
-    assert found == {("f(a)", "true"): [(3, 13), (21, 26)], ("f(a)", "false"): [(13, 21), (26, None)]}
+    assert found.timeline == {("f(a)", "true"): [(3, 13), (21, 26)], ("f(a)", "false"): [(13, 21), (26, None)]}
 
 
 @pytest.mark.parametrize(("window", "step"), SIZES)
@@ -139,9 +136,59 @@ def test_a_delay_for_every_value_starts_with_values_that_only_delays_bring(windo
         fi(light(X)=amber, light(X)=green, 4).
         ft(light(X)=_, 6).
     """
-    found = run(rules, [("e", 1)], window=window, step=step, end=50)
-    assert found == {
+    found = run(rules, "e(a) 1", window=window, step=step, end=50)
+    assert found.timeline == {
         ("light(a)", "red"): [(2, 5)],
         ("light(a)", "amber"): [(5, 9)],
         ("light(a)", "green"): [(9, 15)],
+    }
+
+
+@pytest.mark.parametrize(("window", "step"), SIZES)
+def test_the_worked_example_of_delayed_effects_does_not_depend_on_the_window(window: int, step: int) -> None:
+    rules = """
+        initiatedAt(f(X)=true, T) :- happensAt(e(X), T).
+        terminatedAt(f(X)=true, T) :- happensAt(g(X), T).
+        fi(f(X)=true, f(X)=false, 5).
+    """
+    expected = timeline("""
+        f(a)=true    [3,8) [12,14) [15,20) [31,36) [39,44)
+        f(a)=false   [8,12) [20,31) [36,39) [44,..)
+    """)
+    found = run(rules, "e(a) 2 4 11 14 18 30 38\ng(a) 13 35", window=window, step=step, end=50)
+    assert_same_timeline(found.timeline, expected)
+
+
+@pytest.mark.parametrize(("window", "step"), SIZES)
+def test_the_published_narrative_of_a_vote_does_not_depend_on_the_window(window: int, step: int) -> None:
+    rules = """
+        initially(status(m)=proposed).
+        initiatedAt(status(M)=proposed, T) :- happensAt(propose(P, M), T), holdsAt(status(M)=null, T).
+        initiatedAt(status(M)=voting, T) :- happensAt(second(S, M), T), holdsAt(status(M)=proposed, T).
+        initiatedAt(status(M)=voted, T) :- happensAt(close_ballot(C, M), T), holdsAt(status(M)=voting, T).
+        initiatedAt(status(M)=null, T) :- happensAt(declare(C, M, R), T), holdsAt(status(M)=voted, T).
+    """
+    acts = "second(s,m) 1\nclose_ballot(c,m) 2\ndeclare(c,m,not_carried) 3\npropose(p,m) 4 5"
+    expected = timeline("""
+        status(m)=proposed   [0,2) [5,..)
+        status(m)=voting     [2,3)
+        status(m)=voted      [3,4)
+        status(m)=null       [4,5)
+    """)
+    assert_same_timeline(run(rules, acts, window=window, step=step, end=50).timeline, expected)
+
+
+def test_countdowns_that_run_are_listed_with_what_would_cancel_them() -> None:
+    rules = """
+        initiatedAt(f(X)=true, T) :- happensAt(e(X), T).
+        initiatedAt(g(X)=on, T) :- happensAt(e(X), T).
+        fi(f(X)=true, f(X)=false, 5).
+        ft(f(X)=true, 9).
+        ft(g(X)=on, 30).
+        p(g(_)=on).
+    """
+    found = run(rules, "e(a) 8 18", window=20, step=20, end=20)
+    assert found.open == {
+        ("f(a)", "false", 23, 18, "end of f(a)=true"),
+        ("g(a)", None, 48, 18, "end of g(a)=on or initiation of g(a)=on"),
     }
