@@ -86,6 +86,22 @@ def test_many_steps_at_once_compute_and_compare_like_single_steps(given_: list, 
     assert everything(bulk, 20) == everything(single, 20)
 
 
+@pytest.mark.parametrize("lateness", [0, 2])
+@pytest.mark.parametrize("stride", [1, 7])
+def test_open_answers_that_are_read_late_are_those_of_their_time(lateness: int, stride: int) -> None:
+    """What the clock does later must not show; in strides of seven many steps are taken at once."""
+    rows = [("temp", x, "high", t) for x in "abc" for t in range(21) if (t * 7 + ord(x)) % 5]
+    early, late = Reasoner(parse(WARM), lateness), Reasoner(parse(WARM), lateness)
+    read, kept = [], []
+    for reasoner in (early, late):
+        reasoner.accept(facts(*rows))
+    for clock in range(stride - 1, 25, stride):
+        read.append(early.advance(clock)["open"])
+        kept.append(late.advance(clock))
+    assert [revision["open"] for revision in kept] == read
+    assert any(len(table) for table in read)
+
+
 def test_a_row_takes_effect_at_its_arrival_but_not_before_its_time() -> None:
     reasoner = Reasoner(parse(WARM), 2)
     reasoner.accept(facts(("temp", "a", "high", 5), arrival=3))

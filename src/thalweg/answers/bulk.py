@@ -128,6 +128,7 @@ class _Stages:
         found: dict[int, list[Block]] = {}
         for time in sorted(cells):
             cell = cells[time]
+            self.engine.leave(self.shape.query, time, cell)
             for (number, mask), block in list(cell.blocks.items()):
                 due = self.shape.due(mask)
                 if due is not None and time + due <= to:

@@ -10,7 +10,7 @@ matter is forgotten.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -23,6 +23,7 @@ from thalweg.answers.loose import NEVER, Loose, certain_facts
 from thalweg.answers.negation import Decisions
 from thalweg.answers.plans import Plan
 from thalweg.answers.shapes import Shape, compile_plan
+from thalweg.answers.standing import Standing, Waiting
 
 Place = tuple[Signature, int]
 """A predicate at a time."""
@@ -84,14 +85,14 @@ class Engine:
         self.cells: list[dict[int, Cell]] = [{} for _ in plan.queries]
         self.facts: dict[Place, Facts] = {}
         self.log: list[Touched] = []
+        self.waiting = Waiting()
+        self.mains = {i for i, q in enumerate(plan.queries) if q.main}
         self.loose = [
             Loose(plan, codec, number, len(query.templates) + i, template, horizon)
             for number, query in enumerate(plan.queries)
             for i, template in enumerate(query.loose)
         ]
-        self.watched = {i for i, q in enumerate(plan.queries) if q.main} | {
-            g for x in self.loose for g in x.groups
-        }
+        self.watched = self.mains | {g for x in self.loose for g in x.groups}
         self.retire = [max(q.delay, q.keep, 0) for q in plan.queries]
         self.readers: dict[Signature, list[tuple[Shape, int]]] = {}
         self.dependents: dict[int, list[tuple[int, int]]] = {}
@@ -274,6 +275,7 @@ class Engine:
 
     def _touch(self, query: int, time: int) -> Cell:
         cell = self.cells[query].get(time)
+        self.leave(query, time, cell)
         if cell is None:
             cell = self.cells[query][time] = Cell()
             self._schedule(self._retiring, self._retiring_heap, time + self.retire[query], (query, time))
@@ -281,6 +283,22 @@ class Engine:
             self._before[query, time] = dict(cell.blocks)
         cell.version += 1
         return cell
+
+    def leave(self, query: int, time: int, cell: Cell | None) -> None:
+        """To be called before a cell changes: tables that wait to be read keep what it was."""
+        if query in self.mains:
+            self.waiting.leave(query, time, None if cell is None else cell.blocks)
+
+    def standing(self) -> Standing:
+        """The cells of the main queries as they are now, to be read when one likes."""
+        found = Standing(self._present)
+        self.waiting.add(found)
+        return found
+
+    def _present(self) -> Iterator[tuple[int, int, Blocks]]:
+        for query in sorted(self.mains):
+            for time, cell in self.cells[query].items():
+                yield query, time, cell.blocks
 
     def _store(self, shape: Shape, time: int, blocks: Mapping[int, Block]) -> None:
         """Replace the blocks of a shape in a cell."""
@@ -341,6 +359,7 @@ class Engine:
     def _forget(self) -> None:
         while self._retiring_heap and self._retiring_heap[0] <= self.closed:
             for query, time in self._retiring.pop(heapq.heappop(self._retiring_heap)):
+                self.leave(query, time, self.cells[query].get(time))
                 self.cells[query].pop(time, None)
                 self.pending.discard((query, time))
         if self.facts and self.lateness:

@@ -33,7 +33,7 @@ from thalweg.language.diagnostics import ProgramError, Severity
 from thalweg.language.program import Program
 from thalweg.protocol import Batch, Revision
 
-Standing = tuple[int, int, Blocks, Loose | None]
+State = tuple[int, int, Blocks, Loose | None]
 """A cell as it stands: query, time, blocks; or the combinations of a loose template."""
 
 
@@ -122,15 +122,11 @@ class Reasoner:
         self.engine.skip(to)
 
     def _revision(self, log: list[Touched], shown: list[Shown]) -> Revision:
-        state: list[Standing] = [
-            (number, time, dict(cell.blocks), None)
-            for number, cells in enumerate(self.engine.cells)
-            if self.plan.queries[number].main
-            for time, cell in cells.items()
+        standing = self.engine.standing()
+        combined: list[State] = [
+            (x.query, 0, {(x.shape.number, mask): b for mask, b in x.blocks.items()}, x)
+            for x in self.engine.loose
         ]
-        for loose in self.engine.loose:
-            blocks = {(loose.shape.number, mask): b for mask, b in loose.blocks.items()}
-            state.append((loose.query, 0, blocks, loose))
         clock = self.engine.clock
         rejected = self.inbox.rejected.take(clock)
         writer = self.writer
@@ -138,7 +134,9 @@ class Reasoner:
             Lazy(
                 {
                     "answers": lambda: writer.answers([*shown, *self._changed(log, self._new_answers)]),
-                    "open": lambda: writer.open(self._standing(state, clock)),
+                    "open": lambda: writer.open(
+                        self._standing([*((*cell, None) for cell in standing.cells()), *combined], clock)
+                    ),
                     "changes": lambda: writer.changes([*shown, *self._changed(log, self._differences)]),
                     "rejected": lambda: rejected,
                 }
@@ -170,7 +168,7 @@ class Reasoner:
             else dict(enumerate(self.engine.shapes[query]))
         )
 
-    def _standing(self, state: list[Standing], clock: int) -> Iterator[Shown]:
+    def _standing(self, state: list[State], clock: int) -> Iterator[Shown]:
         for query, time, blocks, loose in state:
             for group, rows in report(self._shapes(query, loose), blocks).values():
                 n = rows.length
