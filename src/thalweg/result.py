@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 _TOLD = ("opened", "certain", "dropped", "withdrawn")
 _READ = ["at", "change", "answer", "evidence", "needed", "decided_by"]
+_READ_WHERE = ["at", "change", "answer", "where", "evidence", "needed", "decided_by"]
 _MAIN = {Kind.EVENTS: "timeline", Kind.ANSWERS: "changes", Kind.LARS: "answers"}
 
 
@@ -303,7 +304,9 @@ class Result:
         table = self.arrow.get(name, pa.table({}))
         if self.program.kind is Kind.ANSWERS and table.num_rows:
             told = pc.is_in(table.column("change").cast(pa.string()), pa.array(_TOLD))
-            table = table.filter(told).select(_READ)
+            table = table.filter(told)
+            said = _READ if table.column("where").null_count == table.num_rows else _READ_WHERE
+            table = table.select(said)
         return name, table
 
     def answer(self, *, dates: bool) -> pa.Table:
@@ -323,7 +326,11 @@ class Result:
         if self.arrow.get("timeline", pa.table({})).num_rows:
             parts.append(self.picture(inputs=False)._repr_html_())
         for name, table in (self.main(), *((n, self.arrow.get(n)) for n in ("open", "rejected"))):
-            if table is not None and table.num_rows:
+            if table is not None and table.num_rows and name == "open" and self.program.kind is Kind.ANSWERS:
+                from thalweg.answers.card import cards
+
+                parts.append(f"<h4>open</h4>{cards(table)._repr_html_()}")
+            elif table is not None and table.num_rows:
                 parts.append(f"<h4>{html.escape(name)}</h4>{as_html(table, SHOWN)}")
         return "".join(parts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from answers_support import facts
 
+import thalweg
 from thalweg import parse
 from thalweg.answers.card import Card, cards
 from thalweg.answers.reasoner import Reasoner
@@ -39,3 +40,16 @@ def test_cards_are_made_from_the_tables_of_a_revision() -> None:
         "  ✓ temp(d0, high, 0)",
         "  ○ temp(d0, high, 1)",
     ]
+
+
+def test_a_result_shows_its_open_answers_as_cards_in_a_notebook() -> None:
+    text = "query p(X, T). p(X, T) :- e(X, T), f(X, T+2)."
+    shown = thalweg.run(text, [{"name": "e", "time": 3, "x": "<ann>"}])._repr_html_()
+    assert "<b>p(&#x27;&lt;ann&gt;&#x27;, 3)</b>" in shown
+    assert "decided by 5" in shown and "○ f(" in shown
+
+
+def test_what_is_told_of_an_answer_about_everybody_names_the_exceptions() -> None:
+    result = thalweg.run("query free(X, T). free(X, T) :- not busy(X, T).", [{"name": "busy", "time": 0, "x": "ann"}])
+    _, told = result.main()
+    assert told.select(["answer", "where"]).to_pylist() == [{"answer": "free(X, 0)", "where": "X != ann"}]
