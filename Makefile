@@ -31,7 +31,8 @@ bench: $(VENV)/.all
 
 fuzz: $(VENV)/.all
 	$(BIN)/python -m thalweg.testing.stress
-	THALWEG_HYPOTHESIS=fuzz $(PYTEST) tests/fuzz tests/columns tests/events tests/lars
+	THALWEG_HYPOTHESIS=fuzz $(PYTEST) tests/fuzz tests/columns tests/events tests/lars \
+		tests/answers/test_answers_properties.py
 
 pages: $(VENV)/.all
 	@$(BIN)/python docs/error_pages.py

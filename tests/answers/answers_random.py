@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import random
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -388,7 +387,7 @@ def final(world: Universe, stream: list[Arrival], lateness: int, pace: int) -> t
     state goes through a snapshot."""
     reasoner = Reasoner(world.program, lateness)
     last = world.end + lateness
-    certain: Counter[tuple[str, str]] = Counter()
+    certain: dict[tuple[str, str], dict[str, Any]] = {}
     for before, clock in itertools.pairwise([-1, *range(pace - 1, last, pace), last]):
         for a in stream:
             if before < a.at <= clock:
@@ -396,8 +395,10 @@ def final(world: Universe, stream: list[Arrival], lateness: int, pace: int) -> t
                 reasoner.accept(facts(row, arrival=a.at, op=a.op))
         revision = reasoner.advance(clock)
         for row in revision["changes"].to_pylist():
-            if row["status"] == "certain":
-                certain[row["query"], row["answer"]] += 1 if row["op"] == "insert" else -1
+            if row["status"] == "certain" and row["op"] == "insert":
+                certain[row["query"], row["answer"]] = row
+            elif row["status"] == "certain":
+                del certain[row["query"], row["answer"]]
         resumed = Reasoner(world.program, lateness)
         resumed.restore(reasoner.snapshot())
         reasoner = resumed
@@ -405,16 +406,8 @@ def final(world: Universe, stream: list[Arrival], lateness: int, pace: int) -> t
         (r["query"], r["answer"], r["where"], tuple(r["evidence"]), tuple(r["needed"]))
         for r in revision["open"].to_pylist()
     ]
-    return _without_covered(sorted(+certain)), sorted(standing, key=str)
-
-
-def _without_covered(certain: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Answers of their own next to one for everybody at the same time may be part of it or an exception to it, as the
-    rows came; they are left out."""
-    everybody = {(q, a.rpartition(", ")[2]) for q, a in certain if any(c.isupper() for c in a)}
-    return [
-        (q, a) for q, a in certain if any(c.isupper() for c in a) or (q, a.rpartition(", ")[2]) not in everybody
-    ]
+    everybody = {goal for row in certain.values() for goal, _ in instances(row, world.constants)}
+    return sorted(map(str, everybody)), sorted(standing, key=str)
 
 
 def reordered(stream: list[Arrival], lateness: int, rng: random.Random) -> list[Arrival]:

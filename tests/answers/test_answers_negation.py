@@ -35,6 +35,23 @@ def test_what_an_event_killed_comes_back_by_its_retraction_after_a_stop() -> Non
     assert [r["answer"] for r in reasoner.advance(4)["answers"].to_pylist()] == ["p(3)"]
 
 
+def test_an_exception_that_is_retracted_revises_the_answer_about_everybody() -> None:
+    reasoner = Reasoner(parse("query r(X, T). r(X, T) :- not q(X, T). q(X, T) :- e(X, T-3), f(X, T)."), 2)
+    reasoner.accept(facts(("e", "bob", 0), ("f", "bob", 3)))
+    reasoner.accept(facts(("f", "bob", 3), arrival=5, op=-1))
+    told = [
+        (r["at"], r["op"], r["answer"], r["where"])
+        for clock in range(6)
+        for r in reasoner.advance(clock)["changes"].to_pylist()
+        if r["time"] == 3 and r["status"] == "certain"
+    ]
+    assert told == [
+        (3, "insert", "r(X, 3)", "X != bob"),
+        (5, "delete", "r(X, 3)", "X != bob"),
+        (5, "insert", "r(X, 3)", None),
+    ]
+
+
 EARLY = "query r(X, T). r(X, T) :- not g(X, T), e(X, T+2)."
 
 

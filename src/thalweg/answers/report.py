@@ -19,6 +19,7 @@ from thalweg.answers.blocks import DEAD, Block
 from thalweg.answers.codec import STAR, Bools
 from thalweg.answers.datalog import Test, TimedAtom
 from thalweg.answers.kernels import distinct, first, index
+from thalweg.answers.negation import starred_rows
 from thalweg.answers.shapes import Comparison, Computation, Operation, Rigid, Shape
 from thalweg.columns.keys import matrix
 from thalweg.language.terms import Term, Variable
@@ -249,10 +250,11 @@ LABELS = ("opened", "advanced", "certain", "dropped", "met", "withdrawn")
 OPENED, ADVANCED, CERTAINLY, DROPPED, MET, WITHDRAWN = range(6)
 
 
-def changes(before: Report, after: Report) -> list[Change]:
+def changes(before: Report, after: Report, revised: frozenset[int] = frozenset()) -> list[Change]:
     """The difference of two reports. A row that went is *met* when one came, or stays, that continues it, otherwise
     *dropped*; a row that came is *advanced* when it continues one that was there. An answer stays certain while
-    anything makes it so; another derivation of it is no change."""
+    anything makes it so; another derivation of it is no change. An answer about everybody but some is withdrawn and
+    comes again when the exceptions are others: `revised` are the numbers of such shapes."""
     found = []
     for group, rows in _missing(before, after):
         labels = np.where(_continued(group, rows, after.values(), later=True), MET, DROPPED)
@@ -260,9 +262,9 @@ def changes(before: Report, after: Report) -> list[Change]:
     for group, rows in _missing(after, before):
         labels = np.where(_continued(group, rows, before.values(), later=False), ADVANCED, OPENED)
         found.append(Change(group, rows, 1, labels))
-    for group, rows in _other_answers(before, after):
+    for group, rows in _other_answers(before, after, revised):
         found.append(Change(group, rows, -1, np.full(rows.length, WITHDRAWN)))
-    for group, rows in _other_answers(after, before):
+    for group, rows in _other_answers(after, before, revised):
         found.append(Change(group, rows, 1, np.full(rows.length, CERTAINLY)))
     return found
 
@@ -275,19 +277,39 @@ def new_answers(shapes: Mapping[int, Shape], before: Blocks, after: Blocks) -> l
         sides.append({k: v for k, v in report(shapes, full).items() if v[0].is_certain} if full else {})
     return [
         Change(group, rows, 1, np.full(rows.length, CERTAINLY))
-        for group, rows in _other_answers(sides[1], sides[0])
+        for group, rows in _other_answers(sides[1], sides[0], revised(shapes, before, after))
     ]
 
 
-def _other_answers(here: Report, there: Report) -> Iterator[tuple[Group, Block]]:
-    """The certain answers of one report that the other one does not have."""
+def revised(shapes: Mapping[int, Shape], before: Blocks, after: Blocks) -> frozenset[int]:
+    """The shapes whose answers about everybody but some have other exceptions than before: a retraction does that."""
+    found = set()
+    for number, shape in shapes.items():
+        sides = [blocks.get((number, shape.full)) for blocks in (before, after)] if shape.open else []
+        if all(sides) and len({_exceptions(shape, block) for block in sides if block is not None}) > 1:
+            found.add(number)
+    return frozenset(found)
+
+
+def _exceptions(shape: Shape, block: Block) -> frozenset[tuple[int, ...]]:
+    own = ~starred_rows(shape, block)
+    columns = [c[own] for c in (block.columns[i] for i in sorted(shape.open)) if c is not None]
+    return frozenset(zip(*(c.tolist() for c in columns), strict=True))
+
+
+def _other_answers(here: Report, there: Report, revised: frozenset[int]) -> Iterator[tuple[Group, Block]]:
+    """The certain answers of one report that the other one does not have, or has with other exceptions."""
     known = [head_keys(g.shape, rows) for g, rows in there.values() if g.is_certain]
     answered = np.concatenate(known) if known else None
     for group, rows in here.values():
         if group.is_certain:
-            rest = rows if answered is None else _drop(rows, _among(head_keys(group.shape, rows), answered))
-            if rest.length:
-                yield group, rest
+            if answered is not None:
+                known_there = _among(head_keys(group.shape, rows), answered)
+                if group.shape.number in revised:
+                    known_there &= ~starred_rows(group.shape, rows)
+                rows = _drop(rows, known_there)
+            if rows.length:
+                yield group, rows
 
 
 def _missing(here: Report, there: Report) -> Iterator[tuple[Group, Block]]:
