@@ -240,8 +240,9 @@ class Body:
         driven = reader.sees(self.driver.store) and bool(self.driver.moves())  # type: ignore[attr-defined]
         return driven or any(reader.sees(t.store) and t.changed() for t in self.triggers)
 
-    def run(self, reader: Reader, low: int, high: int, causes: bool) -> Frame:
-        """Solutions for the driver rows that are affected by the current changes, as `reader` sees the state."""
+    def run(self, reader: Reader, low: int, high: int, causes: bool) -> list[Frame]:
+        """Solutions for the driver rows that are affected by the current changes, as `reader` sees the state: for the
+        rows that came or went, and for those that a changed literal touches."""
         store = self.driver.store  # type: ignore[attr-defined]
         moves = self.driver.moves() if reader.sees(store) else Moves.none(len(self.driver.slots) + 1)
         block, cause = (
@@ -254,14 +255,13 @@ class Body:
             if self.driver.reaches(t.positions, low) and reader.sees(t.store) and t.changed()
         ]
         more = [m for m in more if len(m[0])]
+        parts = [(block, cause)]
         if more:
-            rows, cause = _distinct(
-                np.concatenate([block.matrix, *(m[0] for m in more)]), np.concatenate([cause, *(m[1] for m in more)])
+            rows, why = _others(
+                block, high, np.concatenate([m[0] for m in more]), np.concatenate([m[1] for m in more])
             )
-            block = Block(rows)
-        if not len(block):
-            return self.driver.frame(block, cause if causes else None)
-        return self._run(block, cause if causes else None, reader)
+            parts.append((Block(rows), why))
+        return [self._run(rows, why if causes else None, reader) for rows, why in parts if len(rows)]
 
     def _run(self, block: Block, cause: Ints | None, reader: Reader) -> Frame:
         """All steps, starting after the longest prefix that another rule has already run on the same rows. A frame
@@ -283,10 +283,15 @@ class Body:
         return frame
 
 
-def _distinct(rows: Ints, causes: Ints) -> tuple[Ints, Ints]:
-    """Each row once, with the largest cause."""
-    table = KeyTable(rows.shape[1], len(rows))
-    ids = table.intern([rows[:, c] for c in range(rows.shape[1])], len(rows))
+def _others(block: Block, high: int, rows: Ints, causes: Ints) -> tuple[Ints, Ints]:
+    """Each of the rows, of times up to `high`, that is not in the block, with its largest cause."""
+    width = rows.shape[1]
+    table = KeyTable(width, len(rows))
+    if len(block):
+        at = np.flatnonzero(block.column(0) <= high)
+        table.intern([block.column(c)[at] for c in range(width)], len(at))
+    known = table.count
+    ids = table.intern([rows[:, c] for c in range(width)], len(rows))
     best = np.full(table.count, -1)
     np.maximum.at(best, ids, causes)
-    return table.keys.copy(), best
+    return table.keys[known:].copy(), best[known:]

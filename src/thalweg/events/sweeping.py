@@ -108,8 +108,7 @@ class SweepUnit(FluentUnit):
             if not head.body.affected(after):
                 continue
             for reader, sign in ((before, -1), (after, 1)):
-                frame = head.frame(reader, clock)
-                if len(frame):
+                for frame in head.frames(reader, clock):
                     self._found.append((*self._candidates(frame, head, sign), frame.cause))
         return bool(self._found) or bool(len(self._late(clock)))
 

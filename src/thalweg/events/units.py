@@ -71,12 +71,15 @@ class Head:
     conditions: tuple[Condition, ...] = ()
     filters: tuple[Step, ...] = ()
 
-    def frame(self, reader: Reader, clock: Clock) -> Frame:
+    def frames(self, reader: Reader, clock: Clock) -> list[Frame]:
+        """Solutions of the body, in frames that have rows."""
         high = clock.query
         if reader.first_round:
             high = clock.final - 1 if clock.recompute else clock.previous
-        frame = self.body.run(reader, clock.final - 1, high, clock.causes)
-        return run_steps(self.filters, frame, reader) if len(frame) else frame
+        found = self.body.run(reader, clock.final - 1, high, clock.causes)
+        if self.filters:
+            found = [run_steps(self.filters, frame, reader) for frame in found if len(frame)]
+        return [frame for frame in found if len(frame)]
 
 
 class Unit(Protocol):
@@ -187,8 +190,7 @@ class EventUnit:
             if not head.body.affected(after):
                 continue
             for reader, sign in ((before, -1), (after, 1)):
-                frame = head.frame(reader, clock)
-                if len(frame):
+                for frame in head.frames(reader, clock):
                     rows = np.column_stack([frame.time + head.shift, *(s.column(frame) for s in head.slots)])
                     self._found.append((rows, sign, frame.cause))
         return bool(self._found)
@@ -368,8 +370,7 @@ class SimpleUnit(FluentUnit):
             if not head.body.affected(after):
                 continue
             for reader, sign in ((before, -1), (after, 1)):
-                frame = head.frame(reader, clock)
-                if len(frame):
+                for frame in head.frames(reader, clock):
                     self._found.append(Found(*head_points(frame, head), sign, frame.cause))
         return bool(self._found)
 
