@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
 import numpy as np
 from column_lists import LATEST, in_two_parts, ints, packed, ragged, rows_of, table, valued_lists
@@ -117,6 +118,31 @@ def test_a_rebuilt_timeline_keeps_what_has_not_expired(found: list[Point], first
     old = inertia(found)
     (result,) = rebuilt([old], [found], ints([0]), ints([first]), ints([LATEST]), expiry)
     assert result == [span for span in old if span[1] > expiry]
+
+
+batches_of_points = st.lists(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, LATEST), kinds, st.integers(0, 2)), max_size=8), max_size=6
+)
+
+
+@given(batches_of_points, st.randoms(use_true_random=False))
+def test_points_that_come_and_go_in_any_order_keep_timelines_right(batches: list, rng: Random) -> None:
+    lists, kept, model = ragged([[], [], []], 3), ragged([[], [], []], 4), [set(), set(), set()]
+    kept.clock = 0
+    for batch in batches:
+        rows = [(i, (t, kind, v, 1)) for i, t, kind, v in set(batch) if (t, kind, v, 1) not in model[i]]
+        leave = [(i, point) for i in range(3) for point in sorted(model[i]) if rng.random() < 0.2]
+        rows += [(i, (*point[:3], -1)) for i, point in leave]
+        rng.shuffle(rows)
+        for i, point in rows:
+            (model[i].add if point[3] > 0 else model[i].discard)((*point[:3], 1))
+        ids, first, last = kept.insert(ints([i for i, _ in rows]), table([point for _, point in rows], 4))
+        points = kept.offsets[2], kept.lengths[2], kept.pool
+        offsets, lengths, _, _ = lists.view(Version.NOW)
+        lists.replace(ids, *timelines.rebuild(*points, offsets, lengths, lists.pool, ids, first, last, 1), -99)
+        lists.commit()
+        assert rows_of(kept, Version.NOW) == [sorted(found) for found in model]
+        assert rows_of(lists, Version.NOW) == [inertia(sorted(found)) for found in model]
 
 
 # --------------------------------------------------------------------------- questions

@@ -19,6 +19,9 @@ from thalweg.columns import slabs
 from thalweg.columns.slabs import REST, drop_front, keep_rest, same
 from thalweg.protocol import Ints
 
+NOTHING = np.int64(-(2**63))
+"""No time."""
+
 
 class Version(IntEnum):
     """Which state of the lists to read."""
@@ -220,6 +223,21 @@ def _net(ids: Ints, rows: Ints) -> tuple[Ints, Ints, int]:
 
 
 @njit(cache=True)
+def _repeats(pool: Ints, start: int, at: int, row: Ints, following: int) -> bool:
+    """Does a row, to stand at a position of the list that starts at `start`, say at its time nothing but what the row
+    before it said at an earlier time, alone? `following` is the time of the row behind it."""
+    keys = pool.shape[1] - 1
+    if at == start or following == row[0] or pool[at - 1, 0] == row[0]:
+        return False
+    if at - 1 > start and pool[at - 2, 0] == pool[at - 1, 0]:
+        return False
+    for c in range(1, keys):
+        if pool[at - 1, c] != row[c]:
+            return False
+    return True
+
+
+@njit(cache=True)
 def _insert(
     offsets: Ints,
     lengths: Ints,
@@ -231,18 +249,18 @@ def _insert(
     groups: Ints,
     clock: int,
     expiry: int,
-    gone: Ints,
-    came: Ints,
-) -> tuple[int, int, int]:
-    """`_merge` for lists whose earlier versions nobody reads: only what stands behind the first change moves."""
+    first: Ints,
+    last: Ints,
+) -> int:
+    """`_merge` for lists whose earlier versions nobody reads: only what stands behind the first change moves. Of each
+    group, the first and the last time of a row that came or went and does not repeat the one before it."""
     width = pool.shape[1]
     keys = width - 1
-    n_gone = 0
-    n_came = 0
     tail = np.empty((64, width), np.int64)
     for g in range(len(groups) - 1):
         lo, hi = groups[g], groups[g + 1]
         i = ids[lo]
+        first[g], last[g] = NOTHING, NOTHING
         start, length = offsets[2, i], lengths[2, i]
         while length > 0 and pool[start, clock] <= expiry:
             start += 1
@@ -256,20 +274,13 @@ def _insert(
             start = used
             used += room
             rooms[i] = room
-        first, last = start, start + length
-        while first < last:
-            mid = (first + last) >> 1
-            if _compare(pool[mid], rows[lo], keys) < 0:
-                first = mid + 1
-            else:
-                last = mid
-        n_tail = start + length - first
+        to = start + _first_not_before(pool, start, length, rows[lo])
+        n_tail = start + length - to
         if n_tail > len(tail):
             tail = np.empty((2 * n_tail, width), np.int64)
         for r in range(n_tail):
             for c in range(width):
-                tail[r, c] = pool[first + r, c]
-        to = first
+                tail[r, c] = pool[to + r, c]
         a = 0
         r = lo
         while a < n_tail or r < hi:
@@ -290,25 +301,23 @@ def _insert(
                 before = tail[a, keys]
                 a += 1
             count = before + rows[r, keys]
+            if (count > 0) != (before > 0):
+                following = int(tail[a, 0]) if a < n_tail else int(NOTHING)
+                if not _repeats(pool, start, to, rows[r], following):
+                    if first[g] == NOTHING:
+                        first[g] = rows[r, 0]
+                    last[g] = rows[r, 0]
             if count > 0:
                 for c in range(keys):
                     pool[to, c] = rows[r, c]
                 pool[to, keys] = count
                 to += 1
-                if before <= 0:
-                    came[n_came] = r
-                    n_came += 1
-            elif before > 0:
-                gone[n_gone] = r
-                n_gone += 1
             r += 1
-        offsets[2, i] = start
-        lengths[2, i] = to - start
-        for v in range(2):
+        for v in range(3):
             offsets[v, i] = start
             lengths[v, i] = to - start
             lengths[v + REST, i] = 0
-    return used, n_gone, n_came
+    return used
 
 
 @njit(cache=True)
@@ -617,17 +626,18 @@ class Ragged:
         gone, came = gone[:n_gone], came[:n_came]
         return (ids[gone], rows[gone]), (ids[came], rows[came])
 
-    def insert(self, ids: Ints, rows: Ints) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
-        """`merge` for lists whose earlier versions nobody reads."""
+    def insert(self, ids: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
+        """`merge` for points, in lists whose earlier versions nobody reads; may overwrite its arguments. Returns the
+        lists that changed, and the first and the last time of a change in each. A row that only repeats what the one
+        before it said is no change."""
         ids, rows = sort_changes(ids, rows)
         self._note_latest(rows)
-        if (rows[:, -1] < 0).any() or len(rows) > 1:
-            ids, rows, n = _net(ids.copy(), rows.copy())
-            ids, rows = ids[:n], rows[:n]
+        ids, rows, n = _net(ids, rows)
+        ids, rows = ids[:n], rows[:n]
         groups = group_starts(ids)
         self.reserve(_overflow(self.lengths, self.rooms, ids, groups))
-        gone, came = np.empty(len(ids), np.int64), np.empty(len(ids), np.int64)
-        self.used, n_gone, n_came = _insert(
+        first, last = np.empty(len(groups) - 1, np.int64), np.empty(len(groups) - 1, np.int64)
+        self.used = _insert(
             self.offsets,
             self.lengths,
             self.rooms,
@@ -638,11 +648,11 @@ class Ragged:
             groups,
             self.clock,
             self.expiry,
-            gone,
-            came,
+            first,
+            last,
         )
-        gone, came = gone[:n_gone], came[:n_came]
-        return (ids[gone], rows[gone]), (ids[came], rows[came])
+        changed = first != NOTHING
+        return ids[groups[:-1]][changed], first[changed], last[changed]
 
     def replace(self, ids: Ints, kept: Ints, froms: Ints, tos: Ints, rows: Ints, expiry: int) -> None:
         """List ids[k] keeps its first kept[k] rows, but for what expired, and goes on with rows[froms[k]:tos[k]]."""

@@ -392,9 +392,11 @@ class SimpleUnit(FluentUnit):
             ids = np.concatenate([f.ids for f in found])
             rows = np.concatenate([point_rows(f.times, f.kind, f.values, f.sign) for f in found])
             causes = np.concatenate([_given(f.causes) for f in found]) if clock.causes else None
-            add = store.points.merge if store.reads_points else store.points.insert
-            gone, came = add(ids, rows)
-            touched, first, last = _touched(gone, came)
+            if store.reads_points:
+                gone, came = store.points.merge(ids, rows)
+                touched, first, last = _touched(gone, came)
+            else:
+                touched, first, last = store.points.insert(ids.copy() if clock.causes else ids, rows)
             points = store.points.offsets[2], store.points.lengths[2], store.points.pool
             why = cause_by_id(touched, ids, causes)
         lists = store.lists
