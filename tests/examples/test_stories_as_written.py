@@ -44,7 +44,7 @@ def test_the_generator_of_a_story_runs_and_repeats_itself(name: str, tmp_path: P
     for turn in ("one", "two"):
         folder = tmp_path / turn
         folder.mkdir()
-        for command in commands(name, "python"):
+        for command in commands(name, "python generate.py"):
             small = re.sub(r"\b\d{3,}\b", "100", command)
             words = [sys.executable, str(EXAMPLES / name / "generate.py"), *shlex.split(small)[2:]]
             environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
