@@ -379,3 +379,10 @@ def test_dictionaries_of_intervals_are_rows_too() -> None:
     rules = "fluent near(x). holdsFor(close(X)=true, I) :- holdsFor(near(X)=true, I)."
     result = thalweg.run(rules, [{"name": "near", "start": 3, "end": 6, "x": "a"}], window=10, step=10)
     assert [(row["start"], row["end"]) for row in result.arrow["timeline"].to_pylist()] == [(3, 6)]
+
+
+def test_a_row_of_nothing_but_nulls_is_rejected_like_any_other() -> None:
+    columns = {"name": pa.string(), "time": pa.int64(), "vessel": pa.string(), "speed": pa.float64()}
+    table = pa.table({name: pa.array([None, None], kind) for name, kind in columns.items()})
+    found = thalweg.run(DECLARED, table, window=10, step=10)
+    assert found.arrow["rejected"].column("reason").to_pylist() == ["unknown-name"] * 2

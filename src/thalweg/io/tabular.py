@@ -224,14 +224,14 @@ def _fields(
 
 def rows_as_text(columns: Mapping[str, pa.Array], where: Ints) -> pa.Array:
     """``name=velocity time=5 speed=2.5``: rows of a typed table, for the rejected table."""
-    cells = []
+    cells = [pa.repeat(pa.scalar("", pa.string()), len(where))]  # a row may be nothing but nulls
     for name, column in columns.items():
         cell = column.take(pa.array(where))
         if pa.types.is_dictionary(cell.type):
             cell = cell.dictionary_decode()
         if not pa.types.is_nested(cell.type):
             cells.append(pc.binary_join_element_wise(f"{name}=", cell.cast(pa.string()), ""))
-    return pc.binary_join_element_wise(*cells, " ", null_handling="skip")
+    return pc.utf8_ltrim_whitespace(pc.binary_join_element_wise(*cells, " ", null_handling="skip"))
 
 
 def survey_columns(columns: Mapping[str, pa.Array], header: Header, size: int, clock: Clock) -> Extent:

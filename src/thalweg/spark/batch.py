@@ -15,6 +15,7 @@ from thalweg.spark.engine import SparkEngine
 from thalweg.spark.files import Directory
 from thalweg.spark.outputs import Outputs
 from thalweg.spark.pipeline import Pipeline
+from thalweg.spark.sessions import carry_package
 from thalweg.spark.settings import settings_of
 from thalweg.spark.tables import Tables, tables_of
 
@@ -54,6 +55,7 @@ def recognise(
     where the tables are written, a directory that all workers see; without it, a temporary one.
     """
     spark = df.sparkSession
+    carry_package(spark)
     options = Options(
         window, step, start, end, tick, lateness, horizon, models, query, recompute, allow_gaps, on_error
     )

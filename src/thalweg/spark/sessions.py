@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,3 +69,16 @@ def _logging() -> dict[str, str]:
     """Java's log: errors only, where this package is a directory that Java can read."""
     file = Path(__file__).with_name("log4j2.properties")
     return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={file.as_uri()}"} if file.is_file() else {}
+
+
+def carry_package(spark: SparkSession) -> None:
+    """Where this package was loaded from a wheel (``--py-files``), give it to the workers: Spark brings them zip files,
+    but not under the name of a wheel."""
+    wheel, ending, _ = __file__.partition(".whl")
+    shown = "thalweg.zip"
+    if not ending or shown in spark.sparkContext._python_includes:
+        return
+    copy = Path(tempfile.mkdtemp(prefix="thalweg-wheel-")) / shown
+    shutil.copyfile(wheel + ending, copy)
+    spark.sparkContext.addPyFile(str(copy))
+    atexit.register(shutil.rmtree, copy.parent, ignore_errors=True)

@@ -44,14 +44,9 @@ def jdbc(url: str, table: str, **properties: str) -> Sink:
 
 
 def _exists(reader: Any, table: str) -> bool:
-    from pyspark.errors import PySparkException
-
     try:
         reader.option("dbtable", table).load()
-    except (
-        PySparkException,
-        Exception,
-    ) as error:  # a driver's own exception says that there is no such table
+    except Exception as error:  # a driver's own exception says that there is no such table
         if "exist" in str(error):
             return False
         raise
@@ -63,8 +58,9 @@ def _execute(spark: Any, url: str, properties: dict[str, str], statement: str) -
     gateway = spark.sparkContext._gateway
     java = gateway.jvm.java
     if "driver" in properties:
-        loader = java.lang.Thread.currentThread().getContextClassLoader()
-        driver = loader.loadClass(properties["driver"]).getDeclaredConstructor().newInstance()
+        registry = gateway.jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry
+        registry.register(properties["driver"])
+        driver = registry.get(properties["driver"])
     else:
         driver = java.sql.DriverManager.getDriver(url)
     given = java.util.Properties()

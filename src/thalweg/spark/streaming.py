@@ -23,6 +23,7 @@ from thalweg.spark.files_engine import FilesEngine
 from thalweg.spark.metrics import Endpoint, Metrics, listener, metrics_of
 from thalweg.spark.outputs import Outputs, Sink
 from thalweg.spark.pipeline import BatchReport, Pipeline
+from thalweg.spark.sessions import carry_package
 from thalweg.spark.settings import Settings, settings_of
 from thalweg.spark.tables import Tables, tables_of
 
@@ -219,6 +220,7 @@ def stream(
     - `metrics_port`: where Prometheus finds the numbers (0: any free port, see `endpoint.port`).
     """
     spark = sdf.sparkSession
+    carry_package(spark)
     if not sdf.isStreaming:
         raise InputError("input", "this DataFrame is not a streaming one", "use recognise")
     if idle_timeout is not None and trigger == AVAILABLE:

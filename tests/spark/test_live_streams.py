@@ -1,0 +1,74 @@
+"""A live stream on Spark: its numbers, wrong clocks, silence, bad rows."""
+
+from __future__ import annotations
+
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from thalweg import spark as ts
+
+pytestmark = pytest.mark.spark
+
+RULES = """
+tick 1s.
+event press(x: symbol).
+event release(x: symbol).
+initiatedAt(on(X)=true, T) :- happensAt(press(X), T).
+terminatedAt(on(X)=true, T) :- happensAt(release(X), T).
+ft(on(X)=true, 12).
+"""
+SCHEMA = "name string, time bigint, x string"
+
+
+def until(holds: Any, seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.2)
+
+
+def put(folder: Path, number: int, rows: list[tuple[Any, ...]]) -> None:
+    import pyarrow as pa
+
+    table = pa.table({n: list(c) for n, c in zip(("name", "time", "x"), zip(*rows, strict=True), strict=True)})
+    pq.write_table(table, folder / f".{number}.parquet")
+    (folder / f".{number}.parquet").rename(folder / f"{number}.parquet")
+
+
+def test_a_silent_stream_goes_on_by_itself_and_tells_its_numbers(spark: Any, tmp_path: Path) -> None:
+    """A wrong clock, a bad row and a silence: the pending end comes all the same, and Prometheus hears of it."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    good = [("press", 5, "a"), ("release", 8, "c")]
+    put(folder, 0, [*good, ("press", 10**9, "b"), ("nosuch", 6, "a"), ("press", 7, None)])
+    running = ts.stream(
+        spark.readStream.schema(SCHEMA).parquet(str(folder)),
+        RULES,
+        checkpoint=tmp_path / "checkpoint",
+        window=20,
+        step=5,
+        start=0,
+        shards=2,
+        max_ahead=1000,
+        idle_timeout=3,
+        metrics_port=0,
+    )
+    try:
+        until(lambda: running.metrics is not None and running.metrics.query_time >= 20)
+        assert running.endpoint is not None
+        with urllib.request.urlopen(f"http://127.0.0.1:{running.endpoint.port}/metrics", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        until(lambda: running._rate > 0)
+    finally:
+        running.stop()
+    assert "thalweg_rows_total 5" in lines
+    assert 'thalweg_rejected_total{reason="too-far-ahead"} 1' in lines
+    assert 'thalweg_rejected_total{reason="unknown-name"} 1' in lines
+    assert [tuple(row) for row in running.tables.timeline.collect()] == [("on(a)", "true", 6, 18)]
+    assert running.tables.rejected.count() == 3
+    assert not running.active
