@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+if _zip := getattr(__spec__.loader, "archive", None):  # inside a zip file
+    from thalweg._archive import unpacked
+
+    __path__ = [unpacked(_zip)]
+
 _WHERE = {
     "Diagnostic": "thalweg.language.diagnostics",
     "ProgramError": "thalweg.language.diagnostics",

@@ -228,6 +228,19 @@ def test_a_silent_stream_follows_the_time_on_the_wall(short: Story, tmp_path: Pa
     assert again.pipeline.last.moment == pushed.moment
 
 
+def test_a_silence_counts_from_the_first_look_at_the_wall(short: Story, tmp_path: Path) -> None:
+    run = made(short, tmp_path / "checkpoint", out=tmp_path / "out")
+    first, _ = pieces(short.rows, 2)
+    nothing = first.slice(0, 0)
+    report = run.pipeline.batch(first, 0, now=None, idle=20_000_000)
+    assert report is not None and report.moment.latest is not None
+    seen = run.pipeline.batch(nothing, 1, now=50_000_000, idle=20_000_000)
+    assert seen is not None and seen.moment.query_time == report.moment.query_time
+    assert run.pipeline.batch(nothing, 2, now=60_000_000, idle=20_000_000) is None
+    pushed = run.pipeline.batch(nothing, 3, now=140_000_000, idle=20_000_000)
+    assert pushed is not None and pushed.moment.query_time == (report.moment.latest + 90) // 30 * 30
+
+
 def test_a_run_can_stop_at_the_first_bad_row(short: Story, tmp_path: Path) -> None:
     run = made(short, tmp_path / "checkpoint", out=tmp_path / "out", on_error="stop")
     with pytest.raises(RowRejected, match=r"input:\d+: no rule reads nosuch"):

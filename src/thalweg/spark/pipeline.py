@@ -108,8 +108,10 @@ class Pipeline:
         if seen.rows:
             moment = replace(moment, quiet=now if now is not None else moment.quiet)
         else:
+            if idle is not None and moment.quiet is None:  # the rows came before the first look at the wall
+                moment = replace(moment, quiet=now)
             moment = self._pushed(moment, now, idle)
-            if self.last is not None and moment.query_time == self.last.moment.query_time:
+            if self.last is not None and moment == self.last.moment:
                 return None
         report = self._run(rows if seen.rows else None, sources, batch, moment, seen)
         report.seconds["survey"] = looked

@@ -11,6 +11,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import thalweg
 from thalweg.io.errors import InputError
 from thalweg.spark.java import provide_java
 
@@ -74,11 +75,11 @@ def _logging() -> dict[str, str]:
 def carry_package(spark: SparkSession) -> None:
     """Where this package was loaded from a wheel (``--py-files``), give it to the workers: Spark brings them zip files,
     but not under the name of a wheel."""
-    wheel, ending, _ = __file__.partition(".whl")
+    archive = getattr(thalweg.__spec__.loader, "archive", "") if thalweg.__spec__ is not None else ""
     shown = "thalweg.zip"
-    if not ending or shown in spark.sparkContext._python_includes:
+    if not archive.endswith(".whl") or shown in (spark.sparkContext._python_includes or ()):
         return
     copy = Path(tempfile.mkdtemp(prefix="thalweg-wheel-")) / shown
-    shutil.copyfile(wheel + ending, copy)
+    shutil.copyfile(archive, copy)
     spark.sparkContext.addPyFile(str(copy))
     atexit.register(shutil.rmtree, copy.parent, ignore_errors=True)

@@ -1,0 +1,27 @@
+"""The package inside a zip file, as `spark-submit --py-files` brings it: unpacked once, so that compiled kernels can be
+kept beside their source and data files can be opened."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from zlib import crc32
+
+
+def unpacked(archive: str) -> str:
+    """The directory of the package, for all processes of a user on this machine."""
+    about = os.stat(archive)
+    mark = crc32(f"{about.st_size} {about.st_mtime_ns} {Path(archive).name}".encode())
+    home = Path(tempfile.gettempdir()) / f"thalweg-package-{os.getuid()}-{mark:08x}"
+    if not home.exists():
+        passing = Path(tempfile.mkdtemp(prefix="thalweg-package-"))
+        with zipfile.ZipFile(archive) as found:
+            found.extractall(passing)
+        try:
+            passing.rename(home)
+        except OSError:  # another process was faster
+            if not home.exists():
+                raise
+    return str(home / "thalweg")
