@@ -196,3 +196,19 @@ def test_a_withdrawn_interval_names_the_late_row() -> None:
     ]
     with pytest.raises(InputError, match="it changed at 5, 10, 15"):
         result.why_changed("on(lamp) @ 20")
+
+
+def test_the_absence_of_a_determined_fluent_shows_what_it_would_be_made_of() -> None:
+    rules = """
+    initiatedAt(open(X)=true, T) :- happensAt(opened(X), T).
+    initiatedAt(guarded(X)=true, T) :- happensAt(guard(X), T).
+    holdsFor(safe(X)=true, I) :- holdsFor(open(X)=true, O), holdsFor(guarded(X)=true, G), intersect_all([O, G], I).
+    initiatedAt(alarm(X)=true, T) :- happensAt(bell(X), T), not holdsAt(safe(X)=true, T).
+    """
+    events = [{"name": n, "time": t, "x": "north"} for n, t in (("opened", 2), ("bell", 5), ("guard", 7))]
+    tree = thalweg.run(rules, events, window=20, step=10).why("alarm(north) @ 8")
+    (absence,) = [node for node in tree if node.text == "no safe(north)=true at 5"]
+    assert [child.text for child in absence.children] == [
+        "open(north)=true holds from 3 on",
+        "guarded(north)=true does not hold at 5",
+    ]

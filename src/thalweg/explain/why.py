@@ -292,6 +292,7 @@ class Explainer:
                         pair = resolve(fluent, answer), resolve(value, answer)
                         if all(map(is_ground, pair)):
                             below += self._over(pair, time, depth + 1)
+                            below += self._uncombined(pair, time, depth + 1)
         return Node(Part.NEGATION, said, tuple(below), time)
 
     def _over(self, pair: Pair, time: int, depth: int) -> Iterable[Node]:
@@ -301,6 +302,14 @@ class Explainer:
         past = [end for _, end in self.known.intervals(pair) if end is not None and end <= time]
         if past and self._again(("over", pair, past[-1]), "", time, depth) is None:
             yield self.ended(pair, past[-1], depth)
+
+    def _uncombined(self, pair: Pair, time: int, depth: int) -> Iterable[Node]:
+        """Of a determined fluent that does not hold: what its rule combines, at that time."""
+        if signature(pair[0]) not in self.known.description.determiners:
+            return
+        if self._again(("uncombined", pair, time), "", time, depth) is None:
+            for node in self._no_longer(pair, time, depth):
+                yield from node.children
 
     # ------------------------------------------------------------------ determined fluents
 
