@@ -162,14 +162,18 @@ def line(what: str, measured: str, goal: str) -> None:
     print(f"{what:<66}{measured:>26}   {goal}", flush=True)
 
 
-def report(quick: bool) -> None:
+def report(quick: bool, only: str | None) -> None:
     """All measurements, one line each."""
     scale = 10 if quick else 1
-    devices, patients = 100_000 // scale, 10_000 // scale
-    turbine_lines(devices)
-    hospital_lines(patients, 10_000 // scale)
-    sparse_line(300_000 // scale)
-    definition_lines((100,) if quick else (100, 200, 400))
+    parts: dict[str, Callable[[], None]] = {
+        "turbines": lambda: turbine_lines(100_000 // scale),
+        "hospital": lambda: hospital_lines(10_000 // scale, 10_000 // scale),
+        "sparse": lambda: sparse_line(300_000 // scale),
+        "definition": lambda: definition_lines((100,) if quick else (100, 200, 400)),
+    }
+    for name, measure in parts.items():
+        if only in (None, name):
+            measure()
 
 
 def turbine_lines(devices: int) -> None:
@@ -255,4 +259,6 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true")
-    report(parser.parse_args().quick)
+    parser.add_argument("--only", choices=["turbines", "hospital", "sparse", "definition"])
+    given = parser.parse_args()
+    report(given.quick, given.only)

@@ -383,8 +383,8 @@ def run(world: Universe, stream: list[Arrival], lateness: int) -> Run:
 
 
 def final(world: Universe, stream: list[Arrival], lateness: int, pace: int) -> tuple[object, ...]:
-    """How things stand at the end: certain and open answers. The clock moves in strides of `pace`, and in between the
-    state goes through a snapshot."""
+    """How things stand at the end: certain and open answers, constant by constant. The clock moves in strides of `pace`,
+    and in between the state goes through a snapshot."""
     reasoner = Reasoner(world.program, lateness)
     last = world.end + lateness
     certain: dict[tuple[str, str], dict[str, Any]] = {}
@@ -402,12 +402,12 @@ def final(world: Universe, stream: list[Arrival], lateness: int, pace: int) -> t
         resumed = Reasoner(world.program, lateness)
         resumed.restore(reasoner.snapshot())
         reasoner = resumed
-    standing = [
-        (r["query"], r["answer"], r["where"], tuple(r["evidence"]), tuple(r["needed"]))
-        for r in revision["open"].to_pylist()
-    ]
+    standing = set()
+    for row in revision["open"].to_pylist():
+        found = {(row["query"], str(g), tuple(map(str, needed))) for g, needed in instances(row, world.constants)}
+        standing |= found or {(row["query"], row["answer"], (row["where"], *row["needed"]))}
     everybody = {goal for row in certain.values() for goal, _ in instances(row, world.constants)}
-    return sorted(map(str, everybody)), sorted(standing, key=str)
+    return sorted(map(str, everybody)), sorted(standing)
 
 
 def reordered(stream: list[Arrival], lateness: int, rng: random.Random) -> list[Arrival]:

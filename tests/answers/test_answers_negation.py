@@ -70,6 +70,14 @@ def test_exceptions_are_listed_where_one_variable_is_open_and_the_other_not_boun
     assert (row["answer"], row["where"]) == ("q(X, Y, 0)", "(X, Y) != (a, b)")
 
 
+def test_an_exception_that_follows_from_equal_arguments_is_listed_too() -> None:
+    """p holds at 1 for all equals, so not p(a, Y, 1) is known of everybody but a."""
+    reasoner = Reasoner(parse("query r(Y, T). r(Y, T) :- not p(a, Y, T), e(Y, T+1). p(X, X, T) :- not p(a, X, T-1)."))
+    reasoner.advance(0)
+    (row,) = [r for r in reasoner.advance(1)["open"].to_pylist() if r["time"] == 1]
+    assert (row["answer"], row["where"]) == ("r(Y, 1)", "Y != a")
+
+
 def test_an_exception_that_was_open_is_none_when_the_atom_has_become_impossible() -> None:
     reasoner = Reasoner(parse("query r(X, T). r(X, T) :- not g(X, T), e(X, T+3). g(X, T) :- f(X, T), f(X, T+1)."))
     reasoner.accept(facts(("f", "b", 0)))

@@ -260,7 +260,7 @@ class Decisions:
         if not block.length:
             return False
         deciding = itertools.chain.from_iterable(block.witness.values())
-        if any(at and (b.statuses(other, at) == OPEN).any() for other, at, b in deciding):
+        if any((b.statuses(other, at) == OPEN).any() for other, at, b in deciding):
             return True
         alive = (block.bits & DEAD) == 0
         return bool((alive & ((block.bits & shape.discharged) != shape.discharged)).any())

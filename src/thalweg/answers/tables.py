@@ -327,15 +327,19 @@ class Writer:
     def _named(
         self, other: Shape, mask: int, block: Block, negative: Negative, rows: Block, row: int
     ) -> set[tuple[str, ...]]:
-        keys = head_keys(other, block)
+        keys = head_keys(other, block).copy()
         keep = block.statuses(other, mask) > 0
         asked: dict[int, int] = {}
         for k, slot in enumerate(negative.key):
             if _is_loose(rows, slot, row):
                 asked.setdefault(slot.column, k)
-            else:
-                column = rows.columns[slot.column] if slot.column >= 0 else None
-                keep &= keys[:, k] == (slot.code if column is None else column[row])
+                continue
+            column = rows.columns[slot.column] if slot.column >= 0 else None
+            code = slot.code if column is None else column[row]
+            for tied, head in enumerate(other.head):
+                if head.column >= 0 and head.column == other.head[k].column:
+                    keys[keys[:, tied] == STAR, tied] = code
+            keep &= keys[:, k] == code
         columns = [keys[keep, k] for k in asked.values()]
         texts = [self.codec.texts(c).to_pylist() for c in columns]
         return {t for t in zip(*texts, strict=True) if "_" not in t}
