@@ -383,7 +383,7 @@ def run(world: Universe, stream: list[Arrival], lateness: int) -> Run:
 
 
 def final(world: Universe, stream: list[Arrival], lateness: int, pace: int) -> tuple[object, ...]:
-    """How things stand at the end: certain and open answers, constant by constant. The clock moves in strides of `pace`,
+    """How things stand at the end: certain and open answers by constant. The clock moves in strides of `pace`,
     and in between the state goes through a snapshot."""
     reasoner = Reasoner(world.program, lateness)
     last = world.end + lateness
