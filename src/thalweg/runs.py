@@ -172,7 +172,8 @@ class Plan:
 
 
 def prepare(program: Program, events: Any, options: Options) -> Plan:
-    """Check the request, open the sources, choose the reasoner."""
+    """Check the request, open the sources, choose the reasoner. Timelines of open answers and LARS begin at 0 (or with
+    an earlier row) unless that is very long ago, as for dates; then they begin with the first row."""
     began = time.perf_counter()
     program = with_query(program, options.query)
     if options.on_error not in ("reject", "stop"):
@@ -197,7 +198,7 @@ def prepare(program: Program, events: Any, options: Options) -> Plan:
     first = feed.first if feed.first is not None else 0
     begin = start if start is not None else (first - 1) // step * step
     if start is None and program.kind is not Kind.EVENTS:
-        begin = min(begin, -1)
+        begin = min(begin, -1) if first < TOO_MANY else begin
     schedule = Schedule(begin, step, end)
     make = _maker(program, options, durations, schedule, spacing)
     return Plan(program, clock, feed, schedule, spacing, durations["window"], make, options.on_error, began)

@@ -78,6 +78,17 @@ def test_late_rows_and_retractions_are_folded_into_the_answers(thalweg: Callable
     assert [(r["row"], r["reason"]) for r in found["rejected"]] == [(3, "too-late")]
 
 
+def test_a_timeline_of_dates_begins_with_the_first_row(thalweg: Callable[..., Any], here: Path) -> None:
+    (here / "lamp.lars").write_text("tick 1s.\non(X) if [10s] sometime press(X).\ndark if not on(_).\n")
+    (here / "rows.jsonl").write_text('{"name": "press", "time": "2026-03-02T08:30:00Z", "x": "a"}\n')
+    found = json.loads(thalweg("run lamp.lars --input rows.jsonl --end 2026-03-02T08:31:00Z --json").stdout)
+    first = 1_772_440_200
+    assert [(r["atom"], r["from"], r["to"]) for r in found["answers"]] == [
+        ("dark", first + 11, None),
+        ("on(a)", first, first + 10),
+    ]
+
+
 def test_explain_answers_questions_about_labels(thalweg: Callable[..., Any], story: Path) -> None:
     result = thalweg("explain bus.lars takeBusM@398 --input story.csv --end 420")
     assert result.stdout.startswith("takeBusM is in the answer stream from 397 to 402\n")

@@ -97,6 +97,8 @@ class Reasoner:
     ) -> None:
         if lateness < 0:
             raise ValueError(f"lateness is {lateness}; it is a number of ticks, 0 or more")
+        if models < 0:
+            raise ValueError(f"models is {models}; it is a number of answer streams, 0 for all")
         diagnostics = check(program)
         if has_errors(diagnostics):
             raise ProgramError(diagnostics, program.sources)
