@@ -1,7 +1,7 @@
 """LARS: rules over windows, kept true as the stream moves. Labels are interval sets; nothing scans a window.
 
-Here live the analysis of LARS programs, their dataflow, the kernels over labelled tuples and the reasoner. `Reasoner` is
-looked up when it is first used: the checker imports this room, and no numerical library with it.
+Here live the analysis of LARS programs, their dataflow, the kernels over labelled tuples and the reasoner. `Reasoner`
+is looked up when it is first used: the checker imports this room, and no numerical library with it.
 """
 
 from typing import TYPE_CHECKING
