@@ -207,8 +207,7 @@ class Admission:
             return False
         causes: Ints | None = None
         if not fresh:
-            late = (rows[FACT] <= previous) | ((rows[COUNTS] < rows[FACT]) & (rows[ROW] >= 0))
-            caused = late | (rows[OP] < 0)
+            caused = (rows[FACT] <= previous) | ((rows[COUNTS] < rows[FACT]) & (rows[ROW] >= 0))
             causes = np.where(caused, rows[ROW], -1) if caused.any() else None
         if fluent:
             unit = self.plan.inputs[relation]
@@ -267,7 +266,7 @@ class Admission:
         self.rejected.add(query, rows[ROW][unknown], UNKNOWN_RETRACTION, "nothing like it is known")
         best = np.full(table.count, -1)
         if causes is not None:
-            np.maximum.at(best, ids, causes)
+            np.maximum.at(best, ids[~unknown], causes[~unknown])
         return table, ids, there, best
 
 

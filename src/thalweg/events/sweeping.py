@@ -176,9 +176,10 @@ class SweepUnit(FluentUnit):
         trim(lists.offsets, lists.lengths, lists.rooms, lists.pool, cells, self.arrays.cells)
         lists.touch(cells)
         cells = np.sort(cells) if self.linked else cells
-        touched = self._write(out, cells, self._causes(cells, changed, causes), clock)
+        why = self._causes(cells, changed, causes)
+        touched = self._write(out, cells, why, clock)
         if self._logs():
-            self._log(logged, cells, clock)
+            self._log(logged, cells, why, clock)
         return self.announce(clock, Version.LAST, touched) or any(bool(s.effects) for s in self.stores)
 
     def _logs(self) -> bool:
@@ -248,7 +249,7 @@ class SweepUnit(FluentUnit):
             touched.append((ids, why[places]))
         return touched
 
-    def _log(self, logged: Ints, cells: Ints, clock: Clock) -> None:
+    def _log(self, logged: Ints, cells: Ints, why: Ints, clock: Clock) -> None:
         """Keep the effects that took place as points, for rules that read initiatedAt and terminatedAt."""
         k = len(self.stores)
         for at, store in enumerate(self.stores):
@@ -269,7 +270,8 @@ class SweepUnit(FluentUnit):
             new = new[new[:, 1] >= clock.final]
             gone, came = store.points.merge(np.concatenate([old_ids, new[:, 0]]), np.concatenate([old, new[:, 1:]]))
             touched = distinct(np.concatenate([gone[0], came[0]]))
-            self.keep_effects(store, effect_moves(store, gone, came, touched, np.full(len(touched), TIME)))
+            causes = why[np.searchsorted(cells, touched * k + at)]
+            self.keep_effects(store, effect_moves(store, gone, came, touched, causes))
 
     def forget(self, clock: Clock) -> None:
         """Move the carry up to the final point, and drop the candidates."""

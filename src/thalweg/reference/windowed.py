@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from thalweg.language.program import Program
 from thalweg.reference.description import Description
 from thalweg.reference.events import OpenCountdown, Record, Row, Timeline, Trace, given, step_through
-from thalweg.reference.intervals import Interval
+from thalweg.reference.intervals import Interval, clip
 from thalweg.reference.state import Domains
 
 TOO_LATE = "too late"
@@ -205,6 +205,21 @@ def folded(changes: Iterable[Change]) -> Timeline:
         else:
             intervals.remove(interval)
     return {pair: sorted(intervals, key=lambda i: i[0]) for pair, intervals in timeline.items() if intervals}
+
+
+def revises(row: Row, q: int, step: int) -> bool:
+    """Does the row revise at `q` what was said before: does it arrive after the last query time, and is it about a time
+    that this one has already spoken of?"""
+    return q - step < row.arrival <= q and row.time <= q - step
+
+
+def revised_by_time(change: Change, timeline: Timeline, unrevised: Timeline, last: int) -> bool:
+    """May the cause of a change be that time moved on? Then what is said now about its stretch, up to the last query
+    time `last`, is also said when the rows that revise are left out. Any other change is caused by such a row."""
+    until = last + 1 if change.end is None else min(change.end, last + 1)
+    pair = (change.fluent, change.value)
+    now, then = (clip(found.get(pair, []), change.start, until) for found in (timeline, unrevised))
+    return now == then
 
 
 def replay(
