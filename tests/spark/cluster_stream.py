@@ -5,6 +5,7 @@ With `kill`, an executor is killed when the first batch is committed.
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 import threading
@@ -21,15 +22,21 @@ from thalweg.spark.files import Directory
 
 def executors() -> list[psutil.Process]:
     """The executors of this process's cluster."""
-    found = psutil.Process().children(recursive=True)
-    return [p for p in found if "CoarseGrainedExecutorBackend" in " ".join(p.cmdline())]
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it may have ended meanwhile
+            if "CoarseGrainedExecutorBackend" in " ".join(process.cmdline()):
+                found.append(process)
+    return found
 
 
 def kill_one(folder: Path, killed: list[int]) -> None:
     checkpoint = Checkpoint(Directory(str(folder / "checkpoint")))
     while checkpoint.last() is None:
         time.sleep(0.05)
-    victim = executors()[0]
+    while not (running := executors()):
+        time.sleep(0.05)
+    victim = running[0]
     victim.send_signal(signal.SIGKILL)
     killed.append(victim.pid)
 
