@@ -190,7 +190,7 @@ class Trigger:
             case FluentStore():
                 s = store.stretches
                 back = self.tick if self.kind in ("edge", "next") else 0
-                near = np.flatnonzero((s.froms - back <= high) & (s.tos > low + 1))
+                near = ((s.froms - back <= high) & (s.tos > low + 1)).nonzero()[0]
                 froms, tos = s.froms[near] - back, s.tos[near]
                 rows = store.instances.keys[s.ids[near]]
                 return rows, np.maximum(froms, low + 1), np.minimum(tos, high + 1), s.causes[near]
@@ -214,7 +214,7 @@ def _points(moves: Moves, skip: int, low: int, high: int) -> tuple[Ints, Ints, I
     parts = []
     for block, cause in ((moves.gone_block, moves.gone_cause), (moves.came_block, moves.came_cause)):
         times = block.column(0)
-        near = np.flatnonzero((times > low) & (times <= high))
+        near = ((times > low) & (times <= high)).nonzero()[0]
         parts.append((block.rows(near), cause[near]))
     rows, causes = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
     return rows[:, skip:], rows[:, 0], rows[:, 0] + 1, causes

@@ -26,7 +26,9 @@ TIME, ORIGIN, CAUSE = "@time", "@origin", "@cause"
 
 def constant(code: int, length: int) -> Ints:
     """A column with one code in every row, which takes no room."""
-    return np.broadcast_to(np.int64(code), length)
+    column: Ints = np.ndarray((length,), np.int64, np.array([code], np.int64), strides=(0,))
+    column.flags.writeable = False
+    return column
 
 
 def is_constant(column: Ints) -> bool:
@@ -100,7 +102,7 @@ class Frame:
     def take(self, rows: Ints | Mask) -> Frame:
         """The frame with only these rows (positions or mask), in this order."""
         if rows.dtype == np.bool_:
-            at: Ints = np.flatnonzero(rows)
+            at: Ints = rows.nonzero()[0]
             if len(at) == self._length:
                 return self.extend({})
         else:
