@@ -181,8 +181,7 @@ def test_labels_end_exactly_where_the_answer_next_changes(form: str, seed: int) 
             if following is None:
                 break
             for atom in left - heads(following.heads):
-                end = ends[atom]
-                assert end == q - 1 or (reasoner.follows_points and end is not None and end < q - 1)
+                assert ends[atom] == q - 1
             left &= heads(following.heads)
 
 
@@ -218,7 +217,7 @@ def test_labels_of_window_atoms_say_what_is_true_and_until_when(form: str, seed:
             if row["to"] is None or q <= row["to"]:
                 assert here == (row["status"] == "in"), (row, q)
             elif q == row["to"] + 1:
-                assert here == (row["status"] == "out") or reasoner.follows_points, (row, q)
+                assert here == (row["status"] == "out"), (row, q)
 
 
 def known_at(rows: list[tuple[Fact, int, int]], t: int, lateness: int) -> list[Fact]:

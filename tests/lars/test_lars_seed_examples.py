@@ -83,6 +83,14 @@ def test_a_future_window_sees_heads_that_are_derived_ahead() -> None:
     assert found["late@5"] == span(1, 5) and found["soon"] == span(3, 5)
 
 
+def test_ends_are_exact_where_a_hopping_window_looks_at_a_head_that_lasts() -> None:
+    rules = "program lars. c if not b. at(T+2) f if [2] at(T) a, not [1 hop 3] sometime c."
+    reasoner = Reasoner(thalweg.parse(rules))
+    reasoner.accept(batch([(1, "a", ())]))
+    reasoner.advance(1)
+    assert {(r["atom"], r["to"]) for r in reasoner.answers().to_pylist()} == {("c", None), ("f", 2)}
+
+
 def test_a_head_in_the_past_is_allowed_down_to_the_start() -> None:
     found = ticks("at(T-3) before if [5] at(T) a. was if [5] sometime before.", [(2, "a", ()), (4, "a", ())])
     assert "before@-1" not in found

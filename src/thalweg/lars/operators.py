@@ -50,14 +50,17 @@ class Operator(Protocol):
 # --------------------------------------------------------------------------- the diagonal
 
 _SOON = 1024
+"""Labels that end within so many ticks are followed to their end."""
+_AHEAD = 64
+"""Others are followed for at least so many ticks, at most twice as many."""
 
 
 @njit(cache=True)
 def _diagonal(
-    keys: Ints, lab: Ints, nodes: Ints, ids: Ints, first: int, last: int, target: int, rows: Ints, out: Ints
+    keys: Ints, lab: Ints, nodes: Ints, ids: Ints, first: int, last: int, edge: int, rows: Ints, out: Ints
 ) -> int:
     """For each tuple and each tick of its label in [first, last]: the tuple with that point; of intervals that end
-    after `last` only up to the target. Counts beyond the room."""
+    after `last` only up to `edge`. Counts beyond the room."""
     n = 0
     width = keys.shape[1]
     for k in range(len(ids)):
@@ -66,7 +69,7 @@ def _diagonal(
         hi = lab[i, HI]
         at = lab[i, NEXT]
         while True:
-            for t in range(max(lo, first), (hi if hi <= last else min(target, last)) + 1):
+            for t in range(max(lo, first), (hi if hi <= last else min(edge, last)) + 1):
                 if n < len(out):
                     for c in range(width):
                         rows[n, c] = keys[i, c]
@@ -85,7 +88,7 @@ def _diagonal(
 
 class Diagonal:
     """What a rule derives at the tick of evaluation stands at that point: (x, t) at tick t. Labels that end soon are
-    followed to their end, others up to the target."""
+    followed to their end, others some way ahead."""
 
     def __init__(self, plain: Store, writes: Store) -> None:
         self.reads: tuple[Store, ...] = (plain,)
@@ -100,11 +103,12 @@ class Diagonal:
         if len(plain.minus):
             gone.append(self._strike(moment))
         touched = np.concatenate([plain.plus[:, 0], plain.minus[:, 0]])
+        edge = done if moment.target + _AHEAD <= done else moment.target + 2 * _AHEAD
         if len(touched):
-            came.append(self._absorb(np.unique(touched), moment.horizon, moment.target + _SOON, moment))
-        if moment.target > done:
-            came.append(self._absorb(np.arange(len(plain)), done + 1, moment.target, moment))
-            self._done = moment.target
+            came.append(self._absorb(np.unique(touched), moment.horizon, moment.target + _SOON, edge, moment))
+        if edge > done:
+            came.append(self._absorb(np.arange(len(plain)), done + 1, edge, edge, moment))
+            self._done = edge
         if came or gone:
             self.writes.settle(came, gone)
 
@@ -120,13 +124,13 @@ class Diagonal:
         pieces[:, 0] = ids
         return self.writes.strike(self.writes.keys, pieces, self._columns)
 
-    def _absorb(self, ids: Ints, first: int, last: int, moment: Moment) -> Ints:
-        """Add the points of tuples in [first, last]; of labels that go on after `last` only those up to the target."""
+    def _absorb(self, ids: Ints, first: int, last: int, edge: int, moment: Moment) -> Ints:
+        """Add the points of tuples in [first, last]; of labels that go on after `last` only those up to the edge."""
         plain = self.reads[0]
         room = 2 * len(ids) + 64
         while True:
             rows, out = np.empty((room, plain.width + 1), np.int64), np.empty((room, 3), np.int64)
-            n = _diagonal(plain.keys, plain.lab, plain.nodes, ids, first, last, moment.target, rows, out)
+            n = _diagonal(plain.keys, plain.lab, plain.nodes, ids, first, last, edge, rows, out)
             if n <= room:
                 return self.writes.absorb(rows[:n], out[:n], self._columns, moment.horizon)
             room = n
