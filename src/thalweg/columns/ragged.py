@@ -321,6 +321,16 @@ def _insert(
 
 
 @njit(cache=True)
+def _follow(offsets: Ints, lengths: Ints, ids: Ints) -> None:
+    """Make the older versions of the lists what they are now."""
+    for k in range(len(ids)):
+        i = ids[k]
+        for version in range(2):
+            offsets[version, i], lengths[version, i] = offsets[2, i], lengths[2, i]
+            lengths[version + REST, i] = 0
+
+
+@njit(cache=True)
 def _pack(
     offsets: Ints, lengths: Ints, rooms: Ints, pool: Ints, target: Ints, count: int, clock: int, expiry: int
 ) -> int:
@@ -717,10 +727,7 @@ class Ragged:
     def commit(self) -> None:
         """What is now becomes the base (at the end of a query)."""
         for ids in self._touched:
-            for version in (0, 1):
-                self.offsets[version, ids] = self.offsets[2, ids]
-                self.lengths[version, ids] = self.lengths[2, ids]
-                self.lengths[version + REST, ids] = 0
+            _follow(self.offsets, self.lengths, ids)
         self._touched = []
         if self.used > self._pack_at:
             self.pack()
