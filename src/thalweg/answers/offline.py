@@ -42,8 +42,8 @@ register(
         "a variable that nothing binds",
         "Every variable of a head, of a comparison and of a negated atom must occur in a positive atom of the rule. A "
         "variable of the head may also stand in negated atoms only: it then ranges over everything that is not "
-        "excluded, but only if each negated atom has all such variables or none, no other variable is involved, and no rule "
-        "for the negated atom makes two of them equal.",
+        "excluded, but only if each negated atom has all such variables or none, no other variable is involved, and no "
+        "rule for the negated atom makes two of them equal.",
     ),
     Code(
         "TW307",
