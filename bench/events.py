@@ -115,9 +115,9 @@ def small_window() -> None:
         started = time.process_time()
         reasoner.advance(first - 1 + k * step)
         took.append(time.process_time() - started)
-    rules = sum(len(body) > 1 for body in workload.source().split(":-"))
+    rules = sum(line.startswith(("initiatedAt", "terminatedAt", "holdsFor")) for line in workload.source().splitlines())
     median, best = 1000 * statistics.median(took), 1000 * min(took)
-    print(f"1,000 events, {rules - 1} rules: {median:.1f} ms (median of {len(took)}; best {best:.1f})")
+    print(f"1,000 events, {rules} rules: {median:.1f} ms (median of {len(took)}; best {best:.1f})")
 
 
 def memory(events: int, window: int = 1_000_000) -> None:
