@@ -1,6 +1,6 @@
 """Incremental evaluation beside evaluation from scratch: how many times less CPU, by late share and overlap.
 
-    python bench/incremental.py [--scale S] [--only vessels|fleet|expressions]
+    python bench/incremental.py [--scale S] [--only vessels|fleet|expressions] [--late SHARE ...] [--steps K ...]
 
 A share of the rows is late by Gamma(2, 2) hours; the step is two hours, the window 1 to 16 steps. Every run goes
 through the first windows unmeasured, until the longest window is full, and is then measured over some query times; the
@@ -78,15 +78,15 @@ def late(workload: Workload, share: float) -> Workload:
     return replace(workload, stream=delayed(workload.stream, share, seed=4))
 
 
-def table(workload: Workload) -> None:
+def table(workload: Workload, shares: Iterable[float], overlaps: Iterable[int]) -> None:
     """Ratios of recomputing to incremental CPU time, and the incremental cost of a changed row."""
     per_step = workload.events * STEP // workload.last
     print(f"{workload.name}: about {per_step} rows per step; times faster (microseconds per changed row)")
-    print("late   " + "".join(f"{f'{k} steps':>16}" for k in OVERLAPS))
-    for share in SHARES:
+    print("late   " + "".join(f"{f'{k} steps':>16}" for k in overlaps))
+    for share in shares:
         revised = late(workload, share)
         cells = []
-        for overlap in OVERLAPS:
+        for overlap in overlaps:
             quick = cost(revised, overlap, fill=max(OVERLAPS))
             slow = cost(revised, overlap, fill=max(OVERLAPS), recompute=True)
             per_change = 1e6 * quick.seconds / max(1, quick.changes)
@@ -131,13 +131,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="share of the vessels and vehicles")
     parser.add_argument("--only", choices=RATES, help="one of the workloads")
+    parser.add_argument("--late", nargs="*", type=float, default=SHARES, help="late shares of the table")
+    parser.add_argument("--steps", nargs="*", type=int, default=OVERLAPS, help="windows of the table, in steps")
     options = parser.parse_args()
     scale, names = options.scale, [options.only] if options.only else list(RATES)
     steps = max(OVERLAPS) + MEASURED + 2
     for name in names:
         for recompute in (False, True):
             cost(late(made(name, 5, 0.1), 0.2), 2, fill=3, measured=1, recompute=recompute)
-        table(made(name, steps, scale))
+        table(made(name, steps, scale), options.late, options.steps)
         longer = made(name, 2 * steps, scale)
         doubling(longer)
         from_scratch(longer)
