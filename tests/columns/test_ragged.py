@@ -7,7 +7,8 @@ from column_lists import ints, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thalweg.columns.ragged import Ragged, Version, group_starts, order_by, sort_changes
+from thalweg.columns.ragged import Ragged, Version
+from thalweg.columns.sorting import group_starts, order_by, sort_changes
 
 Key = tuple[int, int]
 """Time and another column."""

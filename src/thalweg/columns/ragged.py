@@ -17,6 +17,7 @@ from numba import njit
 
 from thalweg.columns import slabs
 from thalweg.columns.slabs import REST, drop_front, keep_rest, same
+from thalweg.columns.sorting import compared, group_starts, sort_changes
 from thalweg.protocol import Ints
 
 NOTHING = np.int64(-(2**63))
@@ -44,23 +45,13 @@ def _overflow(lengths: Ints, rooms: Ints, ids: Ints, groups: Ints) -> int:
 
 
 @njit(cache=True)
-def _compare(a: Ints, b: Ints, width: int) -> int:
-    for c in range(width):
-        if a[c] < b[c]:
-            return -1
-        if a[c] > b[c]:
-            return 1
-    return 0
-
-
-@njit(cache=True)
 def _first_not_before(pool: Ints, start: int, length: int, row: Ints) -> int:
     """How many rows of a list stand before the row."""
     keys = pool.shape[1] - 1
     lo, hi = start, start + length
     while lo < hi:
         mid = (lo + hi) >> 1
-        if _compare(pool[mid], row, keys) < 0:
+        if compared(pool[mid], row, keys) < 0:
             lo = mid + 1
         else:
             hi = mid
@@ -117,7 +108,7 @@ def _merge(
         if expired:
             drop_front(offsets, lengths, rooms, i, expired)
         start, length = offsets[2, i], lengths[2, i]
-        appends = length == 0 or _compare(pool[start + length - 1], rows[lo], keys) < 0
+        appends = length == 0 or compared(pool[start + length - 1], rows[lo], keys) < 0
         if appends:
             for r in range(lo, hi):
                 if rows[r, keys] <= 0:
@@ -134,7 +125,7 @@ def _merge(
                 rooms[i] = room
             n = length
             for r in range(lo, hi):
-                if n > length and _compare(pool[start + n - 1], rows[r], keys) == 0:
+                if n > length and compared(pool[start + n - 1], rows[r], keys) == 0:
                     if not assign:
                         pool[start + n - 1, keys] += rows[r, keys]
                     continue
@@ -168,7 +159,7 @@ def _merge(
             elif a >= end:
                 order = 1
             else:
-                order = _compare(pool[a], rows[r], keys)
+                order = compared(pool[a], rows[r], keys)
             if order < 0:
                 for c in range(width):
                     pool[target + n, c] = pool[a, c]
@@ -181,7 +172,7 @@ def _merge(
                 a += 1
             first = r
             count = before
-            while r < hi and _compare(rows[r], rows[first], keys) == 0:
+            while r < hi and compared(rows[r], rows[first], keys) == 0:
                 count = rows[r, keys] if assign else count + rows[r, keys]
                 r += 1
             if count > 0:
@@ -210,7 +201,7 @@ def _net(ids: Ints, rows: Ints) -> tuple[Ints, Ints, int]:
         first = k
         count = rows[k, keys]
         k += 1
-        while k < len(ids) and ids[k] == ids[first] and _compare(rows[k], rows[first], keys) == 0:
+        while k < len(ids) and ids[k] == ids[first] and compared(rows[k], rows[first], keys) == 0:
             count += rows[k, keys]
             k += 1
         if count != 0:
@@ -289,7 +280,7 @@ def _insert(
             elif a >= n_tail:
                 order = 1
             else:
-                order = _compare(tail[a], rows[r], keys)
+                order = compared(tail[a], rows[r], keys)
             if order < 0:
                 for c in range(width):
                     pool[to, c] = tail[a, c]
@@ -407,163 +398,6 @@ def _in_ranges(
                 n += 1
                 lo += 1
     return n
-
-
-@njit(cache=True)
-def group_starts(ids: Ints) -> Ints:
-    """Where each run of equal ids starts, and the length at the end."""
-    n = len(ids)
-    count = 0
-    for i in range(n):
-        if i == 0 or ids[i] != ids[i - 1]:
-            count += 1
-    out = np.empty(count + 1, np.int64)
-    count = 0
-    for i in range(n):
-        if i == 0 or ids[i] != ids[i - 1]:
-            out[count] = i
-            count += 1
-    out[count] = n
-    return out
-
-
-@njit(cache=True)
-def _distinct(ids: Ints) -> Ints:
-    """Distinct dense ids in ascending order: one pass over a table of marks, or over the runs if already sorted."""
-    n = len(ids)
-    ordered = True
-    top = np.int64(-1)
-    for k in range(n):
-        if k > 0 and ids[k] < ids[k - 1]:
-            ordered = False
-        if ids[k] > top:
-            top = ids[k]
-    out = np.empty(n, np.int64)
-    m = 0
-    if ordered:
-        for k in range(n):
-            if k == 0 or ids[k] != ids[k - 1]:
-                out[m] = ids[k]
-                m += 1
-        return out[:m]
-    marks = np.zeros(top + 1, np.bool_)
-    for k in range(n):
-        marks[ids[k]] = True
-    for i in range(top + 1):
-        if marks[i]:
-            out[m] = i
-            m += 1
-    return out[:m]
-
-
-def distinct(ids: Ints) -> Ints:
-    """Distinct dense ids, ascending."""
-    if len(ids) < 2:
-        return ids
-    if int(ids.max()) > 64 * len(ids) + 4096:
-        return np.unique(ids)
-    return _distinct(ids)
-
-
-@njit(cache=True)
-def _sorted_already(ids: Ints, rows: Ints, width: int) -> bool:
-    for i in range(1, len(ids)):
-        if ids[i] < ids[i - 1] or (ids[i] == ids[i - 1] and _compare(rows[i - 1], rows[i], width) > 0):
-            return False
-    return True
-
-
-@njit(cache=True)
-def _settle_ties(ids: Ints, rows: Ints, width: int) -> None:
-    """Insertion-sort rows by the remaining columns where id and first column tie; the rest is in order."""
-    for i in range(1, len(ids)):
-        if ids[i] != ids[i - 1] or rows[i, 0] != rows[i - 1, 0] or _compare(rows[i - 1], rows[i], width) <= 0:
-            continue
-        held = rows[i].copy()
-        j = i - 1
-        while j >= 0 and ids[j] == ids[i] and _compare(rows[j], held, width) > 0:
-            rows[j + 1] = rows[j]
-            j -= 1
-        rows[j + 1] = held
-
-
-@njit(cache=True)
-def _order(ids: Ints, times: Ints, count: int) -> Ints:
-    """Positions by (id, time), stable: counting sort by id, then a merge of the ascending runs of each id. Linear in
-    rows and ids, times a logarithm of the runs per id."""
-    n = len(ids)
-    ends = np.zeros(count + 1, np.int64)
-    for k in range(n):
-        ends[ids[k] + 1] += 1
-    for i in range(count):
-        ends[i + 1] += ends[i]
-    order = np.empty(n, np.int64)
-    for k in range(n):
-        i = ids[k]
-        order[ends[i]] = k
-        ends[i] += 1
-    spare = np.empty(n, np.int64)
-    runs = np.empty(n + 1, np.int64)
-    lo = 0
-    for i in range(count):
-        hi = ends[i]
-        n_runs = 0
-        for k in range(lo, hi):
-            if k == lo or times[order[k]] < times[order[k - 1]]:
-                runs[n_runs] = k
-                n_runs += 1
-        runs[n_runs] = hi
-        while n_runs > 1:
-            left = 0
-            for r in range(0, n_runs, 2):
-                a, a_end = runs[r], runs[r + 1]
-                runs[left] = a
-                left += 1
-                if r + 1 == n_runs:
-                    continue
-                b, b_end = runs[r + 1], runs[r + 2]
-                to = a
-                for k in range(a, a_end):
-                    spare[k] = order[k]
-                while a < a_end and b < b_end:
-                    if times[order[b]] < times[spare[a]]:
-                        order[to] = order[b]
-                        b += 1
-                    else:
-                        order[to] = spare[a]
-                        a += 1
-                    to += 1
-                while a < a_end:
-                    order[to] = spare[a]
-                    a += 1
-                    to += 1
-            runs[left] = hi
-            n_runs = left
-        lo = hi
-    return order
-
-
-def order_by(ids: Ints, times: Ints) -> Ints:
-    """Positions by (id, time), stable."""
-    count = int(ids.max()) + 1
-    if count <= 4 * len(ids) + 1024:
-        return _order(ids, times, count)
-    low = int(times.min())
-    span = int(times.max()) - low + 1
-    if span * count < 2**62:
-        return np.argsort(ids * span + (times - low), kind="stable")
-    return np.lexsort([times, ids])
-
-
-def sort_changes(ids: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Rows sorted by (id, all columns but the last)."""
-    width = rows.shape[1] - 1
-    if len(ids) < 2 or _sorted_already(ids, rows, width):
-        return ids, rows
-    order = order_by(ids, np.ascontiguousarray(rows[:, 0]))
-    ids, rows = ids[order], rows[order]
-    _settle_ties(ids, rows, width)
-    return ids, rows
 
 
 class Ragged:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from thalweg.columns.cells import ANY, FIRST_CHAIN, LAST_CHAIN, CellArrays, GrowingRows, unite, unite_pairs
-from thalweg.columns.ragged import group_starts
+from thalweg.columns.sorting import group_starts
 from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps
 from thalweg.events.stores import FluentStore
 from thalweg.events.units import Condition, instance_frame

@@ -14,7 +14,7 @@ import numpy as np
 
 from thalweg.columns.cells import COUNTS, DELAYS, NONE, TEMPLATE, CellArrays, GrowingRows
 from thalweg.columns.keys import KeyTable
-from thalweg.columns.ragged import distinct, group_starts
+from thalweg.columns.sorting import distinct, group_starts
 from thalweg.columns.timelines import INITIATE, OPEN
 from thalweg.events.frames import Reader, Slot, Step, run_steps
 from thalweg.events.stores import FluentStore

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from thalweg.columns import spans
-from thalweg.columns.ragged import Ragged, Version, distinct, group_starts
+from thalweg.columns.ragged import Ragged, Version
+from thalweg.columns.sorting import distinct, group_starts
 from thalweg.columns.timelines import OPEN
 from thalweg.events.expressions import SpanPlan, Touched, hulls, replace_stretches
 from thalweg.events.frames import Reader

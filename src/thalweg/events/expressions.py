@@ -16,7 +16,8 @@ import numpy as np
 
 from thalweg.columns import spans
 from thalweg.columns.keys import KeyTable
-from thalweg.columns.ragged import Ragged, Version, group_starts
+from thalweg.columns.ragged import Ragged, Version
+from thalweg.columns.sorting import group_starts
 from thalweg.columns.timelines import OPEN
 from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps, value_of
 from thalweg.events.stores import NEVER, TIME, Access, FluentStore

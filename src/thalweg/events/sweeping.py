@@ -24,7 +24,8 @@ from thalweg.columns.cells import (
     trim,
     unite,
 )
-from thalweg.columns.ragged import Ragged, Version, distinct, order_by
+from thalweg.columns.ragged import Ragged, Version
+from thalweg.columns.sorting import distinct, order_by
 from thalweg.columns.sweep import sweep
 from thalweg.columns.timelines import GREET
 from thalweg.events.chains import ChainPlan, ChainRules

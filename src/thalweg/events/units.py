@@ -15,7 +15,8 @@ import numpy as np
 
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.points import Thinner
-from thalweg.columns.ragged import Version, distinct, group_starts, order_by
+from thalweg.columns.ragged import Version
+from thalweg.columns.sorting import distinct, group_starts, order_by
 from thalweg.columns.timelines import GREET, INITIATE, OPEN, rebuild
 from thalweg.events.drivers import Body, EdgeDriver
 from thalweg.events.frames import Frame, Reader, Slot, Step, constant, run_steps
