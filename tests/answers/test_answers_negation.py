@@ -78,6 +78,14 @@ def test_an_exception_that_follows_from_equal_arguments_is_listed_too() -> None:
     assert (row["answer"], row["where"]) == ("r(Y, 1)", "Y != a")
 
 
+def test_an_exception_that_is_known_in_part_excludes_whatever_has_that_part() -> None:
+    text = "query r(X, Y, T). r(X, Y, T) :- not q(X, Y, T), e(X, Y, T+2). q(X, Y, T) :- g(X, T), h(Y, T+1)."
+    reasoner = Reasoner(parse(text))
+    reasoner.accept(facts(("g", "a", 0)))
+    (row,) = reasoner.advance(0)["open"].to_pylist()
+    assert (row["answer"], row["where"]) == ("r(X, Y, 0)", "X != a")
+
+
 def test_an_exception_that_was_open_is_none_when_the_atom_has_become_impossible() -> None:
     reasoner = Reasoner(parse("query r(X, T). r(X, T) :- not g(X, T), e(X, T+3). g(X, T) :- f(X, T), f(X, T+1)."))
     reasoner.accept(facts(("f", "b", 0)))

@@ -44,7 +44,7 @@ ROUNDS = 5
 RECURSIVE_LIMIT = 32
 LIMIT = 4000
 """How many templates one pattern may have, in a recursion and otherwise."""
-RECURSIVE_PREMISES = 32
+RECURSIVE_PREMISES = 24
 PREMISES = 62
 """How many premises a template may have, in a recursion and otherwise: they are bits of a 64-bit word online."""
 

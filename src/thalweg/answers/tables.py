@@ -35,6 +35,8 @@ from thalweg.language.terms import Variable
 from thalweg.protocol import Ints
 
 EXCEPTIONS_SHOWN = 20
+ANYTHING = "_"
+"""How a place is written that a row says nothing about."""
 
 
 def variables_of(plan: Plan) -> list[str]:
@@ -320,8 +322,8 @@ class Writer:
             found = set()
             for other, mask, block in s.source.witness.get(j, ()):
                 found |= self._named(other, mask, block, negative, s.rows, row)
-            if found:
-                shown.append(exceptions_text([shape.names[c] for c in dict.fromkeys(loose)], sorted(found)))
+            places = [shape.names[c] for c in dict.fromkeys(loose)]
+            shown += [exceptions_text(list(names), values) for names, values in _by_names(places, found)]
         return ", ".join(shown) or None
 
     def _named(
@@ -342,7 +344,7 @@ class Writer:
             keep &= keys[:, k] == code
         columns = [keys[keep, k] for k in asked.values()]
         texts = [self.codec.texts(c).to_pylist() for c in columns]
-        return {t for t in zip(*texts, strict=True) if "_" not in t}
+        return {t for t in zip(*texts, strict=True) if set(t) != {ANYTHING}}
 
     def _exceptions(self, shape: Shape, block: Block) -> str | None:
         own = ~starred_rows(shape, block)
@@ -352,6 +354,17 @@ class Writer:
         if not found:
             return None
         return exceptions_text(names, found)
+
+
+def _by_names(
+    places: list[str], found: set[tuple[str, ...]]
+) -> list[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
+    """Exceptions by the variables that they speak of: one known in part excludes whatever has that part."""
+    groups: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for values in found:
+        known = [(n, v) for n, v in zip(places, values, strict=True) if v != ANYTHING]
+        groups.setdefault(tuple(n for n, _ in known), set()).add(tuple(v for _, v in known))
+    return [(names, sorted(values)) for names, values in sorted(groups.items())]
 
 
 def _is_loose(rows: Block, slot: Slot, row: int) -> bool:
