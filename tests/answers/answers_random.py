@@ -407,7 +407,7 @@ def final(world: Universe, stream: list[Arrival], lateness: int, pace: int) -> t
         found = {(row["query"], str(g), tuple(map(str, needed))) for g, needed in instances(row, world.constants)}
         standing |= found or {(row["query"], row["answer"], (row["where"], *row["needed"]))}
     everybody = {goal for row in certain.values() for goal, _ in instances(row, world.constants)}
-    return sorted(map(str, everybody)), sorted(standing)
+    return sorted(map(str, everybody)), sorted(standing, key=str)
 
 
 def reordered(stream: list[Arrival], lateness: int, rng: random.Random) -> list[Arrival]:
