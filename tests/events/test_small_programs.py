@@ -60,6 +60,16 @@ CASES = {
         "f(a)=true [7,30)\nf(a)=false [30,..)",
         (40, 40, 40),
     ),
+    "a complement for an instance that is known without ever having a value": (
+        """
+        initiatedAt(f(a)=X, T) :- happensAt(v(_, X), T).
+        terminatedAt(f(X)=_, T) :- happensAt(v(X, _), T).
+        holdsFor(g(X)=true, I) :- holdsFor(f(X)=_, I1), complement_all([I1], I).
+        """,
+        "v(b,9) 14",
+        "f(a)=9 [15,..)\ng(b)=true [15,..)",
+        (6, 5, 40),
+    ),
     "an individual whose only row, the first of the window, is taken back": (
         """
         holdsFor(idle(X)=true, I) :- holdsFor(busy(X)=true, I1), complement_all([I1], I).

@@ -196,8 +196,8 @@ class _Leaves:
 def _matching(fluent: Term, value: Term, pairs: Iterable[Pair]) -> Iterator[Subst]:
     for known_fluent, known_value in pairs:
         subst = unify(fluent, known_fluent, EMPTY)
-        if subst is not None and isinstance(resolve(value, subst), Var):
-            subst = None if known_value is None else unify(value, known_value, subst)
+        if subst is not None and known_value is not None and isinstance(resolve(value, subst), Var):
+            subst = unify(value, known_value, subst)
         if subst is not None:
             yield subst
 
