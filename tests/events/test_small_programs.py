@@ -70,6 +70,17 @@ CASES = {
         "f(a)=9 [15,..)\ng(b)=true [15,..)",
         (6, 5, 40),
     ),
+    "the start of a value whose effect makes the instance known": (
+        """
+        initiatedAt(f(a, X)=true, T) :- happensAt(k, T), good(X).
+        initially(f(_, _)=false).
+        initiatedAt(g=low, T) :- happensAt(start(f(_, _)=true), T).
+        good(c).
+        """,
+        "k 15",
+        "f(a,c)=true [16,..)\ng=low [16,..)",
+        (7, 7, 40),
+    ),
     "an individual whose only row, the first of the window, is taken back": (
         """
         holdsFor(idle(X)=true, I) :- holdsFor(busy(X)=true, I1), complement_all([I1], I).

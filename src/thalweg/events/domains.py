@@ -163,13 +163,21 @@ class Domains:
         return replace(p, body=body + self._filter(p.relation, p.args, p.value, shift=False))
 
     def _visible(self, body: tuple[Flat, ...]) -> tuple[Flat, ...]:
-        """A value that an instance has from the moment it becomes known has no start."""
+        """A value that an instance has from the moment an event makes it known has no start."""
         guards = [
-            HoldsAt(self.known(x.fluent), x.args, TRUE)
+            self._started(x)
             for x in body
             if isinstance(x, EdgeAt) and x.edge is Edge.START and not x.negated and x.fluent in self.greeted
         ]
         return (*body, *guards)
+
+    def _started(self, x: EdgeAt) -> Flat:
+        """The instance is known already, or the effect that begins the value makes it known."""
+        known = HoldsAt(self.known(x.fluent), x.args, TRUE)
+        if self._is_declared(x.fluent) or not self._meets(x.fluent):
+            return known
+        _, met = self._ways(x.fluent)
+        return Missing(((known,), (HoldsAt(met, x.args, TRUE, next=True),)), negated=False)
 
     def _filter(
         self, relation: str, args: tuple[Term, ...], value: Term | None, *, shift: bool
@@ -275,16 +283,24 @@ class Domains:
 
     def _greeting(self, fluent: str, args: tuple[Term, ...]) -> tuple[list[HoldsAt], tuple[Flat, ...]]:
         """When ``initially`` reaches an instance: as it becomes known, but not when an effect made it known."""
-        wanted = any(w.value is not None for w in self.normal.wanted.get(fluent, []))
-        if wanted or not self._meets(fluent):
+        if self._is_declared(fluent) or not self._meets(fluent):
             return [HoldsAt(self.known(fluent), args, TRUE)], ()
+        seen, met = self._ways(fluent)
+        return [HoldsAt(seen, args, TRUE)], (HoldsAt(met, args, TRUE, negated=True, next=True),)
+
+    def _is_declared(self, fluent: str) -> bool:
+        """Does a grounding list the fluent's instances?"""
+        return any(w.value is not None for w in self.normal.wanted.get(fluent, []))
+
+    def _ways(self, fluent: str) -> tuple[str, str]:
+        """The hidden fluents of the instances that an event, and that an effect makes known."""
         seen, met = f"known by event {fluent}", f"known by effect {fluent}"
         if seen not in self._done:
             self._done.add(seen)
             self.normal.fluents[seen] = self.normal.fluents[met] = self.normal.fluents[fluent]
             self._seen(seen, fluent)
             self._met(met, fluent)
-        return [HoldsAt(seen, args, TRUE)], (HoldsAt(met, args, TRUE, negated=True, next=True),)
+        return seen, met
 
     def _meets(self, fluent: str) -> bool:
         """Can an effect be the first that is seen of an instance?"""
