@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from stories import Story, traffic
-
-DRIVER = Path("/usr/share/java/postgresql.jar")
-"""The JDBC driver of the Debian package libpostgresql-jdbc-java."""
 
 
 @pytest.fixture(scope="session")
@@ -20,8 +16,7 @@ def spark() -> Iterator[Any]:
     from thalweg.spark import session
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    more = {"spark__driver__extraClassPath": str(DRIVER)} if DRIVER.exists() else {}
-    found = session("local[2]", shards=2, spark__default__parallelism="2", **more)
+    found = session("local[2]", shards=2, spark__default__parallelism="2")
     yield found
     found.stop()
 

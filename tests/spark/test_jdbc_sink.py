@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 from stories import rows_of, short_traffic
 
-from conftest import DRIVER
 from thalweg import spark as ts
 from thalweg.spark import sinks
 
 pytestmark = pytest.mark.spark
 
 SERVERS = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
+DRIVER = Path("/usr/share/java/postgresql.jar")
+"""The JDBC driver of the Debian package libpostgresql-jdbc-java."""
 PORT = 54329
 
 
@@ -50,6 +51,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_a_database_gets_every_change_once(spark: Any, database: str, tmp_path: Path) -> None:
+    spark.sql(f"ADD JAR {DRIVER}")
     story = short_traffic()
     schema = spark.createDataFrame(story.rows.slice(0, 1)).schema
     reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
