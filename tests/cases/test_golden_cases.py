@@ -1,14 +1,13 @@
-"""Every golden case, run by every engine: the reference first, the reasoner when it is there."""
+"""Every golden case, run by every engine: the reference and the reasoner."""
 
 from __future__ import annotations
 
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from thalweg.events.reasoner import Reasoner
 from thalweg.reference.windowed import replay
 from thalweg.testing.cases import Case, Run, load_cases, run_case
 from thalweg.testing.engines import replay_with
@@ -18,23 +17,14 @@ CASES = load_cases(HERE / "events", HERE / "ours")
 RUNS = [pytest.param(case, run, id=f"{case.name}-{run.name}") for case in CASES for run in case.runs]
 
 
-def reasoner() -> Any:
-    """The fast event reasoner's class, or None while it is not there."""
-    try:
-        return getattr(import_module("thalweg.events.reasoner"), "Reasoner", None)
-    except ImportError:
-        return None
-
-
 @pytest.mark.parametrize(("case", "run"), RUNS)
 def test_the_reference_gives_the_expected_result_at_every_query_time(case: Case, run: Run) -> None:
     run_case(case, run, replay)
 
 
-@pytest.mark.skipif(reasoner() is None, reason="the event reasoner is not there")
 @pytest.mark.parametrize(("case", "run"), RUNS)
 def test_the_event_reasoner_gives_the_expected_result_at_every_query_time(case: Case, run: Run) -> None:
-    run_case(case, run, partial(replay_with, reasoner()))
+    run_case(case, run, partial(replay_with, Reasoner))
 
 
 def test_every_case_of_another_result_on_purpose_says_why() -> None:

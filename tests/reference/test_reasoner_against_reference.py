@@ -8,25 +8,14 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from random import Random
-from typing import Any
 
 import pytest
 
+from thalweg.events.reasoner import Reasoner
 from thalweg.testing.fuzz import difference
 from thalweg.testing.programs import Features
 from thalweg.testing.streams import TIDY, Mess, random_scenario
-
-
-def reasoner() -> Any:
-    try:
-        return getattr(import_module("thalweg.events.reasoner"), "Reasoner", None)
-    except ImportError:
-        return None
-
-
-pytestmark = pytest.mark.skipif(reasoner() is None, reason="the event reasoner is not there")
 
 PLAIN = Features().without("cycles", "delays", "whole", "free_heads", "initially", "grounding")
 UNTIDY = Mess(late=40, duplicate=20, retract=40, early=10)
@@ -76,5 +65,5 @@ def test_the_reasoner_agrees_with_the_reference(kind: str) -> None:
     for seed in range(40):
         scenario = random_scenario(Random(f"{kind} {seed}"), features, mess)
         with at_most(60):
-            found = difference(scenario, reasoner(), seed)
+            found = difference(scenario, Reasoner, seed)
         assert not found, f"seed {seed}: {found}\n\n{scenario}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from thalweg.cli._options import Background, End, Horizon, Lateness, Rules, Start, Step, Tick, Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,22 +15,17 @@ if TYPE_CHECKING:
 
 
 def explain(
-    rules: Annotated[Path, typer.Argument(help="The rules.")],
+    rules: Rules,
     question: Annotated[str, typer.Argument(help="What is asked: 'status(m1)=voting @ 130', 'malf(wt25, 3)'.")],
     input: Annotated[list[str], typer.Option("--input", "-i", help="Events: a file, a directory or a glob.")],
-    window: Annotated[
-        str | None, typer.Option(help="Window, in time-points or with a unit: 3600, 1h.")
-    ] = None,
-    step: Annotated[str | None, typer.Option(help="Time between queries.")] = None,
-    background: Annotated[list[Path] | None, typer.Option(help="Background knowledge.")] = None,
-    start: Annotated[str | None, typer.Option(help="Rows that arrive at or before it are not read.")] = None,
-    end: Annotated[str | None, typer.Option(help="Rows that arrive after it are not read.")] = None,
-    tick: Annotated[
-        str | None,
-        typer.Option(help="Distance of the points of input fluents (40), or length of a time-point (1s)."),
-    ] = None,
-    lateness: Annotated[str | None, typer.Option(help="Open answers, LARS: how late rows may be.")] = None,
-    horizon: Annotated[str | None, typer.Option(help="Open answers: how long premises stay open.")] = None,
+    window: Window = None,
+    step: Step = None,
+    background: Background = None,
+    start: Start = None,
+    end: End = None,
+    tick: Tick = None,
+    lateness: Lateness = None,
+    horizon: Horizon = None,
     insert: Annotated[
         list[str] | None, typer.Option(help="What if this happened too: 'press(lamp) @ 5'.")
     ] = None,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thalweg.cli._options import Background, End, Horizon, Lateness, Rules, Start, Step, Tick, Window
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -59,22 +61,17 @@ class Both:
 
 
 def run(
-    rules: Annotated[Path, typer.Argument(help="The rules.")],
+    rules: Rules,
     input: Annotated[
         list[str],
         typer.Option("--input", "-i", help="Events: a file, a directory, a glob, or - for standard input."),
     ],
-    window: Annotated[
-        str | None, typer.Option(help="Window, in time-points or with a unit: 3600, 1h.")
-    ] = None,
-    step: Annotated[str | None, typer.Option(help="Time between queries.")] = None,
-    background: Annotated[list[Path] | None, typer.Option(help="Background knowledge.")] = None,
-    start: Annotated[str | None, typer.Option(help="Rows that arrive at or before it are not read.")] = None,
-    end: Annotated[str | None, typer.Option(help="Rows that arrive after it are not read.")] = None,
-    tick: Annotated[
-        str | None,
-        typer.Option(help="Distance of the points of input fluents (40), or length of a time-point (1s)."),
-    ] = None,
+    window: Window = None,
+    step: Step = None,
+    background: Background = None,
+    start: Start = None,
+    end: End = None,
+    tick: Tick = None,
     out: Annotated[Path | None, typer.Option(help="Directory for the tables.")] = None,
     format: Annotated[str, typer.Option(help="Format of the tables: parquet, csv or jsonl.")] = "parquet",
     per_fluent: Annotated[
@@ -85,8 +82,8 @@ def run(
     recompute: Annotated[
         bool, typer.Option("--recompute", help="Compute every window from scratch.")
     ] = False,
-    lateness: Annotated[str | None, typer.Option(help="Open answers, LARS: how late rows may be.")] = None,
-    horizon: Annotated[str | None, typer.Option(help="Open answers: how long premises stay open.")] = None,
+    lateness: Lateness = None,
+    horizon: Horizon = None,
     query: Annotated[str | None, typer.Option(help="Open answers: the query, such as 'malf(X,T)'.")] = None,
     models: Annotated[str | None, typer.Option(help="LARS: how many answer streams, or all.")] = None,
     labels: Annotated[

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from thalweg.cli._options import Background, End, Rules, Start
+
 
 def verify(
-    rules: Annotated[Path, typer.Argument(help="The rules.")],
+    rules: Rules,
     input: Annotated[
         list[str], typer.Option("--input", "-i", help="Events: a file, a directory, a glob, or -.")
     ],
     window: Annotated[str, typer.Option(help="Window, in time-points or with a unit: 3600, 1h.")],
     step: Annotated[str, typer.Option(help="Time between queries.")],
-    background: Annotated[list[Path] | None, typer.Option(help="Background knowledge.")] = None,
-    start: Annotated[str | None, typer.Option(help="Rows that arrive at or before it are not read.")] = None,
-    end: Annotated[str | None, typer.Option(help="Rows that arrive after it are not read.")] = None,
+    background: Background = None,
+    start: Start = None,
+    end: End = None,
     tick: Annotated[
         str | None, typer.Option(help="Distance of points (40), or length of a time-point (1s).")
     ] = None,

@@ -1,0 +1,20 @@
+"""Options that several commands have: how the program's stream is read and cut into windows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Rules = Annotated[Path, typer.Argument(help="The rules.")]
+Background = Annotated[list[Path] | None, typer.Option(help="Background knowledge.")]
+Window = Annotated[str | None, typer.Option(help="Window, in time-points or with a unit: 3600, 1h.")]
+Step = Annotated[str | None, typer.Option(help="Time between queries.")]
+Start = Annotated[str | None, typer.Option(help="Rows that arrive at or before it are not read.")]
+End = Annotated[str | None, typer.Option(help="Rows that arrive after it are not read.")]
+Tick = Annotated[
+    str | None, typer.Option(help="Distance of the points of input fluents (40), or length of a time-point (1s).")
+]
+Lateness = Annotated[str | None, typer.Option(help="Open answers, LARS: how late rows may be.")]
+Horizon = Annotated[str | None, typer.Option(help="Open answers: how long premises stay open.")]
