@@ -19,20 +19,20 @@ ASKED = "sanctioned(a3,seconded_own_motion) @ 170"
 def main() -> None:
     program = thalweg.load(VOTING / "rules.ec", VOTING / "background.ec", VOTING / "sample" / "roster.ec")
     result = thalweg.run(program, VOTING / "sample" / "events.csv", window=200, step=100, start=0, end=800)
-    timeline = result.timeline.to_pylist()
+    timeline = result["timeline"].to_pylist()
     print(f"A committee votes: {result.summary().rows} events, {len(timeline)} intervals of what holds when.\n")
     print("Two motions, from nothing (null) through proposed and voting to voted:")
-    print(result.picture(only=["status", "ballot"], inputs=False).text())
+    print(result.timeline(only=["status", "ballot"], inputs=False).text())
     print("\nSanctions, some of them:")
     show([row for row in timeline if row["fluent"].startswith("sanctioned(")][:6])
     print(f"\nWhy? {ASKED}")
     print(result.why(ASKED))
     print("\nStill to come at 800:")
-    for row in result.open.to_pylist():
+    for row in result["open"].to_pylist():
         value = f"becomes {row['value']}" if row["value"] is not None else "ends"
         print(f"  {row['fluent']} {value} at {row['due']}")
     OUT.mkdir(exist_ok=True)
-    drawn = result.picture(title="A committee votes").save(OUT / "voting-timeline.html")
+    drawn = result.timeline(title="A committee votes").save(OUT / "voting-timeline.html")
     print(f"\nAll of it as a picture, click to see why: {drawn}")
     print(f"The rules as a picture: {program.graph().save(OUT / 'voting.html')}")
     print("Your own data: docs/tutorial.md")

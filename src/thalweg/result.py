@@ -97,8 +97,8 @@ def kind_of(events: Any) -> str:
 
 
 class Result:
-    """The tables of a run, in the caller's kind: `timeline`, `changes`, `open`, `events`, `rejected`, and for
-    other kinds of program `answers` and `labels`."""
+    """The tables of a run, in the caller's kind, by name: ``result["timeline"]``, ``"changes"``, ``"open"``,
+    ``"events"``, ``"rejected"``, and for other kinds of program ``"answers"``, ``"labels"``. `timeline` draws them."""
 
     def __init__(
         self,
@@ -115,19 +115,17 @@ class Result:
         sizes = {name: table.num_rows for name, table in tables.items()}
         self._summary = Summary(**{**{f: getattr(summary, f) for f in Summary.__slots__}, "tables": sizes})
 
-    def __getattr__(self, name: str) -> Any:
-        tables = self.__dict__.get("arrow", {})
-        if name in tables:
-            return self._given(tables[name])
-        raise AttributeError(f"this result has no table {name!r}; it has {', '.join(tables)}")
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self.arrow]
-
     def __getitem__(self, name: str) -> Any:
         if name not in self.arrow:
-            raise KeyError(name)
+            raise KeyError(f"this result has no table {name!r}; it has {', '.join(self.arrow)}")
         return self._given(self.arrow[name])
+
+    def __getattr__(self, name: str) -> Any:
+        hint = f'; the table is result["{name}"]' if name in self.__dict__.get("arrow", {}) else ""
+        raise AttributeError(f"a result has no attribute {name!r}{hint}", name=name, obj=self)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.arrow)
 
     def summary(self) -> Summary:
         """What was read, how far the run went, how long it took, and how large each table is."""
@@ -284,7 +282,7 @@ class Result:
 
     # ------------------------------------------------------------------ shown
 
-    def picture(
+    def timeline(
         self, *, only: Sequence[str] | str = (), title: str = "", explained: int = 2_000, inputs: bool = True
     ) -> Picture:
         """The timelines as a picture, to be shown in a notebook or saved (.html, .svg, .png, .txt). `only` keeps the
@@ -292,10 +290,6 @@ class Result:
         from thalweg.show.timeline import picture
 
         return picture(self, only=only, title=title, explained=explained, inputs=inputs)
-
-    def timeline_html(self, *, only: Sequence[str] | str = (), title: str = "", explained: int = 2_000) -> str:
-        """The picture as one page that needs nothing else."""
-        return self.picture(only=only, title=title, explained=explained).html
 
     def main(self) -> tuple[str, pa.Table]:
         """The table that answers what was asked, as people read it: the timeline; of open answers, what opened,
@@ -324,7 +318,7 @@ class Result:
         lines = "<br>".join(html.escape(line) for line in str(self._summary).splitlines())
         parts = [f"<p>{lines}</p>"]
         if self.arrow.get("timeline", pa.table({})).num_rows:
-            parts.append(self.picture(inputs=False)._repr_html_())
+            parts.append(self.timeline(inputs=False)._repr_html_())
         for name, table in (self.main(), *((n, self.arrow.get(n)) for n in ("open", "rejected"))):
             if table is not None and table.num_rows and name == "open" and self.program.kind is Kind.ANSWERS:
                 from thalweg.answers.card import cards

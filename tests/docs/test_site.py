@@ -55,7 +55,7 @@ def test_the_picture_of_the_tutorial_is_what_it_draws() -> None:
     lines = [line.split(",") for line in files["log.csv"].splitlines()]
     rows = [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
     events = [{name: value for name, value in row.items() if value} for row in rows]
-    drawn = thalweg.run(rules, events, window="4h", step="30m").picture(title="Two trucks").svg
+    drawn = thalweg.run(rules, events, window="4h", step="30m").timeline(title="Two trucks").svg
     kept = ROOT / "docs" / "trucks.svg"
     if os.environ.get("UPDATE_GOLDEN"):
         kept.write_text(drawn, encoding="utf-8")

@@ -25,7 +25,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def small(browser: Browser, tmp_path: Path) -> Browser:
-    browser.open(small_run().picture().save(tmp_path / "small.html"))
+    browser.open(small_run().timeline().save(tmp_path / "small.html"))
     return browser
 
 
@@ -166,7 +166,7 @@ def test_the_button_saves_what_is_seen_without_complaint(small: Browser) -> None
 
 def test_a_title_that_looks_like_markup_stays_text(browser: Browser, tmp_path: Path) -> None:
     title = "<img src=x onerror='window.stolen=2'></title><script>window.stolen=3</script>"
-    browser.open(small_run().picture(title=title, explained=0).save(tmp_path / "title.html"))
+    browser.open(small_run().timeline(title=title, explained=0).save(tmp_path / "title.html"))
     assert browser.evaluate("window.stolen === undefined")
     assert browser.evaluate("document.querySelector('h1').textContent") == title
     assert browser.problems() == []

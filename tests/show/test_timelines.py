@@ -23,7 +23,7 @@ from thalweg.show.timeline_page import embedded
 
 
 def test_lanes_stand_together_by_entity_events_first() -> None:
-    lanes = small_run().picture(only=["lamp", "fan"]).chart.lanes
+    lanes = small_run().timeline(only=["lamp", "fan"]).chart.lanes
     assert [(lane.entity, lane.label) for lane in lanes] == [
         ("fan", "events"),
         ("fan", "on(fan)"),
@@ -35,7 +35,7 @@ def test_lanes_stand_together_by_entity_events_first() -> None:
 
 
 def test_what_a_late_row_changed_is_marked() -> None:
-    drawn = small_run().picture().chart
+    drawn = small_run().timeline().chart
     flags = {
         (drawn.lanes[lane].label, start): flag
         for lane, start, flag in zip(
@@ -48,21 +48,21 @@ def test_what_a_late_row_changed_is_marked() -> None:
 
 
 def test_pending_countdowns_are_in_the_picture() -> None:
-    drawn = small_run().picture(only="lamp").chart
+    drawn = small_run().timeline(only="lamp").chart
     assert [(drawn.lanes[p.lane].label, p.since, p.due, drawn.keys[p.key]) for p in drawn.pending] == [
         ("status(lamp)", 16, 24, "cold")
     ]
 
 
 def test_the_svg_is_well_formed_whatever_the_names_are() -> None:
-    root = ElementTree.fromstring(small_run().picture().svg)
+    root = ElementTree.fromstring(small_run().timeline().svg)
     assert root.tag.endswith("svg")
     assert not [e for e in root.iter() if e.tag.endswith(("script", "img"))]
     assert any(EVIL in (e.text or "").replace("\\'", "'") for e in root.iter())
 
 
 def test_the_data_of_a_page_cannot_end_its_block() -> None:
-    page = small_run().picture().html
+    page = small_run().timeline().html
     assert page.count("</script>") == 2
     block = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
     assert block is not None
@@ -76,7 +76,7 @@ def test_embedded_text_comes_back_unchanged(text: str) -> None:
 
 
 def test_the_terminal_shows_a_letter_per_value() -> None:
-    lines = small_run().picture(only="status(lamp)", inputs=False).text(width=60).splitlines()
+    lines = small_run().timeline(only="status(lamp)", inputs=False).text(width=60).splitlines()
     assert lines[0].split() == ["4", "24"]
     assert re.fullmatch(r"status\(lamp\) w+c+w+>", lines[2])
     assert lines[-1] == "c cold  w warm"
@@ -121,7 +121,7 @@ def page_data(page: str) -> dict[str, Any]:
 
 def test_every_interval_of_a_page_carries_its_explanation() -> None:
     result = small_run()
-    drawn = result.picture()
+    drawn = result.timeline()
     why = page_data(drawn.html)["why"]
     computed = [i for i, lane in enumerate(drawn.chart.bars.lane) if not drawn.chart.lanes[lane].given]
     assert sorted(why["of"], key=int) == [str(i) for i in computed]
@@ -135,7 +135,7 @@ def test_a_page_that_carries_fewer_explanations_says_what_to_ask(tmp_path: Path)
     (tmp_path / "rules.ec").write_text(RULES)
     (tmp_path / "events.csv").write_text("press|3|3|lamp\nrelease|9|9|lamp\n")
     result = thalweg.run(tmp_path / "rules.ec", str(tmp_path / "events.csv"), window=20, step=5)
-    data = page_data(result.picture(explained=1).html)
+    data = page_data(result.timeline(explained=1).html)
     assert len(data["why"]["of"]) == 1
     (ask,) = data["ask"]
     command = shlex.split(ask.replace("{}", "on(lamp) @ 5"))
@@ -145,7 +145,7 @@ def test_a_page_that_carries_fewer_explanations_says_what_to_ask(tmp_path: Path)
 
 
 def test_a_png_has_the_size_of_the_drawing_times_the_scale() -> None:
-    picture = small_run().picture()
+    picture = small_run().timeline()
     data = picture.png(scale=1.5)
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     width, height = struct.unpack(">II", data[16:24])
@@ -158,13 +158,13 @@ def test_time_points_of_a_known_length_are_dates_in_every_picture() -> None:
     rules = "tick 1m.\ninitiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
     events = [{"name": "press", "time": f"2026-03-02T{hour}:00:00Z", "x": "lamp"} for hour in ("08", "09")]
     result = thalweg.run(rules, events, window="2h", step="1h")
-    picture = result.picture()
+    picture = result.timeline()
     assert "2026-03-02T08:00Z" in picture.text()
     assert ">03-02 08:30</text>" in picture.svg and "from 2026-03-02T08:01Z still holds" in picture.svg
     assert result.why("on(lamp) @ 2026-03-02T08:30Z").text == "on(lamp)=true holds from 2026-03-02T08:01Z on"
     assert "2026-03-02T08:01Z" in repr(result)
     assert str(result.dated().to_pylist()[0]["start"]) == "2026-03-02 08:01:00+00:00"
-    assert result.timeline.to_pylist()[0]["start"] == 29540641
+    assert result["timeline"].to_pylist()[0]["start"] == 29540641
 
 
 @pytest.mark.parametrize("ending", ["html", "svg", "txt"])

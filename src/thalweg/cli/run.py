@@ -257,7 +257,7 @@ def _check_pictures(program: Program, paths: Sequence[Path]) -> None:
 def _draw(result: Result, drawing: Drawing, *, quiet: bool) -> None:
     from thalweg.language.rules import Kind
 
-    picture = result.picture(explained=drawing.explained)
+    picture = result.timeline(explained=drawing.explained)
     for path in drawing.paths:
         picture.save(path)
         if not quiet:
