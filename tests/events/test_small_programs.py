@@ -92,6 +92,15 @@ CASES = {
         "idle(a)=true [2,..)",
         (9, 1, 6),
     ),
+    "a value that comes back while a row is taken back, in windows that do not overlap": (
+        """
+        initiatedAt(f=true, T) :- happensAt(e, T).
+        initiatedAt(f=false, T) :- happensAt(g(_), T).
+        """,
+        "e 7\ng(a) 12\n- g(b) 15@19\ne 19",
+        "f=true [8,13) [20,..)\nf=false [13,20)",
+        (7, 7, 28),
+    ),
 }
 
 

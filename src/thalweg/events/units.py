@@ -397,6 +397,8 @@ class SimpleUnit(FluentUnit):
                 gone, came = store.points.merge(ids, rows)
                 touched, first, last = _touched(gone, came)
             else:
+                if clock.tumbling:  # earlier windows left only the points of their very end
+                    store.points.expiry = max(store.points.expiry, clock.final - 1)
                 touched, first, last = store.points.insert(ids.copy() if clock.causes else ids, rows)
             points = store.points.offsets[2], store.points.lengths[2], store.points.pool
             why = cause_by_id(touched, ids, causes)
