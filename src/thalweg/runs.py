@@ -119,11 +119,12 @@ def with_query(program: Program, query: str | None) -> Program:
     if program.kind is not Kind.ANSWERS:
         raise InputError("query", f"a program of kind {program.kind} has no queries")
     try:
-        wanted = [s for s in parse(f"query {query.strip().rstrip('.')}.").statements if isinstance(s, Query)]
+        asked = parse(f"query {query.strip().rstrip('.')}.", "the query")
     except ProgramError as error:
         raise InputError("query", f"cannot read the query {query}", str(error)) from error
     kept = tuple(s for s in program.statements if not isinstance(s, Query))
-    return Program(program.kind, kept + tuple(wanted), program.sources)
+    wanted = tuple(s for s in asked.statements if isinstance(s, Query))
+    return Program(program.kind, kept + wanted, {**program.sources, **asked.sources})
 
 
 # --------------------------------------------------------------------------- clocks

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from subprocess import run
 
 import pytest
 from typer.testing import CliRunner
@@ -111,3 +113,25 @@ def test_an_error_leads_to_the_page_of_its_code(tmp_path: Path) -> None:
 def test_every_code_that_has_a_page_is_known_to_the_command() -> None:
     pages = [p.stem for p in (Path(__file__).parents[2] / "docs" / "errors").glob("TW*.md")]
     assert CliRunner().invoke(app, ["code", *pages]).exit_code == 0
+
+
+def test_a_query_can_be_asked_of_a_program_that_asks_nothing(here: Path) -> None:
+    Path("leak.tdl").write_text("leak(P, T) :- drop(P, T), drop(P, T+1).\n", encoding="utf-8")
+    asks_nothing = runner.invoke(app, ["check", "leak.tdl"])
+    assert asks_nothing.exit_code == 1
+    assert "or ask with `--query`" in asks_nothing.output
+    assert "leak(P, T): decided by T+1" in runner.invoke(app, ["check", "leak.tdl", "--query", "leak(P,T)"]).output
+
+
+def test_a_query_about_an_unknown_predicate_names_the_nearest(here: Path) -> None:
+    Path("leak.tdl").write_text("leak(P, T) :- drop(P, T), drop(P, T+1).\n", encoding="utf-8")
+    result = runner.invoke(app, ["check", "leak.tdl", "--query", "leek(P,T)"])
+    assert result.exit_code == 1
+    assert "query leek(P,T).\n    | ^^^^" in result.output
+    assert "ask about leak/2" in result.output
+
+
+def test_the_package_can_be_run_as_a_module(here: Path) -> None:
+    result = run([sys.executable, "-m", "thalweg", "check", "good.ec"], capture_output=True, text=True)
+    assert result.returncode == 0
+    assert "no errors" in result.stdout

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 
 from thalweg.analysis.temporal import Signature, Sorts, Time, time_of
 from thalweg.language.diagnostics import Code, Diagnostic, Severity, register
@@ -276,7 +277,10 @@ class _Reading:
         queries = [atom for query in self.queries if (atom := self._query(query, sorts)) is not None]
         if not self.queries:
             self._refuse(
-                "TW304", "the program asks nothing", NOWHERE, "add `query p(X, T).` for a predicate p"
+                "TW304",
+                "the program asks nothing",
+                NOWHERE,
+                "add `query p(X, T).` for a predicate p, or ask with `--query`",
             )
         temporal = frozenset(sorts.temporal)
         inputs = frozenset(p for p in temporal if p not in self.ruled)
@@ -303,7 +307,9 @@ class _Reading:
             named = (
                 f"{signature(goal)[0]}/{signature(goal)[1]}" if isinstance(goal, (Atom, Compound)) else "this"
             )
-            self._refuse("TW304", f"no rule defines {named}", query.span)
+            known = sorted(f"{name}/{arity}" for name, arity in self.heads)
+            hint = get_close_matches(named, known, n=1) or known
+            self._refuse("TW304", f"no rule defines {named}", query.span, f"ask about {' or '.join(hint)}")
             return None
         return self._atom(goal, sorts, False, query.span) if signature(goal) in self.ruled_or_given else None
 

@@ -10,12 +10,16 @@ import typer
 
 if TYPE_CHECKING:
     from thalweg.language.diagnostics import Diagnostic
+    from thalweg.language.program import Program
 
 
 def check(
     files: Annotated[list[Path], typer.Argument(help="Program files, each checked by itself.")],
     background: Annotated[
         list[Path] | None, typer.Option("--background", "-b", help="Background knowledge for all of them.")
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option(help="Open answers: the query, such as 'malf(X,T)', instead of the file's own.")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document for tools.")] = False,
@@ -27,7 +31,7 @@ def check(
         typer.echo(f"{path}: no such file", err=True)
     if missing:
         raise typer.Exit(2)
-    results = [_Result(path, background or [], strict) for path in files]
+    results = [_Result(path, background or [], query, strict) for path in files]
     if json:
         typer.echo(_as_json(results))
     else:
@@ -39,7 +43,7 @@ def check(
 class _Result:
     """One checked file."""
 
-    def __init__(self, path: Path, background: list[Path], strict: bool) -> None:
+    def __init__(self, path: Path, background: list[Path], query: str | None, strict: bool) -> None:
         from thalweg.analysis.checker import check_read
         from thalweg.analysis.checker import strict as as_errors
         from thalweg.language.diagnostics import has_errors
@@ -47,9 +51,19 @@ class _Result:
 
         self.path = path
         self.program, found = read_files(path, *background)
+        if query is not None:
+            self.program = _asking(self.program, query)
         found = check_read(self.program, found)
         self.diagnostics = as_errors(found) if strict else found
         self.failed = has_errors(self.diagnostics)
+
+
+def _asking(program: Program, query: str) -> Program:
+    from thalweg.cli._errors import reported
+    from thalweg.runs import with_query
+
+    with reported():
+        return with_query(program, query)
 
 
 def _as_text(result: _Result) -> str:
