@@ -2,4 +2,5 @@
 
 from thalweg.cli.main import app
 
-app(prog_name="thalweg")
+if __name__ == "__main__":
+    app(prog_name="thalweg")
