@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from thalweg.lars.labels import COUNT, HI, LO, NEXT, add, gather, subtract, take, write
-from thalweg.lars.tuples import Links, hash_some, slot_of
+from thalweg.lars.tuples import Links, hash_row, link, slot_from, slot_of
 from thalweg.lars.windows import clip
 from thalweg.protocol import Ints
 
@@ -30,12 +30,20 @@ def absorb(
 ) -> int:
     """Unite tuples taken from columns of `source` with pieces (row of source, from, to); new parts go to `out`.
 
-    This is `enter` and `add`, written out: calls that pass many arrays cost more than they do.
+    This is `enter` and `add`, written out: calls that pass many arrays cost more than they do. Where the rows stand is
+    looked up for all of them before any is used (and forgotten: it is about to change), because a processor waits as
+    long for many places in memory as for one.
     """
     n = 0
     width = len(columns)
     row = np.empty(width, np.int64)
-    buckets = heads.shape[1] - 1
+    slots = np.empty(len(pieces), np.int64)
+    before = meta[COUNT]
+    for k in range(len(pieces)):
+        for c in range(width):
+            row[c] = source[pieces[k, 0], columns[c]]
+        slots[k] = hash_row(row) & (len(table) - 1)
+        out[k, 0] = table[slots[k]]
     for k in range(len(pieces)):
         i = pieces[k, 0]
         s = pieces[k, 1]
@@ -46,7 +54,7 @@ def absorb(
             continue
         for c in range(width):
             row[c] = source[i, columns[c]]
-        at = slot_of(keys, table, row)
+        at = slot_from(keys, table, row, slots[k])
         t = table[at] - 1
         if t < 0:
             t = meta[COUNT]
@@ -55,10 +63,6 @@ def absorb(
             for c in range(width):
                 keys[t, c] = row[c]
             lab[t, NEXT] = -1
-            for j in range(len(wanted)):
-                bucket = hash_some(row, wanted, j) & buckets
-                chain[t, j] = heads[j, bucket]
-                heads[j, bucket] = t + 1
         elif lab[t, LO] <= lab[t, HI]:
             if lab[t, LO] <= s and e <= lab[t, HI]:
                 continue
@@ -70,6 +74,7 @@ def absorb(
         out[n, 1] = s
         out[n, 2] = e
         n += 1
+    link(keys, chain, heads, wanted, before, meta[COUNT])
     return n
 
 

@@ -60,15 +60,25 @@ def _agrees(row: Ints, keys: Ints, i: int, spec: Ints) -> bool:
 
 
 @njit(cache=True)
-def _first(
-    keys: Ints, table: Links, meta: Ints, heads: Links, wanted: Ints, how: int, j: int, probe: Ints
-) -> int:
-    """The first tuple to look at, -1 where there is none."""
-    if how == BY_KEY:
-        return int(table[slot_of(keys, table, probe)]) - 1
-    if how == BY_CHAIN:
-        return int(heads[j, hash_some(probe, wanted, j) & (heads.shape[1] - 1)]) - 1
-    return 0 if meta[COUNT] > 0 else -1
+def _firsts(
+    rows: Ints, pieces: Ints, keys: Ints, table: Links, meta: Ints, heads: Links, wanted: Ints, spec: Ints,
+    how: int, j: int,
+) -> Ints:  # fmt: skip
+    """For each piece the first tuple to look at, -1 where there is none. All of them before any is looked at: a
+    processor waits as long for many places in memory as for one."""
+    out = np.empty(len(pieces), np.int64)
+    probe = np.empty(len(spec), np.int64)
+    for k in range(len(pieces)):
+        for c in range(len(spec)):
+            if spec[c, 0] == BOUND:
+                probe[c] = rows[pieces[k, 0], spec[c, 1]]
+        if how == BY_KEY:
+            out[k] = table[slot_of(keys, table, probe)] - 1
+        elif how == BY_CHAIN:
+            out[k] = heads[j, hash_some(probe, wanted, j) & (heads.shape[1] - 1)] - 1
+        else:
+            out[k] = 0 if meta[COUNT] > 0 else -1
+    return out
 
 
 @njit(cache=True)
@@ -107,14 +117,11 @@ def join(
     """
     n = 0
     room = len(out)
-    probe = np.empty(len(spec), np.int64)
+    first = _firsts(rows, pieces, keys, table, meta, heads, wanted, spec, how, j)
     row = np.empty(rows.shape[1], np.int64)
     for k in range(len(pieces)):
         row[:] = rows[pieces[k, 0]]
-        for c in range(len(spec)):
-            if spec[c, 0] == BOUND:
-                probe[c] = row[spec[c, 1]]
-        i = _first(keys, table, meta, heads, wanted, how, j, probe)
+        i = first[k]
         while i >= 0:
             if _agrees(row, keys, i, spec):
                 lo = lab[i, LO]
@@ -170,18 +177,15 @@ def anti(
     """
     n = 0
     room = len(out)
-    probe = np.empty(len(spec), np.int64)
+    first = _firsts(rows, pieces, keys, table, meta, heads, wanted, spec, how, j)
     row = np.empty(rows.shape[1], np.int64)
     left = np.empty((8, 2), np.int64)
     for k in range(len(pieces)):
         row[:] = rows[pieces[k, 0]]
-        for c in range(len(spec)):
-            if spec[c, 0] == BOUND:
-                probe[c] = row[spec[c, 1]]
         left[0, 0] = pieces[k, 1]
         left[0, 1] = pieces[k, 2]
         m = 1
-        i = _first(keys, table, meta, heads, wanted, how, j, probe)
+        i = first[k]
         while i >= 0 and m > 0:
             if _agrees(row, keys, i, spec):
                 labels = gather(lab, nodes, i)

@@ -43,8 +43,13 @@ def hash_some(row: Ints, wanted: Ints, j: int) -> int:
 @njit(cache=True)
 def slot_of(keys: Ints, table: Links, row: Ints) -> int:
     """Where the row stands in the table, or the free slot where it would."""
+    return slot_from(keys, table, row, hash_row(row) & (len(table) - 1))
+
+
+@njit(cache=True)
+def slot_from(keys: Ints, table: Links, row: Ints, at: int) -> int:
+    """The same, for a row whose hash points to the slot `at`."""
     mask = len(table) - 1
-    at = hash_row(row) & mask
     while table[at] != 0:
         held = table[at] - 1
         same = True
@@ -74,11 +79,19 @@ def enter(
     lab[i, LO] = 1
     lab[i, HI] = 0
     lab[i, NEXT] = -1
-    for j in range(len(wanted)):
-        bucket = hash_some(row, wanted, j) & (heads.shape[1] - 1)
-        chain[i, j] = heads[j, bucket]
-        heads[j, bucket] = i + 1
+    link(keys, chain, heads, wanted, i, i + 1)
     return i
+
+
+@njit(cache=True)
+def link(keys: Ints, chain: Links, heads: Links, wanted: Ints, first: int, after: int) -> None:
+    """Put new tuples, from an id to before another, into their chains."""
+    buckets = heads.shape[1] - 1
+    for j in range(len(wanted)):
+        for i in range(first, after):
+            bucket = hash_some(keys[i], wanted, j) & buckets
+            chain[i, j] = heads[j, bucket]
+            heads[j, bucket] = i + 1
 
 
 @njit(cache=True)
@@ -128,16 +141,12 @@ def with_prefix(keys: Ints, chain: Links, heads: Links, wanted: Ints, j: int, ro
 def rehash(keys: Ints, table: Links, meta: Ints, chain: Links, heads: Links, wanted: Ints) -> None:
     """Fill an empty table and empty buckets with the tuples that are there, which are all different."""
     mask = len(table) - 1
-    buckets = heads.shape[1] - 1
     for i in range(meta[COUNT]):
         at = hash_row(keys[i]) & mask
         while table[at] != 0:
             at = (at + 1) & mask
         table[at] = i + 1
-        for j in range(len(wanted)):
-            bucket = hash_some(keys[i], wanted, j) & buckets
-            chain[i, j] = heads[j, bucket]
-            heads[j, bucket] = i + 1
+    link(keys, chain, heads, wanted, 0, meta[COUNT])
 
 
 @njit(cache=True)
