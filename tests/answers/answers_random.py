@@ -236,6 +236,8 @@ class Run:
         self.reasoner = Reasoner(world.program, lateness)
         self.known: set[Fact] = set()
         self.folded: dict[tuple[object, ...], int] = {}
+        self.told: dict[tuple[object, ...], dict[str, Any]] = {}
+        self.proven: set[tuple[str, Fact]] = set()
         self.certain: dict[Fact, bool] = {}
 
     def step(self, clock: int) -> None:
@@ -264,6 +266,7 @@ class Run:
         """Theorem 7: a row's hypotheses suffice in every evolution, and every evolution's answers have a row."""
         all_of, possible = self.world.evolutions, self._possible(clock)
         closed = clock - self.lateness
+        self.proven.clear()
         for number, query in enumerate(self.reasoner.plan.queries):
             margin = max(query.delay or 0, self.world.reach.get(query.goal.predicate, 0))
             covered: dict[Fact, np.ndarray] = {}  # type: ignore[type-arg]
@@ -275,6 +278,7 @@ class Run:
                     agree = all_of._agreeing(row.needed, possible)
                     assert not (agree & ~all_of.holds(row.goal)).any(), f"unsound at {clock}: {row}"
                     covered[row.goal] = covered.get(row.goal, np.zeros(all_of.width, np.bool_)) | agree
+            self.proven |= {(query.name, goal) for goal in proven if query.main}
             for goal in all_of.goals(query.goal):
                 alive = goal.time <= clock and goal.time + self.reasoner.engine.retire[number] > closed
                 if query.main and not self.lateness and (alive or goal in proven):
@@ -289,16 +293,19 @@ class Run:
         """Folding the changes gives the open answers; answers come no later than the delay says."""
         for row in revision["changes"].to_pylist():  # type: ignore[index]
             key = (row["query"], row["status"], row["answer"])
-            if row["status"] == "open":
-                key += (tuple(row["evidence"]), tuple(row["needed"]))
+            key += (row["where"],) if row["status"] == "certain" else (tuple(row["evidence"]), tuple(row["needed"]))
             self.folded[key] = self.folded.get(key, 0) + (1 if row["op"] == "insert" else -1)
+            self.told[key] = row
             assert self.folded[key] in (0, 1), f"changes at {clock} do not fold: {row}"
+            assert self.lateness or row["change"] != "withdrawn", f"withdrawn at {clock}: {row}"
         standing = sorted(
             (r["query"], r["answer"], tuple(r["evidence"]), tuple(r["needed"]))
             for r in revision["open"].to_pylist()  # type: ignore[index]
         )
         folded = [(k[0], *k[2:]) for k, v in self.folded.items() if v and k[1] == "open"]
         assert standing == sorted(folded)  # type: ignore[type-var]
+        untold = self.proven - self._told_certain()
+        assert not untold, f"certain at {clock} and not told: {untold}"
         delays = {q.name: max(q.delay or 0, 0) for q in self.reasoner.plan.queries if q.main}
         for row in revision["answers"].to_pylist():  # type: ignore[index]
             assert row["time_known"] <= row["time"] + delays[row["query"]] + self.lateness
@@ -306,6 +313,11 @@ class Run:
         for table in ("answers", "open"):
             for row in revision[table].to_pylist():  # type: ignore[index]
                 self._check_written(row, possible)
+
+    def _told_certain(self) -> set[tuple[str, Fact]]:
+        """The certain answers by constant, as the changes tell them."""
+        rows = [self.told[k] for k, v in self.folded.items() if v and k[1] == "certain"]
+        return {(row["query"], goal) for row in rows for goal, _ in instances(row, self.world.constants)}
 
     def _check_written(self, row: dict[str, Any], possible: np.ndarray) -> None:  # type: ignore[type-arg]
         """What a table says is true of every constant that it does not except."""
@@ -321,18 +333,13 @@ class Run:
         """The certain answers are those of a plain evaluation of the completed stream."""
         all_of = self.world.evolutions
         actual = all_of.compatible(self.known, self.world.end)
+        told = self._told_certain()
         for query in (q for q in self.reasoner.plan.queries if q.main):
             margin = max(query.delay or 0, self.world.reach.get(query.goal.predicate, 0))
-            reported = {
-                k[2] for k, v in self.folded.items() if v and k[1] == "certain" and k[0] == query.name
-            }
             for goal in all_of.goals(query.goal):
                 if goal.time + margin <= self.world.end:
                     holds = bool(all_of.holds(goal)[actual].all())
-                    if str(goal) in reported:
-                        assert holds, f"{goal} is not true"
-                    if holds and not any("X" in str(answer) or "Y" in str(answer) for answer in reported):
-                        assert str(goal) in reported, f"{goal} is missing"
+                    assert ((query.name, goal) in told) == holds, f"{goal} is {'missing' if holds else 'not true'}"
                     if goal in self.certain:
                         assert holds or not self.certain[goal], f"{goal} was certain"
 
@@ -387,7 +394,7 @@ def final(world: Universe, stream: list[Arrival], lateness: int, pace: int) -> t
     and in between the state goes through a snapshot."""
     reasoner = Reasoner(world.program, lateness)
     last = world.end + lateness
-    certain: dict[tuple[str, str], dict[str, Any]] = {}
+    certain: dict[tuple[str, ...], dict[str, Any]] = {}
     for before, clock in itertools.pairwise([-1, *range(pace - 1, last, pace), last]):
         for a in stream:
             if before < a.at <= clock:
@@ -396,9 +403,9 @@ def final(world: Universe, stream: list[Arrival], lateness: int, pace: int) -> t
         revision = reasoner.advance(clock)
         for row in revision["changes"].to_pylist():
             if row["status"] == "certain" and row["op"] == "insert":
-                certain[row["query"], row["answer"]] = row
+                certain[row["query"], row["answer"], row["where"]] = row
             elif row["status"] == "certain":
-                del certain[row["query"], row["answer"]]
+                del certain[row["query"], row["answer"], row["where"]]
         resumed = Reasoner(world.program, lateness)
         resumed.restore(reasoner.snapshot())
         reasoner = resumed

@@ -52,6 +52,32 @@ def test_an_exception_that_is_retracted_revises_the_answer_about_everybody() -> 
     ]
 
 
+def test_an_exception_to_one_alternative_is_answered_by_another() -> None:
+    """bob is not idle at 0, and idle enough at 2."""
+    reasoner = Reasoner(parse("query q(X, T). q(X, T) :- not e(X, T). q(X, T) :- not e(X, T+2)."))
+    reasoner.accept(facts(("e", "bob", 0), ("e", "ann", 1), ("e", "ann", 3)))
+    told = [
+        (r["time_known"], r["answer"], r["where"])
+        for clock in range(4)
+        for r in reasoner.advance(clock)["answers"].to_pylist()
+        if r["time"] < 2
+    ]
+    assert told == [(0, "q(X, 0)", "X != bob"), (1, "q(X, 1)", "X != ann"), (2, "q(X, 0)", None)]
+
+
+def test_an_exception_to_what_is_certain_may_be_open() -> None:
+    reasoner = Reasoner(parse("query q(X, T). q(X, T) :- not e(X, T). q(X, T) :- not e(X, T+1), not e(X, T+2)."))
+    reasoner.accept(facts(("e", "bob", 0)))
+    reasoner.advance(0)
+    assert [r["answer"] for r in reasoner.advance(1)["open"].to_pylist() if r["time"] == 0] == ["q(X, 0)"]
+
+
+def test_answers_about_equals_do_not_stand_for_answers_about_all_pairs() -> None:
+    reasoner = Reasoner(parse("query q(X, Y, T). q(X, X, T) :- not e(X, T). q(X, Y, T) :- not f(X, Y, T)."))
+    answers = {r["answer"] for r in reasoner.advance(0)["answers"].to_pylist()}
+    assert "q(X, Y, 0)" in answers
+
+
 EARLY = "query r(X, T). r(X, T) :- not g(X, T), e(X, T+2)."
 
 

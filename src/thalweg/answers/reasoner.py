@@ -25,7 +25,7 @@ from thalweg.answers.engine import Blocks, Engine, Touched
 from thalweg.answers.inbox import REJECTED, Coded, Inbox, by_step, chunks, density
 from thalweg.answers.loose import NEVER, Loose
 from thalweg.answers.offline import check, plan
-from thalweg.answers.report import Change, changes, new_answers, report, revised
+from thalweg.answers.report import Change, changes, new_answers, report
 from thalweg.answers.shapes import Shape
 from thalweg.answers.snapshot import pack, unpack
 from thalweg.answers.tables import Lazy, Shown, Writer
@@ -144,9 +144,7 @@ class Reasoner:
         )
 
     def _differences(self, touched: Touched) -> list[Change]:
-        shapes = self._shapes(touched.query, touched.loose)
-        before, after = touched.before, touched.after
-        return changes(report(shapes, before), report(shapes, after), revised(shapes, before, after))
+        return changes(self._shapes(touched.query, touched.loose), touched.before, touched.after)
 
     def _new_answers(self, touched: Touched) -> list[Change]:
         return new_answers(self._shapes(touched.query, touched.loose), touched.before, touched.after)

@@ -1,8 +1,9 @@
 """What is reported of a cell: the certain answers, and the open ones that are supported and not superseded.
 
 An open answer is reported when it has evidence, when nothing certain has the same substitution, and when no other
-one with the same substitution needs a proper subset of what it needs. What a step changed is the difference between
-the reports of before and after.
+one with the same substitution needs a proper subset of what it needs. Of two answers about everybody but some, one
+makes the other superfluous only where its exceptions are among the other's. What a step changed is the
+difference between the reports of before and after.
 """
 
 from __future__ import annotations
@@ -73,15 +74,53 @@ Report = dict[tuple[int, int, int], tuple[Group, Block]]
 """Rows by (shape, mask, bits)."""
 
 
+class Everybody:
+    """The answers of a cell about everybody but some: what they except. Looked up when it is asked for."""
+
+    def __init__(self, shapes: Mapping[int, Shape], blocks: Blocks) -> None:
+        self._shapes = shapes
+        self._blocks = blocks
+        self._found: dict[tuple[int, int], frozenset[tuple[int, ...]]] = {}
+
+    def exceptions(self, group: Group) -> frozenset[tuple[int, ...]]:
+        """The constants with rows of their own, in the order of the head."""
+        key = (group.shape.number, group.mask)
+        if key not in self._found:
+            shape, block = group.shape, self._blocks[key]
+            own = ~starred_rows(shape, block)
+            columns = [c[own] for c in (block.columns[i] for i in _open_places(shape)) if c is not None]
+            self._found[key] = frozenset(zip(*(c.tolist() for c in columns), strict=True))
+        return self._found[key]
+
+    def identity(self, group: Group) -> int:
+        """A number that says who is meant by a row about everybody."""
+        return _salt(f"{_pattern(group.shape)}{sorted(self.exceptions(group))}")
+
+
+def _open_places(shape: Shape) -> list[int]:
+    """The open columns, in the order of the head."""
+    return list(dict.fromkeys(slot.column for slot in shape.head if slot.column in shape.open))
+
+
+def _pattern(shape: Shape) -> tuple[int, ...]:
+    """Which places of the head are open, and which of them are the same variable."""
+    places = _open_places(shape)
+    return tuple(places.index(slot.column) if slot.column in places else -1 for slot in shape.head)
+
+
 def report(shapes: Mapping[int, Shape], blocks: Blocks) -> Report:
     """What a user sees of a cell."""
+    return _report(shapes, blocks, Everybody(shapes, blocks))
+
+
+def _report(shapes: Mapping[int, Shape], blocks: Blocks, everybody: Everybody) -> Report:
     groups: Report = {}
     for (number, mask), block in sorted(blocks.items(), key=lambda item: item[0]):
         for group, rows in _groups(shapes[number], mask, block):
             groups[number, mask, group.bits] = (group, rows)
     if len(groups) < 2 and not any(g.is_certain for g, _ in groups.values()):
         return groups
-    return _without_superseded(groups)
+    return _without_superseded(groups, everybody)
 
 
 def _groups(shape: Shape, mask: int, block: Block) -> Iterator[tuple[Group, Block]]:
@@ -98,31 +137,49 @@ def _groups(shape: Shape, mask: int, block: Block) -> Iterator[tuple[Group, Bloc
             yield group, block if chosen.all() else block.take(chosen)
 
 
-def _without_superseded(groups: Report) -> Report:
+def _without_superseded(groups: Report, everybody: Everybody) -> Report:
+    """Certain answers in the order in which their alternatives are decided, then the open ones that add something."""
     kept: Report = {}
-    answered: Ints | None = None
-    for key, (group, rows) in groups.items():
+    for key, (group, rows) in sorted(groups.items(), key=lambda item: (_decided(item[1][0].shape), item[0])):
         if group.is_certain:
-            rows = _first_of_each(group, rows, answered)
-            keys = head_keys(group.shape, rows)
-            answered = keys if answered is None else np.concatenate([answered, keys])
+            rows = _first_of_each(group, rows)
+            for other, others in list(kept.values()):
+                rows = _drop(rows, _covered(group, rows, other, others, everybody))
             if rows.length:
                 kept[key] = (group, rows)
+    answered = list(kept.values())
     shown: dict[object, list[Ints]] = {}
     for key, (group, rows) in groups.items():
         if group.is_certain:
             continue
         if _has_head(group):
-            better = [head_keys(g.shape, r) for g, r in groups.values() if _needs_less(g, group)]
-            if answered is not None:
-                better.append(answered)
-            for keys in better:
-                if rows.length and len(keys):
-                    rows = _drop(rows, _among(head_keys(group.shape, rows), keys))
+            better = [(g, r) for g, r in groups.values() if _needs_less(g, group)]
+            for other, others in (*better, *answered):
+                rows = _drop(rows, _covered(group, rows, other, others, everybody))
         rows = _not_shown_yet(group, rows, shown)
         if rows.length:
             kept[key] = (group, rows)
     return kept
+
+
+def _decided(shape: Shape) -> int:
+    """The latest time of a premise."""
+    return max((p.offset for p in (*shape.positives, *shape.negatives)), default=0)
+
+
+def _covered(group: Group, rows: Block, other: Group, others: Block, everybody: Everybody) -> Bools:
+    """Which rows have the substitution of one of the others, and mean nobody whom that one does not mean."""
+    if not rows.length or not others.length:
+        return np.zeros(rows.length, np.bool_)
+    found = _among(head_keys(group.shape, rows), head_keys(other.shape, others))
+    if group.shape.open and found.any():
+        starred = found & starred_rows(group.shape, rows)
+        if starred.any() and not (
+            _pattern(group.shape) == _pattern(other.shape)
+            and everybody.exceptions(other) <= everybody.exceptions(group)
+        ):
+            found &= ~starred
+    return found
 
 
 def _not_shown_yet(group: Group, rows: Block, shown: dict[object, list[Ints]]) -> Block:
@@ -174,11 +231,9 @@ def _salt(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
 
 
-def _first_of_each(group: Group, rows: Block, answered: Ints | None) -> Block:
+def _first_of_each(group: Group, rows: Block) -> Block:
     keys = head_keys(group.shape, rows)
     keep = distinct(keys) if keys.shape[1] else np.arange(len(keys)) == 0
-    if answered is not None and len(answered):
-        keep &= ~_among(keys, answered)
     return rows if keep.all() else rows.take(keep)
 
 
@@ -250,21 +305,23 @@ LABELS = ("opened", "advanced", "certain", "dropped", "met", "withdrawn")
 OPENED, ADVANCED, CERTAINLY, DROPPED, MET, WITHDRAWN = range(6)
 
 
-def changes(before: Report, after: Report, revised: frozenset[int] = frozenset()) -> list[Change]:
+def changes(shapes: Mapping[int, Shape], before: Blocks, after: Blocks) -> list[Change]:
     """The difference of two reports. A row that went is *met* when one came, or stays, that continues it, otherwise
     *dropped*; a row that came is *advanced* when it continues one that was there. An answer stays certain while
     anything makes it so; another derivation of it is no change. An answer about everybody but some is withdrawn and
-    comes again when the exceptions are others: `revised` are the numbers of such shapes."""
+    comes again when the exceptions are others."""
+    everybody = Everybody(shapes, before), Everybody(shapes, after)
+    old, new = _report(shapes, before, everybody[0]), _report(shapes, after, everybody[1])
     found = []
-    for group, rows in _missing(before, after):
-        labels = np.where(_continued(group, rows, after.values(), later=True), MET, DROPPED)
+    for group, rows in _missing(old, new):
+        labels = np.where(_continued(group, rows, new.values(), later=True), MET, DROPPED)
         found.append(Change(group, rows, -1, labels))
-    for group, rows in _missing(after, before):
-        labels = np.where(_continued(group, rows, before.values(), later=False), ADVANCED, OPENED)
+    for group, rows in _missing(new, old):
+        labels = np.where(_continued(group, rows, old.values(), later=False), ADVANCED, OPENED)
         found.append(Change(group, rows, 1, labels))
-    for group, rows in _other_answers(before, after, revised):
+    for group, rows in _other_answers(old, new, *everybody):
         found.append(Change(group, rows, -1, np.full(rows.length, WITHDRAWN)))
-    for group, rows in _other_answers(after, before, revised):
+    for group, rows in _other_answers(new, old, *reversed(everybody)):
         found.append(Change(group, rows, 1, np.full(rows.length, CERTAINLY)))
     return found
 
@@ -274,42 +331,36 @@ def new_answers(shapes: Mapping[int, Shape], before: Blocks, after: Blocks) -> l
     sides = []
     for blocks in (before, after):
         full = {k: b for k, b in blocks.items() if k[1] == shapes[k[0]].full}
-        sides.append({k: v for k, v in report(shapes, full).items() if v[0].is_certain} if full else {})
+        everybody = Everybody(shapes, full)
+        found = _report(shapes, full, everybody) if full else {}
+        sides.append(({k: v for k, v in found.items() if v[0].is_certain}, everybody))
+    (old, old_everybody), (new, new_everybody) = sides
     return [
         Change(group, rows, 1, np.full(rows.length, CERTAINLY))
-        for group, rows in _other_answers(sides[1], sides[0], revised(shapes, before, after))
+        for group, rows in _other_answers(new, old, new_everybody, old_everybody)
     ]
 
 
-def revised(shapes: Mapping[int, Shape], before: Blocks, after: Blocks) -> frozenset[int]:
-    """The shapes whose answers about everybody but some have other exceptions than before: a retraction does that."""
-    found = set()
-    for number, shape in shapes.items():
-        sides = [blocks.get((number, shape.full)) for blocks in (before, after)] if shape.open else []
-        if all(sides) and len({_exceptions(shape, block) for block in sides if block is not None}) > 1:
-            found.add(number)
-    return frozenset(found)
-
-
-def _exceptions(shape: Shape, block: Block) -> frozenset[tuple[int, ...]]:
-    own = ~starred_rows(shape, block)
-    columns = [c[own] for c in (block.columns[i] for i in sorted(shape.open)) if c is not None]
-    return frozenset(zip(*(c.tolist() for c in columns), strict=True))
-
-
-def _other_answers(here: Report, there: Report, revised: frozenset[int]) -> Iterator[tuple[Group, Block]]:
+def _other_answers(
+    here: Report, there: Report, everybody: Everybody, everybody_there: Everybody
+) -> Iterator[tuple[Group, Block]]:
     """The certain answers of one report that the other one does not have, or has with other exceptions."""
-    known = [head_keys(g.shape, rows) for g, rows in there.values() if g.is_certain]
+    known = [_answer_keys(g, rows, everybody_there) for g, rows in there.values() if g.is_certain]
     answered = np.concatenate(known) if known else None
     for group, rows in here.values():
         if group.is_certain:
             if answered is not None:
-                known_there = _among(head_keys(group.shape, rows), answered)
-                if group.shape.number in revised:
-                    known_there &= ~starred_rows(group.shape, rows)
-                rows = _drop(rows, known_there)
+                rows = _drop(rows, _among(_answer_keys(group, rows, everybody), answered))
             if rows.length:
                 yield group, rows
+
+
+def _answer_keys(group: Group, rows: Block, everybody: Everybody) -> Ints:
+    """The substitution of every row, and who is meant by it where that is everybody but some."""
+    keys = head_keys(group.shape, rows)
+    starred = starred_rows(group.shape, rows)
+    meant = np.where(starred, everybody.identity(group), 0) if starred.any() else np.zeros(rows.length, np.int64)
+    return np.column_stack([keys, meant])
 
 
 def _missing(here: Report, there: Report) -> Iterator[tuple[Group, Block]]:
