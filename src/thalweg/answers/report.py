@@ -164,7 +164,7 @@ def _without_superseded(groups: Report, everybody: Everybody) -> Report:
 
 def _decided(shape: Shape) -> int:
     """The latest time of a premise."""
-    return max((p.offset for p in (*shape.positives, *shape.negatives)), default=0)
+    return max((*(p.offset for p in shape.positives), *(n.offset for n in shape.negatives)), default=0)
 
 
 def _covered(group: Group, rows: Block, other: Group, others: Block, everybody: Everybody) -> Bools:
