@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeGuard
+from typing import NoReturn, TypeGuard
 
 from thalweg.analysis.order import strong_components
 from thalweg.answers.background import (
@@ -26,6 +26,9 @@ from thalweg.answers.background import (
 )
 from thalweg.answers.datalog import Datalog, Rule, Test, TimedAtom
 from thalweg.answers.templates import (
+    UNLIMITED,
+    Effort,
+    Exhausted,
     Substitution,
     Template,
     as_time,
@@ -44,6 +47,9 @@ ROUNDS = 5
 RECURSIVE_LIMIT = 32
 LIMIT = 4000
 """How many templates one pattern may have, in a recursion and otherwise."""
+RECURSIVE_EFFORT = 150_000
+"""How many premises may be looked at while a recursive group is made minimal: most of a second. Programs that people
+write and that end need a hundredth of it, the worst of many random ones half."""
 RECURSIVE_PREMISES = 24
 PREMISES = 62
 """How many premises a template may have, in a recursion and otherwise: they are bits of a 64-bit word online."""
@@ -140,10 +146,11 @@ class Resolver:
         for pattern in component:
             self.tables[pattern] = []
         rounds = ROUNDS + len(component) if recursive else 1
+        effort = Effort(RECURSIVE_EFFORT) if recursive else UNLIMITED
         for _ in range(rounds):
             before = {p: self.tables[p] for p in component}
             for pattern in component:
-                self.tables[pattern] = self._templates(pattern, recursive, calls)
+                self.tables[pattern] = self._templates(pattern, recursive, calls, effort)
             if not recursive or all(_same(before[p], self.tables[p]) for p in component):
                 return
         cycle = _cycle(component, calls)
@@ -154,7 +161,7 @@ class Resolver:
         )
 
     def _templates(
-        self, pattern: TimedAtom, recursive: bool, calls: dict[TimedAtom, list[Step]]
+        self, pattern: TimedAtom, recursive: bool, calls: dict[TimedAtom, list[Step]], effort: Effort
     ) -> list[Template]:
         limit, premises = (RECURSIVE_LIMIT, RECURSIVE_PREMISES) if recursive else (LIMIT, PREMISES)
         found: list[Template] = []
@@ -162,12 +169,15 @@ class Resolver:
             if len(template.premises) > premises or len(found) > 4 * limit:
                 self._too_large(pattern, calls)
             found.append(template)
-        kept = minimal(found)
+        try:
+            kept = minimal(found, effort)
+        except Exhausted:
+            self._too_large(pattern, calls)
         if len(kept) > limit:
             self._too_large(pattern, calls)
         return kept
 
-    def _too_large(self, pattern: TimedAtom, calls: dict[TimedAtom, list[Step]]) -> None:
+    def _too_large(self, pattern: TimedAtom, calls: dict[TimedAtom, list[Step]]) -> NoReturn:
         members = next(
             c
             for c in strong_components([pattern], {p: [s.target for s in v] for p, v in calls.items()})
@@ -187,7 +197,8 @@ class Resolver:
         for rule, by in self._applicable(pattern):
             floors = [f for atom in (rule.head, *atoms(rule.body)) for f in _floor(atom)]
             start = Template(pattern.args, pattern.time, (), (), tuple(floors), (rule,))
-            body = [(c, pattern_of(by.atom(c)) if self._is_call(c) else None) for c in rule.body]
+            once = dict.fromkeys(rule.body)
+            body = [(c, pattern_of(by.atom(c)) if self._is_call(c) else None) for c in once]
             for template, found in self._body(body, rule.times, start, by):
                 yield from self._finished(instantiate(template, found))
 

@@ -18,6 +18,26 @@ from thalweg.language.terms import Atom, Compound, Number, Term, Variable, varia
 TRIES = 100
 """How many steps are taken to find out that one template makes another superfluous."""
 
+
+class Exhausted(Exception):
+    """More effort than was allowed."""
+
+
+@dataclass(slots=True)
+class Effort:
+    """How many premises may still be looked at."""
+
+    left: int
+
+    def spend(self, much: int) -> None:
+        """Count some of them."""
+        self.left -= much
+        if self.left < 0:
+            raise Exhausted
+
+
+UNLIMITED = Effort(2**62)
+
 Floors = tuple[tuple[str | None, int], ...]
 """Lowest offset by time variable; None stands for the times given as numbers."""
 
@@ -236,10 +256,10 @@ def readable(template: Template, taken: Sequence[str]) -> Template:
 # --------------------------------------------------------------------------- subsumption and minimality
 
 
-def subsumes(general: Template, special: Template) -> bool:
+def subsumes(general: Template, special: Template, effort: Effort = UNLIMITED) -> bool:
     """True when every answer by `special` is one by `general`: an instance of `general` has no premise that
     `special` lacks, and exists wherever `special` does."""
-    return _kinds(general) <= _kinds(special) and _covers(rename_template(general), special)
+    return _kinds(general) <= _kinds(special) and _covers(rename_template(general), special, effort)
 
 
 def _kinds(template: Template) -> set[tuple[Signature, bool, int]]:
@@ -252,14 +272,14 @@ def _kinds(template: Template) -> set[tuple[Signature, bool, int]]:
     }
 
 
-def _covers(general: Template, special: Template) -> bool:
+def _covers(general: Template, special: Template, effort: Effort) -> bool:
     start = Substitution.empty()
     if not _match_times(general.time, special.time, start):
         return False
     if not all(_match(g, s, start) for g, s in zip(general.head, special.head, strict=True)):
         return False
     tests = {str(t) for t in special.tests}
-    for found in _embeddings(general.premises, special.premises, start):
+    for found in _embeddings(general.premises, special.premises, start, effort):
         if all(str(found.test(t)) in tests for t in general.tests) and _reaches(
             found.floors(general.floors), special
         ):
@@ -295,7 +315,11 @@ def _match_times(pattern: Time | None, time: Time | None, by: Substitution) -> b
 
 
 def _embeddings(
-    patterns: Sequence[TimedAtom], atoms: Sequence[TimedAtom], by: Substitution, tries: Iterator[int] | None = None
+    patterns: Sequence[TimedAtom],
+    atoms: Sequence[TimedAtom],
+    by: Substitution,
+    effort: Effort,
+    tries: Iterator[int] | None = None,
 ) -> Iterator[Substitution]:
     """The ways to map the patterns into the atoms, the pattern with the fewest ways first. Gives up after many tries:
     a template that is not found to be superfluous does no harm."""
@@ -303,10 +327,12 @@ def _embeddings(
         yield by
         return
     tries = iter(range(TRIES)) if tries is None else tries
+    effort.spend(len(atoms))
     chosen, ways = patterns[0], _matches(patterns[0], atoms, by)
     for pattern in patterns[1:]:
         if len(ways) < 2:
             break
+        effort.spend(len(atoms))
         found = _matches(pattern, atoms, by)
         if len(found) < len(ways):
             chosen, ways = pattern, found
@@ -314,7 +340,7 @@ def _embeddings(
     for way in ways:
         if next(tries, None) is None:
             return
-        yield from _embeddings(rest, atoms, way, tries)
+        yield from _embeddings(rest, atoms, way, effort, tries)
 
 
 def _matches(pattern: TimedAtom, atoms: Sequence[TimedAtom], by: Substitution) -> list[Substitution]:
@@ -349,7 +375,7 @@ def _differ(pattern: Term, term: Term) -> bool:
     return pattern != term and not (isinstance(pattern, Variable) and APART in pattern.name)
 
 
-def condensed(template: Template) -> Template:
+def condensed(template: Template, effort: Effort = UNLIMITED) -> Template:
     """The template without premises that another instance of the rest already gives."""
     shrinking = True
     while shrinking:
@@ -358,7 +384,7 @@ def condensed(template: Template) -> Template:
             if not any(_could_stand_for(other, premise) for other in template.premises):
                 continue
             rest = replace(template, premises=tuple(p for p in template.premises if p != premise))
-            if _mentions_head(rest, template) and _covers(rename_template(template), rest):
+            if _mentions_head(rest, template) and _covers(rename_template(template), rest, effort):
                 template, shrinking = rest, True
                 break
     return template
@@ -388,14 +414,14 @@ def _mentions_head(rest: Template, template: Template) -> bool:
     return (wanted & had) <= kept
 
 
-def minimal(templates: Iterable[Template]) -> list[Template]:
+def minimal(templates: Iterable[Template], effort: Effort = UNLIMITED) -> list[Template]:
     """The templates that no other one makes superfluous, in order."""
     kept: list[Template] = []
     for template in templates:
-        template = condensed(template)
-        if contradictory(template) or any(subsumes(other, template) for other in kept):
+        template = condensed(template, effort)
+        if contradictory(template) or any(subsumes(other, template, effort) for other in kept):
             continue
-        kept = [other for other in kept if not subsumes(template, other)] + [template]
+        kept = [other for other in kept if not subsumes(template, other, effort)] + [template]
     return kept
 
 
