@@ -94,3 +94,29 @@ def test_a_target_that_is_a_file_is_an_error(tmp_path: Path) -> None:
 def test_an_unknown_format_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="format xlsx is none of parquet, csv, jsonl"):
         Folder(tmp_path / "out", "xlsx")
+
+
+def test_rows_of_several_groups_keep_their_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of many words, cut into row groups: each group names only its own words."""
+    monkeypatch.setattr("thalweg.io.write.ROW_GROUP", 1000)
+    words = [f"f({i})" for i in range(3000)]
+    table = pa.table({"fluent": pa.array(words[::-1]).dictionary_encode(), "start": range(3000)})
+    with Folder(tmp_path / "out", "parquet") as folder:
+        folder.write("timeline", table)
+    written = pq.ParquetFile(tmp_path / "out" / "timeline.parquet")
+    assert written.read().to_pylist() == table.to_pylist()
+    assert written.num_row_groups == 3
+    whole = pq.ParquetFile(tmp_path / "out" / "timeline.parquet").read_row_group(0, columns=["fluent"])
+    assert whole.column("fluent").to_pylist() == words[:1999:-1]
+    sizes = [written.metadata.row_group(k).column(0).total_uncompressed_size for k in range(3)]
+    assert max(sizes) < 1000 * 20
+
+
+def test_parquet_says_which_rows_a_group_holds(tmp_path: Path) -> None:
+    """Readers skip row groups by the bounds of the times, and of the text that a table is sorted by."""
+    table = pa.table({"fluent": pa.array(["f(a)", "f(b)"]).dictionary_encode(), "start": [3, 9]})
+    with Folder(tmp_path / "out", "parquet") as folder:
+        folder.write("timeline", table)
+    group = pq.ParquetFile(tmp_path / "out" / "timeline.parquet").metadata.row_group(0)
+    bounds = [(group.column(k).statistics.min, group.column(k).statistics.max) for k in range(2)]
+    assert bounds == [("f(a)", "f(b)"), (3, 9)]

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from thalweg.protocol import OPEN_END, Ints
+from thalweg.io.netting import Codes, net_rows
+from thalweg.protocol import OPEN_END, Ints, Ops
+
+AnyInts = TypeVar("AnyInts", Codes, Ints)
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 TIMELINE = pa.schema([("fluent", TEXT), ("value", TEXT), ("start", pa.int64()), ("end", pa.int64())])
@@ -37,8 +41,17 @@ class Coded:
         return pa.DictionaryArray.from_arrays(pa.array(self.ranks[where], pa.int32()), self.words)
 
 
-def coded(column: pa.ChunkedArray) -> Coded:
-    """A text column with its words sorted, so that order by rank is order by text."""
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    """A text column as numbers: for each row the number of its word, for each number the rank of that word in the
+    order of texts, and the words in that order."""
+
+    codes: Codes
+    ranks: Codes
+    words: pa.Array
+
+
+def _numbered(column: pa.ChunkedArray) -> _Numbered:
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     flat = column.unify_dictionaries().combine_chunks()
@@ -46,29 +59,60 @@ def coded(column: pa.ChunkedArray) -> Coded:
         flat = flat.chunk(0) if flat.num_chunks else pa.array([], column.type)
     words = flat.dictionary.cast(pa.string())
     order = pa.compute.sort_indices(words).to_numpy()
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    codes = flat.indices.to_numpy(zero_copy_only=False)
-    return Coded(words.take(pa.array(order)), rank[codes] if len(rank) else np.empty(0, np.int64))
+    ranks = np.empty(len(order), np.int32)
+    ranks[order] = np.arange(len(order), dtype=np.int32)
+    return _Numbered(_sealed(flat.indices.cast(pa.int32()).to_numpy()), ranks, words.take(pa.array(order)))
+
+
+def _sealed(column: AnyInts) -> AnyInts:
+    """The column, read-only whether it is Arrow's memory or a copy: kernels are compiled for one of the two."""
+    column = column.view()
+    column.flags.writeable = False
+    return column
+
+
+def coded(column: pa.ChunkedArray) -> Coded:
+    """A text column with its words sorted, so that order by rank is order by text."""
+    found = _numbered(column)
+    return Coded(found.words, found.ranks[found.codes].astype(np.int64))
 
 
 def fold_intervals(changes: pa.Table) -> pa.Table:
     """`timeline(fluent, value, start, end)`, sorted, of `changes(op, fluent, value, start, end)`."""
+    return split_intervals(changes, OPEN_END)[0]
+
+
+def split_intervals(changes: pa.Table, before: int) -> tuple[pa.Table, pa.Table]:
+    """The timeline in two parts, each sorted: what ends by `before`, and the rest."""
     if not changes.num_rows:
-        return TIMELINE.empty_table()
-    fluent, value = coded(changes.column("fluent")), coded(changes.column("value"))
-    start = changes.column("start").to_numpy()
-    end = changes.column("end").fill_null(OPEN_END).to_numpy()
-    signs = _signs(changes)
-    order, first = _grouped(fluent.ranks, value.ranks, start)
-    net = np.add.reduceat(signs[order], first)
-    ends = np.add.reduceat((signs * end)[order], first)
-    kept = _survivors(net)
-    where = order[first[kept]]
-    return pa.table(
-        [fluent.take(where), value.take(where), pa.array(start[where]), _open(ends[kept])],
-        schema=TIMELINE,
-    )
+        return TIMELINE.empty_table(), TIMELINE.empty_table()
+    fluent, value = _numbered(changes.column("fluent")), _numbered(changes.column("value"))
+    start = _sealed(changes.column("start").to_numpy())
+    end = _sealed(changes.column("end").fill_null(OPEN_END).to_numpy())
+    ops, signs = _operations(changes)
+    left = net_rows(fluent.codes, fluent.ranks, value.codes, value.ranks, start, end, ops, signs, before)
+    if left.wrong:
+        raise FoldError(f"changes do not fold: a net count of {left.wrong}")
+
+    parts = []
+    for where in (slice(left.final), slice(-1, left.rest - len(start) - 1, -1)):
+        fluents, values = (
+            shortened(np.ascontiguousarray(ranks[where]), words)
+            for ranks, words in ((left.major, fluent.words), (left.minor, value.words))
+        )
+        starts, ends = (np.ascontiguousarray(column[where]) for column in (left.start, left.end))
+        parts.append(pa.table([fluents, values, pa.array(starts), _open(ends)], schema=TIMELINE))
+    return parts[0], parts[1]
+
+
+def shortened(codes: Codes, words: pa.Array) -> pa.DictionaryArray:
+    """Dictionary-encoded text with the words that occur, in their order, and no others."""
+    used = np.zeros(len(words), np.bool_)
+    used[codes] = True
+    if not used.all():
+        codes = (np.cumsum(used, dtype=np.int32) - np.int32(1))[codes]
+        words = words.filter(pa.array(used))
+    return pa.DictionaryArray.from_arrays(pa.array(codes), words, safe=False)
 
 
 def fold_events(changes: pa.Table) -> pa.Table:
@@ -82,10 +126,16 @@ def fold_events(changes: pa.Table) -> pa.Table:
     return pa.table([event.take(where), pa.array(time[where])], schema=EVENTS)
 
 
+def _operations(changes: pa.Table) -> tuple[Codes, Ops]:
+    """The operation of each row by number, and of each number the sign: +1 for insertions, -1 for deletions."""
+    ops = _numbered(changes.column("op"))
+    words = ops.words.take(pa.array(ops.ranks)).to_pylist()
+    return ops.codes, np.array([1 if word == "insert" else -1 for word in words], np.int8)
+
+
 def _signs(changes: pa.Table) -> Ints:
-    """+1 for insertions, -1 for deletions."""
-    inserted = pa.compute.equal(changes.column("op").cast(pa.string()), "insert").to_numpy()
-    return np.where(inserted, np.int64(1), np.int64(-1))
+    ops, signs = _operations(changes)
+    return signs.astype(np.int64)[ops]
 
 
 def _survivors(net: Ints) -> npt.NDArray[np.bool_]:
@@ -154,18 +204,34 @@ def _check_turns(moved: Ints, same: npt.NDArray[np.bool_]) -> None:
         )
 
 
+def _split_at(table: pa.Table, until: str, last: int) -> tuple[pa.Table, pa.Table]:
+    """The rows of which the time in the column `until` is not after `last`, and the others."""
+    final = pa.compute.less_equal(table.column(until), last).fill_null(False)
+    return table.filter(final), table.filter(pa.compute.invert(final))
+
+
+def split_events(changes: pa.Table, before: int) -> tuple[pa.Table, pa.Table]:
+    """The events before a point, which boundary effects may still touch, and the others."""
+    return _split_at(fold_events(changes), "time", before - 1)
+
+
+def split_atoms(changes: pa.Table, before: int) -> tuple[pa.Table, pa.Table]:
+    """What atoms were in by a tick, and the rest."""
+    return _split_at(fold_atoms(changes), "to", before)
+
+
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """A sort of changes: how they fold, to which columns, and which of these tells when a row is final."""
+    """A sort of changes: how they fold, how in two parts (what is final, and the rest), and to which columns."""
 
     fold: Callable[[pa.Table], pa.Table]
+    split: Callable[[pa.Table, int], tuple[pa.Table, pa.Table]]
     schema: pa.Schema
-    until: str
 
 
-INTERVAL_CHANGES = Sort(fold_intervals, TIMELINE, "end")
-EVENT_CHANGES = Sort(fold_events, EVENTS, "time")
-ATOM_CHANGES = Sort(fold_atoms, ATOMS, "to")
+INTERVAL_CHANGES = Sort(fold_intervals, split_intervals, TIMELINE)
+EVENT_CHANGES = Sort(fold_events, split_events, EVENTS)
+ATOM_CHANGES = Sort(fold_atoms, split_atoms, ATOMS)
 
 
 class Folding:
@@ -175,7 +241,7 @@ class Folding:
     event its own point, which boundary effects may still touch at the start itself.
     """
 
-    def __init__(self, sort: Sort, room: int = 1_000_000) -> None:
+    def __init__(self, sort: Sort, room: int = 4_000_000) -> None:
         self._sort = sort
         self._room = self._limit = room
         self._held: list[pa.Table] = []
@@ -192,16 +258,12 @@ class Folding:
         """What was final at `before`, when there is enough to hand over; it is forgotten here."""
         if self._size < self._limit:
             return None
-        folded = self.rest()
-        last = before if self._sort.until == "end" else before - 1
-        final = pa.compute.less_equal(folded.column(self._sort.until), last).fill_null(False)
-        kept = folded.filter(pa.compute.invert(final))
-        op = pa.repeat(pa.scalar("insert"), kept.num_rows).dictionary_encode()
+        final, kept = self._sort.split(concatenate(self._held), before)
         self._held = []
         self._size = 0
-        self.add(kept.append_column("op", op))
+        self.add(kept.append_column("op", pa.repeat(pa.scalar("insert"), kept.num_rows).dictionary_encode()))
         self._limit = max(self._room, 2 * self._size)
-        return folded.filter(final)
+        return final
 
     def rest(self) -> pa.Table:
         """The fold of everything that was not handed over."""

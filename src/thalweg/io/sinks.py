@@ -63,6 +63,10 @@ TABLES = {
 }
 """The tables that every run of a kind has, be they empty; a reasoner may add others."""
 
+MAY_BE_EMPTY = {"timeline": {"end"}, "changes": {"end"}, "events": set[str](), "event_changes": set[str]()}
+"""Of the large tables of event descriptions the columns in which a value may be missing. Of the others Parquet files
+say that none is, which makes them faster to write and to read."""
+
 
 FOLDED: dict[Kind, dict[str, tuple[str, Sort]]] = {
     Kind.EVENTS: {"changes": ("timeline", INTERVAL_CHANGES), "event_changes": ("events", EVENT_CHANGES)},
@@ -156,5 +160,13 @@ class Files:
                 self.folder.write(f"fluents/{fluent}", self._instances.columns(table, fluent, whole=False))
 
     def _write(self, name: str, table: pa.Table) -> None:
+        if self.kind is Kind.EVENTS and name in MAY_BE_EMPTY:
+            table = _filled(table, MAY_BE_EMPTY[name])
         self.folder.write(name, table)
         self.sizes[name] = self.sizes.get(name, 0) + table.num_rows
+
+
+def _filled(table: pa.Table, may_be_empty: set[str]) -> pa.Table:
+    """The table, saying that no value is missing but in the given columns."""
+    schema = pa.schema([field.with_nullable(field.name in may_be_empty) for field in table.schema])
+    return pa.Table.from_arrays(table.columns, schema=schema)

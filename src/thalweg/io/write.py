@@ -20,7 +20,9 @@ import pyarrow.csv as pv
 import pyarrow.parquet as pq
 
 from thalweg.io.errors import InputError
+from thalweg.io.fold import shortened
 
+ROW_GROUP = 1024 * 1024
 FORMATS = ("parquet", "csv", "jsonl")
 _LEFT_BEHIND = {"summary.json", "fluents", *(f".{form}" for form in FORMATS)}
 
@@ -36,14 +38,45 @@ class TableWriter(Protocol):
 
 
 class _ParquetWriter:
+    """Text as dictionaries, each with the words of its row group; integers, which are times and numbers of rows, as
+    packed differences: as small as dictionaries, and faster. Text has statistics only where a table is sorted by it."""
+
     def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._writer = pq.ParquetWriter(path, schema, compression="snappy")
+        integers = [field.name for field in schema if pa.types.is_integer(field.type)]
+        others = [_leaf(field) for field in schema if field.name not in integers]
+        self._writer = pq.ParquetWriter(
+            path,
+            schema,
+            compression="snappy",
+            use_dictionary=others,
+            dictionary_pagesize_limit=ROW_GROUP * 64,
+            column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
+            write_statistics=sorted({*integers, schema.names[0]}),
+        )
 
     def write(self, table: pa.Table) -> None:
-        self._writer.write_table(table)
+        for start in range(0, table.num_rows, ROW_GROUP):
+            self._writer.write_table(_compact(table.slice(start, ROW_GROUP)), row_group_size=ROW_GROUP)
 
     def close(self) -> None:
         self._writer.close()
+
+
+def _leaf(field: pa.Field) -> str:
+    """The name under which Parquet knows the values of a column."""
+    return f"{field.name}.list.element" if pa.types.is_list(field.type) else str(field.name)
+
+
+def _compact(group: pa.Table) -> pa.Table:
+    """The rows with the words that occur in them, where that is not most of the words."""
+    for place, column in enumerate(group.columns):
+        if not pa.types.is_dictionary(column.type) or column.num_chunks != 1 or column.null_count:
+            continue
+        part = column.chunk(0)
+        if len(part.dictionary) > 1024 and part.indices.type == pa.int32():
+            short = shortened(part.indices.to_numpy(), part.dictionary)
+            group = group.set_column(place, group.schema.field(place), short)
+    return group
 
 
 class _CsvWriter:
