@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import resource
+import signal
 from pathlib import Path
 
 import pyarrow as pa
@@ -120,3 +122,22 @@ def test_parquet_says_which_rows_a_group_holds(tmp_path: Path) -> None:
     group = pq.ParquetFile(tmp_path / "out" / "timeline.parquet").metadata.row_group(0)
     bounds = [(group.column(k).statistics.min, group.column(k).statistics.max) for k in range(2)]
     assert bounds == [("f(a)", "f(b)"), (3, 9)]
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+def test_a_full_disk_is_one_clear_message_and_nothing_is_left(tmp_path: Path, form: str) -> None:
+    """Files may not grow here, as on a disk without room."""
+    many = pa.table({"fluent": [f"f({i * 7919 % 99991})" for i in range(50_000)], "start": range(50_000)})
+    allowed = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, allowed[1]))
+    try:
+        with (
+            pytest.raises(InputError, match=r"cannot write to .*out: File too large"),
+            Folder(tmp_path / "out", form) as folder,
+        ):
+            folder.write("timeline", many)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, allowed)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert list(tmp_path.iterdir()) == []

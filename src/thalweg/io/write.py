@@ -7,9 +7,11 @@ An earlier result of the same name is replaced; a directory that holds anything 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -176,17 +178,20 @@ class Folder:
 
     def write(self, name: str, table: pa.Table) -> None:
         """Append rows to a table; the first piece fixes its columns."""
-        if name not in self._writers:
-            path = self.path / f"{name}.{self.form}"
-            path.parent.mkdir(exist_ok=True)
-            self._writers[name] = (_WRITERS[self.form](path, table.schema), table.schema)
-        writer, schema = self._writers[name]
-        if table.num_rows:
-            writer.write(table if table.schema.equals(schema) else table.select(schema.names).cast(schema))
+        with self._writable():
+            if name not in self._writers:
+                path = self.path / f"{name}.{self.form}"
+                path.parent.mkdir(exist_ok=True)
+                self._writers[name] = (_WRITERS[self.form](path, table.schema), table.schema)
+            writer, schema = self._writers[name]
+            if table.num_rows:
+                same = table.schema.equals(schema)
+                writer.write(table if same else table.select(schema.names).cast(schema))
 
     def note(self, name: str, content: Any) -> None:
         """A small JSON file beside the tables."""
-        (self.path / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        with self._writable():
+            (self.path / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
     def __enter__(self) -> Self:
         return self
@@ -195,12 +200,22 @@ class Folder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            for writer, _ in self._writers.values():
-                writer.close()
-            if kind is None:
-                _replace(self.path, self.target)
+            with self._writable() if kind is None else suppress(OSError):
+                for writer, _ in self._writers.values():
+                    writer.close()
+                if kind is None:
+                    _replace(self.path, self.target)
         finally:
             shutil.rmtree(self.path, ignore_errors=True)
+
+    @contextmanager
+    def _writable(self) -> Iterator[None]:
+        """A full disk, or one that is gone, is one clear message."""
+        try:
+            yield
+        except OSError as problem:
+            reason = os.strerror(problem.errno) if problem.errno else str(problem)
+            raise InputError("out", f"cannot write to {self.target}: {reason}") from problem
 
 
 def _refuse_foreign(target: Path) -> None:
