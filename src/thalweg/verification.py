@@ -29,8 +29,8 @@ Fact = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where the two part: at which query time, in which table, what only one of them says, and the input so far that
-    has to do with it."""
+    """Where the two part: at which query time, in which table, what only the definition says, and what only the fast
+    reasoner says."""
 
     query_time: int
     table: str
