@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -55,6 +55,11 @@ class Options:
     allow_gaps: bool = False
     on_error: str = "reject"
     labels: bool = False
+
+    @classmethod
+    def among(cls, given: Mapping[str, Any]) -> Options:
+        """The options among the arguments of a function, which has all of them under their names."""
+        return cls(**{option.name: given[option.name] for option in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,21 +483,7 @@ def run(
 
     An event description needs a window and a step; the other kinds of program may have a lateness.
     """
-    options = Options(
-        window,
-        step,
-        start,
-        end,
-        tick,
-        lateness,
-        horizon,
-        models,
-        query,
-        recompute,
-        allow_gaps,
-        on_error,
-        labels,
-    )
+    options = Options.among(locals())
     plan = prepare(as_program(program, background), events, options)
     memory = Memory(plan.program.kind)
     summary = drive(plan, memory)

@@ -143,21 +143,7 @@ def run(
     from thalweg.io.write import Folder
     from thalweg.runs import Options, as_program
 
-    options = Options(
-        window,
-        step,
-        start,
-        end,
-        tick,
-        lateness,
-        horizon,
-        models,
-        query,
-        recompute,
-        allow_gaps,
-        on_error,
-        labels,
-    )
+    options = Options.among(locals())
     with reported():
         _check_engine(engine, {"master": master, "shards": shards, "follow": follow})
         only_followed = {
