@@ -78,6 +78,14 @@ def test_answers_about_equals_do_not_stand_for_answers_about_all_pairs() -> None
     assert "q(X, Y, 0)" in answers
 
 
+def test_an_exception_for_one_value_of_another_variable_is_none_for_the_others() -> None:
+    program = parse("query q(X, Y, T). q(X, Y, T) :- not g(Y, X, T), site(X, north). site(a, north). site(b, north).")
+    reasoner = Reasoner(program)
+    reasoner.accept(facts(("g", "c", "b", 0)))
+    found = [(r["answer"], r["where"]) for r in reasoner.advance(0)["answers"].to_pylist()]
+    assert found == [("q(a, Y, 0)", None), ("q(b, Y, 0)", "Y != c")]
+
+
 EARLY = "query r(X, T). r(X, T) :- not g(X, T), e(X, T+2)."
 
 
@@ -87,6 +95,15 @@ def test_exceptions_of_a_negation_judged_before_its_variable_is_bound_survive_a_
     (before,) = reasoner.advance(0)["open"].to_pylist()
     assert (before["answer"], before["where"], before["evidence"]) == ("r(X, 0)", "X != b", ["not g(X, 0)"])
     assert resumed(reasoner).advance(0)["open"].to_pylist() == [before]
+
+
+def test_an_exception_agrees_with_every_place_of_its_variable() -> None:
+    """Of all q(X, X, 1) only q(b, b, 1) can be."""
+    reasoner = Reasoner(parse("query q(X, Y, T). q(X, b, T) :- not q(X, X, T-1), h(X, X, T), not h(a, X, T+1)."), 2)
+    reasoner.accept(facts(("h", "a", "a", 1)))
+    reasoner.advance(1)
+    found = {(r["answer"], r["where"]) for r in reasoner.advance(2)["open"].to_pylist()}
+    assert ("q(X, b, 2)", "X != b") in found
 
 
 def test_exceptions_are_listed_where_one_variable_is_open_and_the_other_not_bound_yet() -> None:

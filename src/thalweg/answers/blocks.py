@@ -11,8 +11,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from thalweg.answers.codec import STAR, Bools, Codec
-from thalweg.answers.kernels import Index, Statuses, distinct, first, index, pairs
-from thalweg.answers.shapes import Columns, Comparison, Computation, Evaluation, Positive, Rigid, Shape
+from thalweg.answers.kernels import Index, Statuses, distinct, first, index, members, pairs
+from thalweg.answers.shapes import (
+    Columns,
+    Comparison,
+    Computation,
+    Evaluation,
+    Places,
+    Positive,
+    Rigid,
+    Shape,
+)
 from thalweg.columns.keys import matrix
 from thalweg.columns.symbols import numbers
 from thalweg.protocol import Ints
@@ -108,12 +117,10 @@ class Facts:
             return self
         wanted = (premise.constants, premise.repeats)
         if wanted not in self._selections:
-            keep = np.ones(self.length, np.bool_)
-            for position, code in premise.constants:
-                keep &= self.args[position] == code
-            for one, other in premise.repeats:
-                keep &= self.args[one] == self.args[other]
-            self._selections[wanted] = self.take(keep)
+            tests = [self.args[position] == code for position, code in premise.constants]
+            tests += [self.args[one] == self.args[other] for one, other in premise.repeats]
+            keep = tests[0] if len(tests) == 1 else np.logical_and.reduce(tests)
+            self._selections[wanted] = self.take(np.flatnonzero(keep))
         return self._selections[wanted]
 
     def take(self, rows: Ints | Bools) -> Facts:
@@ -151,35 +158,38 @@ def meet(shape: Shape, mask: int, block: Block, number: int, facts: Facts) -> tu
     A row whose premise was ground and is there moves; a row whose premise still has variables stays as well,
     because other facts may come. None stays: every row moved.
     """
-    premise = shape.positives[number]
-    bound = shape.bound(mask)
-    facts = facts.selection(premise)
-    shared = [(p, c) for p, c in premise.columns if c in bound]
-    fresh = [(p, c) for p, c in premise.columns if c not in bound]
+    facts = facts.selection(shape.positives[number])
+    shared, fresh = shape.sides_of(mask, number)
+    if fresh or not facts.length:
+        return _extended(block, facts, shared, fresh), block
+    if not shared:
+        return block, None
+    hit = first(facts.index(tuple(p for p, _ in shared)), _key(block, [c for _, c in shared])) >= 0
+    return (block, None) if hit.all() else (block.take(hit), block.take(~hit))
+
+
+def moved(shape: Shape, mask: int, block: Block, number: int, facts: Facts) -> Block:
+    """Only the rows that met a fact, where those that stay need not be kept."""
+    facts = facts.selection(shape.positives[number])
+    shared, fresh = shape.sides_of(mask, number)
+    if fresh or not facts.length:
+        return _extended(block, facts, shared, fresh)
+    if not shared:
+        return block
+    hit = members(facts.index(tuple(p for p, _ in shared)), _key(block, [c for _, c in shared]))
+    return block if len(hit) == block.length else block.take(hit)
+
+
+def _extended(block: Block, facts: Facts, shared: Places, fresh: Places) -> Block:
+    """Rows with the columns that facts bring."""
     if not facts.length:
-        return block.take(np.zeros(block.length, np.bool_)), block
-    if not fresh:
-        if not shared:
-            return block, None
-        hit = _probe(block, facts, shared) >= 0
-        return _split(block, hit)
+        return block.take(np.empty(0, np.int64))
     if shared:
         left, right = pairs(facts.index(tuple(p for p, _ in shared)), _key(block, [c for _, c in shared]))
     else:
         left = np.repeat(np.arange(block.length), facts.length)
         right = np.tile(np.arange(facts.length), block.length)
-    met = _gain(block, left, facts, right, fresh)
-    return met, block
-
-
-def _split(block: Block, hit: Bools) -> tuple[Block, Block | None]:
-    if hit.all():
-        return block, None
-    return block.take(hit), block.take(~hit)
-
-
-def _probe(block: Block, facts: Facts, shared: list[tuple[int, int]]) -> Ints:
-    return first(facts.index(tuple(p for p, _ in shared)), _key(block, [c for _, c in shared]))
+    return _gain(block, left, facts, right, fresh)
 
 
 def _key(block: Block, columns: list[int]) -> Ints:
@@ -187,7 +197,7 @@ def _key(block: Block, columns: list[int]) -> Ints:
     return matrix(parts, block.length) if parts else np.empty((block.length, 0), np.int64)
 
 
-def _gain(block: Block, left: Ints, facts: Facts, right: Ints, fresh: list[tuple[int, int]]) -> Block:
+def _gain(block: Block, left: Ints, facts: Facts, right: Ints, fresh: Places) -> Block:
     alone = block.length == 1
     columns: Columns = [None if c is None else c[left] for c in block.columns]
     for position, column in fresh:

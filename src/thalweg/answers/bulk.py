@@ -1,4 +1,4 @@
-"""Many clock steps at once, for queries whose answers cannot meet each other.
+"""Many clock steps at once, for queries whose answers cannot moved each other.
 
 Without negation, lateness and unrelated times a row is met or dropped exactly when its next premise is due, so the
 order of steps need not be followed: the answer's time becomes a column like any other, the facts of all steps join the
@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from thalweg.analysis.temporal import Signature
-from thalweg.answers.blocks import Block, Facts, advance, concatenated, meet, start_block
+from thalweg.answers.blocks import Block, Facts, advance, concatenated, moved, start_block
 from thalweg.answers.codec import Bools
 from thalweg.answers.engine import Engine
 from thalweg.answers.kernels import first, index
@@ -98,10 +98,10 @@ class _Stages:
     def _met(self, mask: int, rows: Block, i: int, facts: Mapping[Signature, tuple[Facts, Ints]]) -> Block:
         premise = self.shape.positives[i]
         if premise.predicate not in facts or not rows.length:
-            return rows.take(np.zeros(rows.length, np.bool_)) if mask else self._nothing()
+            return rows.take(np.empty(0, np.int64)) if mask else self._nothing()
         given, times = facts[premise.predicate]
         stamped = Facts([*given.args, times - premise.offset], given.length)
-        met, _ = meet(self.timed, mask, rows, i, stamped)
+        met = moved(self.timed, mask, rows, i, stamped)
         return advance(self.timed, mask if mask else -1, mask | 1 << i, met, 0, self.engine.codec)
 
     def _nothing(self) -> Block:
@@ -182,5 +182,5 @@ def _with_stamp(shape: Shape) -> Shape:
         replace(p, columns=(*p.columns, (len(p.atom.args), stamp)), offset=p.offset) for p in shape.positives
     )
     return replace(
-        shape, names=[*shape.names, "\0"], positives=positives, stamp=stamp, closures={}, judged={}
+        shape, names=[*shape.names, "\0"], positives=positives, stamp=stamp, closures={}, judged={}, sides={}
     )

@@ -21,6 +21,8 @@ Bools = npt.NDArray[np.bool_]
 
 SYMBOL = 0x7FF8_0000_0000_0001
 """The code of symbol 0: the first quiet NaN that arithmetic does not produce."""
+_WIDE = (pa.int64(), pa.uint64())
+"""Types whose numbers may be too large for a float64."""
 STAR = -1
 """Stands for any constant that is not mentioned otherwise. No constant has this code."""
 
@@ -56,13 +58,12 @@ class Codec:
         """Codes of an Arrow column without nulls."""
         if isinstance(column, pa.ChunkedArray):
             column = column.combine_chunks()
-        kind = column.type
-        if pa.types.is_boolean(kind):
-            column = pc.cast(column, pa.string())
+        if not isinstance(column, pa.DictionaryArray):
             kind = column.type
-        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-            return numbers(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-        if not pa.types.is_dictionary(kind):
+            if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+                return numbers(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+            if pa.types.is_boolean(kind):
+                column = pc.cast(column, pa.string())
             column = column.dictionary_encode()
         codes = self._dictionary(column.dictionary)
         indices = column.indices.to_numpy(zero_copy_only=False)
@@ -80,14 +81,15 @@ class Codec:
         self._seen = [(names, codes), *self._seen[:7]]
         return codes
 
-    def inexact(self, column: pa.Array) -> Bools:
-        """Where a whole number is too large to be told from its neighbours."""
+    def inexact(self, column: pa.Array) -> Bools | None:
+        """Where a whole number is too large to be told from its neighbours; None: nowhere."""
+        if isinstance(column, pa.DictionaryArray) or column.type not in _WIDE:
+            return None
         if isinstance(column, pa.ChunkedArray):
             column = column.combine_chunks()
-        if not pa.types.is_int64(column.type) and not pa.types.is_uint64(column.type):
-            return np.zeros(len(column), np.bool_)
         values = column.to_numpy(zero_copy_only=False)
-        return np.asarray((values > EXACT) | (values < -EXACT))
+        found = np.asarray((values > EXACT) | (values < -EXACT))
+        return found if found.any() else None
 
     def texts(self, codes: Ints) -> pa.Array:
         """The constants as canonical text."""

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from thalweg.analysis.temporal import Signature
-from thalweg.answers.blocks import Block, Facts, advance, concatenated, meet, start_block
+from thalweg.answers.blocks import Block, Facts, advance, concatenated, meet, moved, start_block
 from thalweg.answers.codec import Codec
 from thalweg.answers.loose import NEVER, Loose, certain_facts
 from thalweg.answers.negation import Decisions
@@ -233,12 +233,15 @@ class Engine:
     ) -> bool:
         gained: dict[int, list[Block]] = {}
         if 0 not in blocks and _can_start(shape, time, i, span):
-            met, _ = meet(shape, 0, start_block(shape), i, facts)
+            met = moved(shape, 0, start_block(shape), i, facts)
             gained[1 << i] = [advance(shape, -1, 1 << i, met, time, self.codec)]
+        complete = time + shape.positives[i].offset <= span.after
         for mask, block in list(blocks.items()):
             if mask >> i & 1:
                 continue
-            met, rest = meet(shape, mask, block, i, facts)
+            met, rest = (
+                (moved(shape, mask, block, i, facts), None) if complete else meet(shape, mask, block, i, facts)
+            )
             if not met.length:
                 continue
             if rest is None or not rest.length:

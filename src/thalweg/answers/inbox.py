@@ -18,6 +18,7 @@ from thalweg.answers.blocks import Facts, distinct_facts
 from thalweg.answers.codec import Bools, Codec
 from thalweg.answers.datalog import Datalog
 from thalweg.answers.engine import Place
+from thalweg.answers.kernels import Extent, clock_steps, extent
 from thalweg.columns.keys import matrix
 from thalweg.protocol import Ints, Rows
 
@@ -78,9 +79,17 @@ class Coded:
     op: Ints
     row: Ints
     args: list[Ints]
+    _extent: Extent | None = None
 
     def __len__(self) -> int:
         return len(self.step)
+
+    @property
+    def extent(self) -> Extent:
+        """Over which steps and times the rows go, and whether they retract anything; there is at least one."""
+        if self._extent is None:
+            self._extent = extent(self.step, self.time, self.op)
+        return self._extent
 
     def take(self, rows: Ints | Bools | slice) -> Coded:
         return Coded(
@@ -112,19 +121,21 @@ class Inbox:
     def accept(self, rows: Rows, clock: int) -> None:
         """Check and code rows of one name."""
         predicate = (rows.name, len(rows.args) + 1)
-        step = np.maximum(np.maximum(rows.arrival, rows.time), clock + 1)
+        step, op = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+        in_time = clock_steps(rows.arrival, rows.time, rows.op, clock, self.start, self.lateness, step, op)
         if predicate not in self.datalog.inputs:
             self.rejected.add(step, rows.row, *self._unknown(predicate))
             return
-        good = np.ones(len(rows), np.bool_)
-        for reason, detail, bad in self._faults(rows, step):
-            bad = bad & good
-            self.rejected.add(step[bad], rows.row[bad], reason, detail)
-            good &= ~bad
-        if good.any():
-            columns = rows.args if good.all() else tuple(pc.filter(a, pa.array(good)) for a in rows.args)
-            coded = Coded(step, rows.time, rows.op.astype(np.int64), rows.row, [])
-            coded = coded if good.all() else coded.take(good)
+        columns, coded = rows.args, Coded(step, rows.time, op, rows.row, [])
+        faults = [*([] if in_time else self._untimely(rows, step)), *self._unusable(rows)]
+        if faults:
+            good = np.ones(len(rows), np.bool_)
+            for reason, detail, bad in faults:
+                bad = bad & good
+                self.rejected.add(step[bad], rows.row[bad], reason, detail)
+                good &= ~bad
+            columns, coded = tuple(pc.filter(a, pa.array(good)) for a in rows.args), coded.take(good)
+        if len(coded):
             coded.args = [self.codec.encode(column) for column in columns]
             self.pending.setdefault(predicate, []).append(coded)
 
@@ -140,8 +151,8 @@ class Inbox:
             )
         return UNKNOWN_NAME, f"no rule reads {name}/{arity}"
 
-    def _faults(self, rows: Rows, step: Ints) -> list[tuple[str, str, Bools]]:
-        found = [
+    def _untimely(self, rows: Rows, step: Ints) -> list[tuple[str, str, Bools]]:
+        return [
             (BEFORE_START, f"the stream starts at {self.start}", rows.time < self.start),
             (
                 TOO_LATE,
@@ -149,17 +160,14 @@ class Inbox:
                 step > rows.time + self.lateness,
             ),
         ]
+
+    def _unusable(self, rows: Rows) -> Iterator[tuple[str, str, Bools]]:
         for position, column in enumerate(rows.args, 1):
             if column.null_count:
                 missing = pc.is_null(column).to_numpy(zero_copy_only=False)
-                found.append((MISSING, f"argument {position} is missing", missing))
-            else:
-                inexact = self.codec.inexact(column)
-                if inexact.any():
-                    found.append(
-                        (OUT_OF_RANGE, f"argument {position} is too large for an exact number", inexact)
-                    )
-        return found
+                yield MISSING, f"argument {position} is missing", missing
+            elif (inexact := self.codec.inexact(column)) is not None:
+                yield OUT_OF_RANGE, f"argument {position} is too large for an exact number", inexact
 
     # -- handing out
 
@@ -168,22 +176,24 @@ class Inbox:
         found: dict[Signature, Coded] = {}
         for predicate in sorted(self.pending):
             coded = _merged(self.pending[predicate])
-            now = coded.step <= to
-            if now.all():
+            self.pending[predicate] = [coded]
+            if coded.extent.first > to:
+                continue
+            if coded.extent.last <= to:
                 del self.pending[predicate]
             else:
+                now = coded.step <= to
                 self.pending[predicate] = [coded.take(~now)]
                 coded = coded.take(now)
-            if len(coded):
-                found[predicate] = coded
+            found[predicate] = coded
         return found
 
     def stamped(self, due: dict[Signature, Coded]) -> dict[Signature, tuple[Facts, Ints]]:
         """Facts with their times, where nothing known can be retracted: without lateness."""
         found = {}
         for predicate, coded in due.items():
-            out = coded.op < 0
-            if out.any():
+            if coded.extent.retracts:
+                out = coded.op < 0
                 self.rejected.add(coded.step[out], coded.row[out], UNKNOWN_RETRACTION, NOT_KNOWN)
                 coded = coded.take(~out)
             facts = distinct_facts([*coded.args, coded.time], len(coded))
@@ -203,10 +213,10 @@ class Inbox:
 
     def _settle(self, clock: int, place: Place, coded: Coded, known: Facts | None, found: Arrivals) -> None:
         """Of rows that arrive together retractions come first: what is retracted and inserted stays."""
-        out = coded.op < 0
-        if not out.any():
+        if not coded.extent.retracts:
             inserted = distinct_facts(coded.args, len(coded))
         else:
+            out = coded.op < 0
             came, gone = coded.take(~out), coded.take(out)
             inserted = (
                 distinct_facts(came.args, len(came)) if len(came) else Facts([a[:0] for a in coded.args], 0)
@@ -242,7 +252,8 @@ def by_step(due: dict[Signature, Coded]) -> dict[int, list[tuple[Signature, Code
     """Rows by the clock step at which they take effect."""
     agenda: dict[int, list[tuple[Signature, Coded]]] = {}
     for predicate, coded in due.items():
-        for step, part in _runs(coded, coded.step):
+        same = coded.extent.first == coded.extent.last
+        for step, part in [(coded.extent.first, coded)] if same else _runs(coded, coded.step):
             agenda.setdefault(step, []).append((predicate, part))
     return agenda
 
@@ -261,19 +272,19 @@ def chunks(due: dict[Signature, Coded], size: int, to: int) -> Iterator[tuple[in
 def density(due: dict[Signature, Coded]) -> tuple[int, int]:
     """How many rows there are, and over how many steps."""
     rows = sum(map(len, due.values()))
-    if not due or min(int(c.step.min()) for c in due.values()) == max(int(c.step.max()) for c in due.values()):
+    if not due or min(c.extent.first for c in due.values()) == max(c.extent.last for c in due.values()):
         return rows, min(rows, 1)
     return rows, len(np.unique(np.concatenate([np.unique(c.step) for c in due.values()])))
 
 
 def _by_time(coded: Coded) -> list[tuple[int, Coded]]:
+    if coded.extent.earliest == coded.extent.latest:
+        return [(coded.extent.earliest, coded)]
     return _runs(coded, coded.time)
 
 
 def _runs(coded: Coded, key: Ints) -> list[tuple[int, Coded]]:
     """The rows in runs of one key, sorted by it."""
-    if len(key) and key[0] == key[-1] and (key == key[0]).all():
-        return [(int(key[0]), coded)]
     if (key[1:] < key[:-1]).any():
         order = np.argsort(key, kind="stable")
         coded, key = coded.take(order), key[order]

@@ -57,6 +57,20 @@ def _first(rows: Ints, heads: Links, following: Links, probe: Ints, out: Ints) -
 
 
 @njit(cache=True)
+def _members(rows: Ints, heads: Links, following: Links, probe: Ints, out: Ints) -> int:
+    mask = np.uint64(len(heads) - 1)
+    n = 0
+    for i in range(len(probe)):
+        j = heads[_hash(probe, i, mask)]
+        while j >= 0 and not _equal(rows, j, probe, i):
+            j = following[j]
+        if j >= 0:
+            out[n] = i
+            n += 1
+    return n
+
+
+@njit(cache=True)
 def _count(rows: Ints, heads: Links, following: Links, probe: Ints) -> int:
     mask = np.uint64(len(heads) - 1)
     total = 0
@@ -134,6 +148,12 @@ def first(known: Index, probe: Ints) -> Ints:
     return out
 
 
+def members(known: Index, probe: Ints) -> Ints:
+    """Positions of the probes that are among the indexed rows."""
+    out = np.empty(len(probe), np.int64)
+    return out[: _members(*known, probe, out)]
+
+
 def pairs(known: Index, probe: Ints) -> tuple[Ints, Ints]:
     """All pairs (probe position, indexed position) of equal rows, by probe, then by position."""
     total = _count(*known, probe)
@@ -154,3 +174,44 @@ def distinct(rows: Ints) -> Bools:
     keep = np.zeros(len(rows), np.bool_)
     _distinct(rows, _room(len(rows)), np.empty(len(rows), np.int32), keep)
     return keep
+
+
+# --------------------------------------------------------------------------- columns of rows
+
+
+@njit(cache=True)
+def clock_steps(
+    arrival: Ints, time: Ints, op: npt.NDArray[np.int8], clock: int, start: int, lateness: int, step: Ints, ops: Ints
+) -> bool:
+    """Fill in when each row takes effect, and its operation; true when none is too early or too late."""
+    good = True
+    for i in range(len(time)):
+        step[i] = max(max(arrival[i], time[i]), clock + 1)
+        ops[i] = op[i]
+        good = good and start <= time[i] and step[i] <= time[i] + lateness
+    return good
+
+
+class Extent(NamedTuple):
+    """First and last step, first and last time of some rows, and whether they retract anything."""
+
+    first: int
+    last: int
+    earliest: int
+    latest: int
+    retracts: bool
+
+
+@njit(cache=True)
+def _extent(step: Ints, time: Ints, op: Ints) -> tuple[int, int, int, int, bool]:
+    first, last, earliest, latest, retracts = step[0], step[0], time[0], time[0], False
+    for i in range(len(step)):
+        first, last = min(first, step[i]), max(last, step[i])
+        earliest, latest = min(earliest, time[i]), max(latest, time[i])
+        retracts = retracts or op[i] < 0
+    return first, last, earliest, latest, retracts
+
+
+def extent(step: Ints, time: Ints, op: Ints) -> Extent:
+    """What one look at some rows tells; there is at least one."""
+    return Extent(*_extent(step, time, op))

@@ -365,6 +365,27 @@ def starred_rows(shape: Shape, block: Block) -> Bools:
     return np.zeros(block.length, np.bool_) if column is None else np.asarray(column == STAR)
 
 
+def open_places(shape: Shape) -> list[int]:
+    """The open columns, in the order of the head."""
+    return list(dict.fromkeys(slot.column for slot in shape.head if slot.column in shape.open))
+
+
+def exceptions(shape: Shape, block: Block, rows: Block) -> list[frozenset[tuple[int, ...]]]:
+    """For each of some rows of a block the constants that it does not speak about, for the open places of the head:
+    those that have a row of their own next to it, with the same values elsewhere."""
+    fixed = [i for i, c in enumerate(block.columns) if c is not None and i not in shape.open]
+    own = block.take(~starred_rows(shape, block))
+    found: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
+    for at, named in zip(_tuples(own, fixed), _tuples(own, open_places(shape)), strict=True):
+        found.setdefault(at, set()).add(named)
+    return [frozenset(found.get(at, ())) for at in _tuples(rows, fixed)]
+
+
+def _tuples(block: Block, columns: list[int]) -> list[tuple[int, ...]]:
+    known = [c.tolist() for c in (block.columns[i] for i in columns) if c is not None]
+    return list(zip(*known, strict=True)) if known else [()] * block.length
+
+
 def _waiting_rows(block: Block, j: int) -> Ints:
     return np.flatnonzero((block.bits & np.int64(DEAD | 1 << j)) == 0)
 

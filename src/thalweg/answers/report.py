@@ -20,7 +20,7 @@ from thalweg.answers.blocks import DEAD, Block
 from thalweg.answers.codec import STAR, Bools
 from thalweg.answers.datalog import Test, TimedAtom
 from thalweg.answers.kernels import distinct, first, index
-from thalweg.answers.negation import starred_rows
+from thalweg.answers.negation import exceptions, open_places, starred_rows
 from thalweg.answers.shapes import Comparison, Computation, Operation, Rigid, Shape
 from thalweg.columns.keys import matrix
 from thalweg.language.terms import Term, Variable
@@ -75,42 +75,37 @@ Report = dict[tuple[int, int, int], tuple[Group, Block]]
 
 
 class Everybody:
-    """The answers of a cell about everybody but some: what they except. Looked up when it is asked for."""
+    """Who is meant by the answers of a cell about everybody but some."""
 
-    def __init__(self, shapes: Mapping[int, Shape], blocks: Blocks) -> None:
-        self._shapes = shapes
+    def __init__(self, blocks: Blocks) -> None:
         self._blocks = blocks
-        self._found: dict[tuple[int, int], frozenset[tuple[int, ...]]] = {}
 
-    def exceptions(self, group: Group) -> frozenset[tuple[int, ...]]:
-        """The constants with rows of their own, in the order of the head."""
-        key = (group.shape.number, group.mask)
-        if key not in self._found:
-            shape, block = group.shape, self._blocks[key]
-            own = ~starred_rows(shape, block)
-            columns = [c[own] for c in (block.columns[i] for i in _open_places(shape)) if c is not None]
-            self._found[key] = frozenset(zip(*(c.tolist() for c in columns), strict=True))
-        return self._found[key]
+    def meant(self, group: Group, rows: Block) -> list[tuple[tuple[int, ...], frozenset[tuple[int, ...]]]]:
+        """For each row the substitution, and the constants that are excepted."""
+        shape = group.shape
+        heads = [tuple(key) for key in head_keys(shape, rows).tolist()]
+        return list(zip(heads, exceptions(shape, self._blocks[shape.number, group.mask], rows), strict=True))
 
-    def identity(self, group: Group) -> int:
-        """A number that says who is meant by a row about everybody."""
-        return _salt(f"{_pattern(group.shape)}{sorted(self.exceptions(group))}")
-
-
-def _open_places(shape: Shape) -> list[int]:
-    """The open columns, in the order of the head."""
-    return list(dict.fromkeys(slot.column for slot in shape.head if slot.column in shape.open))
+    def keys(self, group: Group, rows: Block) -> Ints:
+        """The substitution of every row, and a number for who is excepted."""
+        keys, starred = head_keys(group.shape, rows), starred_rows(group.shape, rows)
+        number = np.zeros(rows.length, np.int64)
+        if starred.any():
+            pattern = _pattern(group.shape)
+            meant = self.meant(group, rows.take(starred))
+            number[starred] = [_salt(f"{pattern}{sorted(excepted)}") for _, excepted in meant]
+        return np.column_stack([keys, number])
 
 
 def _pattern(shape: Shape) -> tuple[int, ...]:
     """Which places of the head are open, and which of them are the same variable."""
-    places = _open_places(shape)
+    places = open_places(shape)
     return tuple(places.index(slot.column) if slot.column in places else -1 for slot in shape.head)
 
 
 def report(shapes: Mapping[int, Shape], blocks: Blocks) -> Report:
     """What a user sees of a cell."""
-    return _report(shapes, blocks, Everybody(shapes, blocks))
+    return _report(shapes, blocks, Everybody(blocks))
 
 
 def _report(shapes: Mapping[int, Shape], blocks: Blocks, everybody: Everybody) -> Report:
@@ -142,7 +137,7 @@ def _without_superseded(groups: Report, everybody: Everybody) -> Report:
     kept: Report = {}
     for key, (group, rows) in sorted(groups.items(), key=lambda item: (_decided(item[1][0].shape), item[0])):
         if group.is_certain:
-            rows = _first_of_each(group, rows)
+            rows = rows.take(distinct(everybody.keys(group, rows)))
             for other, others in list(kept.values()):
                 rows = _drop(rows, _covered(group, rows, other, others, everybody))
             if rows.length:
@@ -172,13 +167,14 @@ def _covered(group: Group, rows: Block, other: Group, others: Block, everybody: 
     if not rows.length or not others.length:
         return np.zeros(rows.length, np.bool_)
     found = _among(head_keys(group.shape, rows), head_keys(other.shape, others))
-    if group.shape.open and found.any():
-        starred = found & starred_rows(group.shape, rows)
-        if starred.any() and not (
-            _pattern(group.shape) == _pattern(other.shape)
-            and everybody.exceptions(other) <= everybody.exceptions(group)
-        ):
-            found &= ~starred
+    starred = np.flatnonzero(found & starred_rows(group.shape, rows))
+    if len(starred):
+        theirs: dict[tuple[int, ...], list[frozenset[tuple[int, ...]]]] = {}
+        if _pattern(group.shape) == _pattern(other.shape):
+            for head, excepted in everybody.meant(other, others):
+                theirs.setdefault(head, []).append(excepted)
+        mine = everybody.meant(group, rows.take(starred))
+        found[starred] = [any(e <= excepted for e in theirs.get(head, ())) for head, excepted in mine]
     return found
 
 
@@ -229,12 +225,6 @@ def _mixed(state: npt.NDArray[np.uint64], codes: Ints) -> npt.NDArray[np.uint64]
 
 def _salt(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
-
-
-def _first_of_each(group: Group, rows: Block) -> Block:
-    keys = head_keys(group.shape, rows)
-    keep = distinct(keys) if keys.shape[1] else np.arange(len(keys)) == 0
-    return rows if keep.all() else rows.take(keep)
 
 
 def _among(keys: Ints, known: Ints) -> Bools:
@@ -310,7 +300,7 @@ def changes(shapes: Mapping[int, Shape], before: Blocks, after: Blocks) -> list[
     *dropped*; a row that came is *advanced* when it continues one that was there. An answer stays certain while
     anything makes it so; another derivation of it is no change. An answer about everybody but some is withdrawn and
     comes again when the exceptions are others."""
-    everybody = Everybody(shapes, before), Everybody(shapes, after)
+    everybody = Everybody(before), Everybody(after)
     old, new = _report(shapes, before, everybody[0]), _report(shapes, after, everybody[1])
     found = []
     for group, rows in _missing(old, new):
@@ -331,7 +321,7 @@ def new_answers(shapes: Mapping[int, Shape], before: Blocks, after: Blocks) -> l
     sides = []
     for blocks in (before, after):
         full = {k: b for k, b in blocks.items() if k[1] == shapes[k[0]].full}
-        everybody = Everybody(shapes, full)
+        everybody = Everybody(full)
         found = _report(shapes, full, everybody) if full else {}
         sides.append(({k: v for k, v in found.items() if v[0].is_certain}, everybody))
     (old, old_everybody), (new, new_everybody) = sides
@@ -345,22 +335,14 @@ def _other_answers(
     here: Report, there: Report, everybody: Everybody, everybody_there: Everybody
 ) -> Iterator[tuple[Group, Block]]:
     """The certain answers of one report that the other one does not have, or has with other exceptions."""
-    known = [_answer_keys(g, rows, everybody_there) for g, rows in there.values() if g.is_certain]
+    known = [everybody_there.keys(g, rows) for g, rows in there.values() if g.is_certain]
     answered = np.concatenate(known) if known else None
     for group, rows in here.values():
         if group.is_certain:
             if answered is not None:
-                rows = _drop(rows, _among(_answer_keys(group, rows, everybody), answered))
+                rows = _drop(rows, _among(everybody.keys(group, rows), answered))
             if rows.length:
                 yield group, rows
-
-
-def _answer_keys(group: Group, rows: Block, everybody: Everybody) -> Ints:
-    """The substitution of every row, and who is meant by it where that is everybody but some."""
-    keys = head_keys(group.shape, rows)
-    starred = starred_rows(group.shape, rows)
-    meant = np.where(starred, everybody.identity(group), 0) if starred.any() else np.zeros(rows.length, np.int64)
-    return np.column_stack([keys, meant])
 
 
 def _missing(here: Report, there: Report) -> Iterator[tuple[Group, Block]]:

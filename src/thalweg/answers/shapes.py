@@ -99,6 +99,8 @@ class Computation:
 
 
 Operation = Rigid | Comparison | Computation
+Places = tuple[tuple[int, int], ...]
+"""Pairs of an argument's position and a column."""
 
 
 @dataclass(slots=True, eq=False)
@@ -121,6 +123,7 @@ class Shape:
     first: int | None = None
     closures: dict[int, tuple[tuple[int, ...], frozenset[int]]] = field(default_factory=dict)
     judged: dict[int, int] = field(default_factory=dict)
+    sides: dict[tuple[int, int], tuple[Places, Places]] = field(default_factory=dict)
     codes: dict[Term, int] = field(default_factory=dict)
     """The codes of the constants in its premises."""
     has_twins: bool = False
@@ -178,6 +181,14 @@ class Shape:
                 return operation.variables <= bound
             return bool(operation.variables & bound) or mask == self.full
         return operation.reads <= bound
+
+    def sides_of(self, mask: int, number: int) -> tuple[Places, Places]:
+        """Positions and columns of a premise: those that a row with this mask has, and those that a fact brings."""
+        if (mask, number) not in self.sides:
+            bound, columns = self.bound(mask), self.positives[number].columns
+            shared = tuple((p, c) for p, c in columns if c in bound)
+            self.sides[mask, number] = shared, tuple((p, c) for p, c in columns if c not in bound)
+        return self.sides[mask, number]
 
     def spent(self, mask: int) -> frozenset[int]:
         """Bound columns that nothing looks at any more: background has been joined on them, and that is all."""

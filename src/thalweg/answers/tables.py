@@ -24,10 +24,10 @@ import pyarrow.compute as pc
 
 from thalweg.analysis.temporal import Time
 from thalweg.answers.blocks import Block, concatenated
-from thalweg.answers.codec import STAR, Codec
+from thalweg.answers.codec import STAR, Bools, Codec
 from thalweg.answers.datalog import Test, TimedAtom
 from thalweg.answers.loose import LooseShape, time_column
-from thalweg.answers.negation import starred_rows
+from thalweg.answers.negation import exceptions, open_places, starred_rows
 from thalweg.answers.plans import Plan
 from thalweg.answers.report import LABELS, Group, head_keys
 from thalweg.answers.shapes import Negative, Shape, Slot
@@ -301,13 +301,13 @@ class Writer:
         """Exceptions of rows with a star, and of rows that a negation has not been judged for one by one."""
         shape, n = s.group.shape, s.rows.length
         starred = starred_rows(shape, s.rows)
-        listed = self._exceptions(shape, s.source) if starred.any() else None
+        listed = self._exceptions(s, starred) if starred.any() else [None] * n
         early = s.group.bits & ~shape.ground_negatives(s.group.mask)
-        if isinstance(shape, LooseShape) or not (listed or early):
+        if isinstance(shape, LooseShape) or not (any(listed) or early):
             return pa.nulls(n, pa.string())
         found = []
-        for i, star in enumerate(starred.tolist()):
-            parts = [listed if star else None, self._early_exceptions(s, early, i) if early else None]
+        for i in range(n):
+            parts = [listed[i], self._early_exceptions(s, early, i) if early else None]
             found.append(", ".join(part for part in parts if part) or None)
         return pa.array(found, pa.string())
 
@@ -331,10 +331,10 @@ class Writer:
     ) -> set[tuple[str, ...]]:
         keys = head_keys(other, block).copy()
         keep = block.statuses(other, mask) > 0
-        asked: dict[int, int] = {}
+        asked: dict[int, list[int]] = {}
         for k, slot in enumerate(negative.key):
             if _is_loose(rows, slot, row):
-                asked.setdefault(slot.column, k)
+                asked.setdefault(slot.column, []).append(k)
                 continue
             column = rows.columns[slot.column] if slot.column >= 0 else None
             code = slot.code if column is None else column[row]
@@ -342,18 +342,24 @@ class Writer:
                 if head.column >= 0 and head.column == other.head[k].column:
                     keys[keys[:, tied] == STAR, tied] = code
             keep &= keys[:, k] == code
-        columns = [keys[keep, k] for k in asked.values()]
+        for first, *others in asked.values():
+            for k in others:
+                known = (keys[:, first] != STAR) & (keys[:, k] != STAR)
+                keep &= ~known | (keys[:, first] == keys[:, k])
+                keys[:, first] = np.where(keys[:, first] == STAR, keys[:, k], keys[:, first])
+        columns = [keys[keep, places[0]] for places in asked.values()]
         texts = [self.codec.texts(c).to_pylist() for c in columns]
         return {t for t in zip(*texts, strict=True) if set(t) != {ANYTHING}}
 
-    def _exceptions(self, shape: Shape, block: Block) -> str | None:
-        own = ~starred_rows(shape, block)
-        names = [shape.names[c] for c in sorted(shape.open)]
-        columns = [self.codec.texts(block.columns[c][own]).to_pylist() for c in sorted(shape.open)]  # type: ignore[index]
-        found = sorted(set(zip(*columns, strict=True)))
-        if not found:
-            return None
-        return exceptions_text(names, found)
+    def _exceptions(self, s: Shown, starred: Bools) -> list[str | None]:
+        """For each row with a star, the constants that have rows of their own next to it."""
+        shape = s.group.shape
+        names = [shape.names[c] for c in open_places(shape)]
+        written: list[str | None] = []
+        for star, excepted in zip(starred.tolist(), exceptions(shape, s.source, s.rows), strict=True):
+            texts = sorted(tuple(self.codec.one(code) for code in codes) for codes in excepted)
+            written.append(exceptions_text(names, texts) if star and texts else None)
+        return written
 
 
 def _by_names(
