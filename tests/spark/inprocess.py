@@ -39,6 +39,7 @@ class InProcess:
     orders: list[Order] = field(default_factory=list)
 
     sorts = True
+    follows = True
 
     def numbered(
         self, df: pa.Table, settings: Settings, batch: int, before: Sources | None

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from inprocess import Made, made, pieces
-from stories import Story, rows_of, short_traffic, traffic
+from stories import Story, cars, rows_of, short_traffic, traffic
 
 from thalweg.io.errors import InputError
 from thalweg.runs import RowRejected
@@ -36,6 +36,35 @@ def test_splits_shards_and_restored_states_play_no_part(
         run.pipeline.batch(rows, number)
     run.pipeline.close()
     assert_same(embedded, run.tables())
+
+
+@pytest.mark.parametrize(("batches", "shards", "forgets"), [(3, 2, False), (30, 5, False), (10, 3, True)])
+def test_shards_that_others_leave_behind_go_on_to_the_same_query_time(
+    tmp_path: Path, batches: int, shards: int, forgets: bool
+) -> None:
+    """One stage, so nobody looks at a batch first: in small batches most shards see less of the clock than others."""
+    told = cars()
+    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=shards, forgets=forgets)
+    for number, rows in enumerate(pieces(told.rows, batches)):
+        report = run.pipeline.batch(rows, number)
+        assert report is not None
+        assert report.moment.query_time == max(0, (report.moment.latest - 1) // 30 * 30)
+    assert any(order.again for order in run.engine.orders)
+    run.pipeline.close()
+    assert_same(told.embedded(), run.tables())
+
+
+def test_a_batch_without_rows_leaves_everything_as_it_is(tmp_path: Path) -> None:
+    told = cars()
+    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out")
+    run.pipeline.batch(told.rows.slice(0, 100), 0)
+    before = run.pipeline.last
+    assert run.pipeline.batch(told.rows.slice(0, 0), 1) is None
+    assert run.pipeline.last == before
+    report = run.pipeline.batch(told.rows.slice(100), 2)
+    assert report is not None and report.restored == 0
+    run.pipeline.close()
+    assert_same(told.embedded(), run.tables())
 
 
 # --------------------------------------------------------------------------- crashes
@@ -87,12 +116,10 @@ def taken_up(run: Made, rows: list[pa.Table]) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_crash_at_any_write_changes_nothing_in_the_end(
-    short: Story,
-    short_embedded: dict[str, pa.Table],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    seed: int,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
+    """With several stages, and with one."""
+    short = cars() if seed % 2 else short_traffic()
     rng = Random(seed)
     fuse = Fuse(monkeypatch)
     rows = pieces(short.rows, 5)
@@ -107,7 +134,7 @@ def test_a_crash_at_any_write_changes_nothing_in_the_end(
         except Crash:
             crashes += 1
     assert crashes > 1
-    assert_same(short_embedded, run.tables())
+    assert_same(short.embedded(), run.tables())
     assert not run.directory.names("_staging")
     kept = {key: lineage.files for key, lineage in run.pipeline.last.shards.items() if lineage.files}
     for key, files in kept.items():

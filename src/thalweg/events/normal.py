@@ -12,7 +12,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import TypeVar
 
 from thalweg.language import rules as r
@@ -241,6 +241,12 @@ def flatten(term: Term, span: Span = NOWHERE) -> tuple[str, tuple[Term, ...]]:
             raise refuse(f"a name with arguments is expected here, not {term}", span)
 
 
+@cache
+def _open_name(functor: str, arity: int) -> str:
+    """The name of a relation whose arguments are all holes."""
+    return f"{functor}({','.join('_' * arity)})"
+
+
 def holes(name: str) -> int:
     """How many arguments a relation's name has room for.
 
@@ -315,7 +321,8 @@ class Normaliser:
                     if s.role is r.Role.POINTS:
                         self.out.pointwise.add(name)
         for index, s in enumerate(statements):
-            self._statement(index, s)
+            if not isinstance(s, r.Clause):
+                self._statement(index, s)
         for relation, wanted in self.out.wanted.items():
             named = self.out.events if all(w.value is None for w in wanted) else self.out.fluents
             if relation not in self.out.events and relation not in self.out.fluents:
@@ -326,7 +333,11 @@ class Normaliser:
     # ----------------------------------------------------------------- statements
 
     def _background(self, clause: r.Clause, head: Term, body: r.Body) -> None:
-        if body or any(True for _ in variables(head)):
+        if not body and isinstance(head, Compound) and all(type(a) is Atom or type(a) is Number for a in head.args):
+            name = _open_name(head.functor, len(head.args))
+            self.out.facts.setdefault(name, []).append(head.args)
+            self.out.fact_spans.setdefault(name, clause.span)
+        elif body or any(True for _ in variables(head)):
             key = (head.functor, len(head.args)) if isinstance(head, Compound) else (head.name, 0)  # type: ignore[union-attr]
             self.clauses.setdefault(key, []).append(clause)
         else:

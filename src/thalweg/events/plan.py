@@ -154,7 +154,7 @@ class _Planner:
             table = KeyTable(arity)
             span = normal.fact_spans[name]
             columns = [
-                np.array([c.coder.constant(row[i], ("fact", name, i), span) for row in rows], np.int64)
+                np.array(c.coder.constants((row[i] for row in rows), ("fact", name, i), span), np.int64)
                 for i in range(arity)
             ]
             table.intern(columns, len(rows))

@@ -55,9 +55,8 @@ class Sorts:
                 if isinstance(step, Duration):
                     self._mark(("term", id(s), step.bound), id(s))
         for relation, rows in normal.facts.items():
-            for row in rows:
-                for i in range(len(row)):
-                    self._find(("fact", relation, i))
+            for i in range(len(rows[0])):
+                self._find(("fact", relation, i))
         for name, declared in normal.declared.items():
             kind = "event" if declared.role.value == "event" else "fluent"
             for i, argument in enumerate(declared.arguments):
@@ -180,6 +179,21 @@ class Coder:
                 raise refuse(f"{constant_of(term)} stands where a number is expected", span, "write a number")
             return number(term.value)
         return self.symbols.add(constant_of(term))
+
+    def constants(self, terms: Iterable[Term], node: Node, span: Span = NOWHERE) -> list[int]:
+        """The codes of constants that stand in one position; names are looked at once, however often they come."""
+        if self.sorts.numeric(node):
+            return [self.constant(term, node, span) for term in terms]
+        known: dict[str, int] = {}
+        found = []
+        for term in terms:
+            code = known.get(term.name) if type(term) is Atom else None
+            if code is None:
+                code = self.constant(term, node, span)
+                if type(term) is Atom:
+                    known[term.name] = code
+            found.append(code)
+        return found
 
     def text(self, code: int, node: Node) -> str:
         """The text of a code."""

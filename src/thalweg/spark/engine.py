@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from thalweg.spark.footers import footer_survey
 from thalweg.spark.places import Sources
 from thalweg.spark.routing import MESSAGE_SCHEMA, first_number, knocks, numbered, shuffled
 from thalweg.spark.settings import Settings
@@ -31,6 +32,7 @@ class SparkEngine:
     spark: SparkSession
     row: str | None = None
     sorts = True
+    follows = True
 
     def numbered(
         self, df: DataFrame, settings: Settings, batch: int, before: Sources | None
@@ -40,7 +42,7 @@ class SparkEngine:
         )
 
     def survey(self, rows: DataFrame, settings: Settings, clock: int | None) -> Survey:
-        return survey(rows, settings, clock)
+        return footer_survey(rows, settings) or survey(rows, settings, clock)
 
     def run(self, rows: DataFrame | None, order: Order) -> list[Note]:
         messages = knocks(self.spark, order.settings.stages[0].shards) if rows is None else None

@@ -59,6 +59,7 @@ class FilesEngine:
     spark: SparkSession
     roots: tuple[str, ...] = ()
     sorts = False
+    follows = False
 
     def numbered(
         self, df: Any, settings: Settings, batch: int, before: Sources | None

@@ -16,7 +16,7 @@ from thalweg.io.errors import InputError
 from thalweg.io.rejects import REASONS
 from thalweg.runs import TOO_MANY, RowRejected
 from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, Moment, shard_key
-from thalweg.spark.outputs import Outputs
+from thalweg.spark.outputs import Outputs, standing
 from thalweg.spark.places import Sources
 from thalweg.spark.routing import overlapping
 from thalweg.spark.settings import Settings, first_query
@@ -49,6 +49,8 @@ class Engine(Protocol):
 
     sorts: bool
     """True where it can bring rows in the order of arrival."""
+    follows: bool
+    """True where shards read the rows themselves, and so can tell how far they go."""
 
     def numbered(
         self, df: Any, settings: Settings, batch: int, before: Sources | None
@@ -98,6 +100,8 @@ class Pipeline:
         began = time.perf_counter()
         before = self.last.sources if self.last is not None else None
         rows, sources = self.engine.numbered(df, self.settings, batch, before)
+        if idle is None and self._follows:
+            return self._followed(rows, sources, batch)
         seen = self.engine.survey(
             rows, self.settings, self.last.moment.latest if self.last is not None else None
         )
@@ -125,7 +129,11 @@ class Pipeline:
             return None
         else:
             before = self._start(seen)
-        known = [time for time in (before.latest, seen.latest) if time is not None]
+        return self._moved(before, seen.latest)
+
+    def _moved(self, before: Moment, arrival: int | None) -> Moment:
+        """The clock when a row has arrived."""
+        known = [time for time in (before.latest, arrival) if time is not None]
         latest = max(known, default=None)
         if latest is None:
             return before
@@ -161,22 +169,67 @@ class Pipeline:
     def _run(self, rows: Any, sources: Sources, batch: int, moment: Moment, seen: Survey) -> BatchReport:
         """Run a batch and commit it."""
         began = time.perf_counter()
-        mark = uuid.uuid4().hex
         self._check_distance(self.last.moment.query_time if self.last else moment.start, moment.query_time)
-        order = self._order(batch, mark, moment.query_time, seen.latest, sources)
-        notes = self._job(rows, order)
+        order = self._order(batch, uuid.uuid4().hex, moment.query_time, seen.latest, sources)
+        return self._concluded(order, moment, seen.rows, self._job(rows, order), began)
+
+    def _concluded(
+        self, order: Order, moment: Moment, rows: int, notes: list[Note], began: float
+    ) -> BatchReport:
+        """Commit a batch that has been run."""
         reasoned = time.perf_counter()
-        commit = self._commit(order, moment, seen.rows, notes)
+        commit = self._commit(order, moment, rows, notes)
         if self.checkpoint is not None:
             self.checkpoint.commit(commit, self.last)
         before, self.last = self.last, commit
-        self.outputs.publish(batch, commit.tables)
+        self.outputs.publish(commit.batch, commit.tables)
         seconds = {
             "reason": reasoned - began,
             "commit": time.perf_counter() - reasoned,
             **_stage_seconds(notes),
         }
         return _report(commit, before, notes, seconds)
+
+    # ------------------------------------------------------------------ without a first look
+
+    @property
+    def _follows(self) -> bool:
+        """True where no first look at a batch is needed: each shard finds in its own rows how far it can go, and those
+        that are left behind by others follow. Not where the first row decides on the start, where a wrong clock is to
+        be found out, or where other stages wait for what a shard finds."""
+        return (
+            self.engine.follows
+            and self.settings.max_ahead is None
+            and len(self.settings.stages) == 1
+            and not overlapping(self.settings)
+            and (self.last is not None or self.settings.options["start"] is not None)
+        )
+
+    def _followed(self, rows: Any, sources: Sources, batch: int) -> BatchReport | None:
+        """Run a batch that nobody has looked at, and commit it; None where there was nothing in it."""
+        began = time.perf_counter()
+        before = self.last.moment if self.last is not None else self._start(Survey(0, None, None))
+        order = self._order(batch, uuid.uuid4().hex, before.query_time, None, sources)
+        order = replace(order, follows=True)
+        notes = self._job(rows, order)
+        size = sum(note.rows for note in notes)
+        if not size:
+            self.outputs.clear(batch)
+            return None
+        moment = self._moved(before, _latest(notes))
+        self._check_distance(before.query_time, moment.query_time)
+        if any(note.to < moment.query_time for note in notes):
+            notes = self._caught_up(order, notes, moment.query_time)
+        return self._concluded(order, moment, size, notes, began)
+
+    def _caught_up(self, order: Order, notes: list[Note], to: int) -> list[Note]:
+        """Let the shards that others have left behind go on to the same query time."""
+        reached = {shard_key(n.stage, n.shard): Lineage.of_json(n.lineage) for n in notes if n.lineage}
+        further = replace(
+            order, mark=uuid.uuid4().hex, to=to, follows=False, again=True, lineages={**order.lineages, **reached}
+        )
+        later = {note.shard: note for note in self.engine.run(None, further)}
+        return [_both(note, later[note.shard], standing(self.settings.kind)) for note in notes]
 
     def _order(
         self, batch: int, mark: str, to: int, limit: int | None, sources: Sources, *, passing: bool = False
@@ -313,6 +366,23 @@ def _report(
         restored=sum(note.restored for note in notes),
         state_bytes=commit.state_bytes,
         seconds=seconds,
+    )
+
+
+def _both(first: Note, then: Note, replaced: frozenset[str]) -> Note:
+    """What a shard did in two goes; of the tables that say how things stand the last ones count."""
+    tables = {**_summed((first.tables, then.tables)), **{n: then.tables[n] for n in replaced if n in then.tables}}
+    return replace(
+        then,
+        rows=first.rows,
+        unread=first.unread,
+        latest=first.latest,
+        rejected=dict(_summed((first.rejected, then.rejected))),
+        tables=tables,
+        revised=first.revised + then.revised,
+        first_rejected=first.first_rejected or then.first_rejected,
+        restored=first.restored + then.restored,
+        seconds=first.seconds + then.seconds,
     )
 
 

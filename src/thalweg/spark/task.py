@@ -24,7 +24,7 @@ from thalweg.io.sinks import STANDING
 from thalweg.io.tabular import Table, read_table, rows_as_text
 from thalweg.language.rules import Kind
 from thalweg.protocol import Rows
-from thalweg.runs import up_to
+from thalweg.runs import TOO_MANY, up_to
 from thalweg.spark.checkpoint import Lineage, Step, Stored, batch_name, shard_key
 from thalweg.spark.files import Directory
 from thalweg.spark.parcel import packed, unpacked
@@ -45,7 +45,8 @@ TOO_FAR = "too-far-ahead"
 @dataclass(frozen=True)
 class Order:
     """What to do. `state` is None for a run that keeps none; `passing`: the result is provisional and leaves no state.
-    `ordered`: rows come in the order of arrival, so that the clock can follow them."""
+    `ordered`: rows come in the order of arrival, so that the clock can follow them. `follows`: nobody has looked at the
+    rows, so a shard goes as far beyond `to` as its own rows let it; `again`: it did, and others went further."""
 
     settings: Settings
     stage: int
@@ -57,16 +58,19 @@ class Order:
     state: Directory | None = None
     passing: bool = False
     ordered: bool = False
+    follows: bool = False
+    again: bool = False
     limit: int | None = None
     sources: Sources = Sources(("input",))
 
 
 @dataclass(slots=True)
 class Note:
-    """What a shard did, for the driver."""
+    """What a shard did, for the driver. `to` is the query time it went to."""
 
     stage: int
     shard: int
+    to: int = 0
     rows: int = 0
     unread: int = 0
     latest: int | None = None
@@ -102,18 +106,29 @@ def run_shard(order: Order, shard: int, batches: Iterable[pa.RecordBatch]) -> It
         run.shard.accept(rows)
         if order.ordered and (last := latest_arrival(rows)) is not None:
             found.add(run.shard.advance(min(order.to, order.settings.plan.schedule.at_or_before(last - 1))))
-    found.add(run.shard.advance(order.to))
+    before, note.to = run.shard.query_time, _goal(order, note.latest)
+    found.add(run.shard.advance(note.to))
     found.reject(reader.rejected)
     found.write(shard)
     if not order.passing:
-        lineage = logged.written(run.shard, shard)
-        note.lineage = asdict(lineage)
-        run.lineage = lineage
+        if logged.size or run.shard.query_time > before:
+            run.lineage = logged.written(run.shard, shard, note.to)
+        note.lineage = asdict(run.lineage)
         _MEMORY.keep(run, order)
     note.seconds = time.perf_counter() - began
     yield from reader.passed
     yield from found.messages()
     yield message(-1, shard, "note", json.dumps(asdict(note)).encode())
+
+
+def _goal(order: Order, latest: int | None) -> int:
+    """The query time to go to. Where a shard follows its own rows and one of them claims to be too far away, it stays
+    where it is: the driver will say so."""
+    if not order.follows or latest is None:
+        return order.to
+    schedule = order.settings.plan.schedule
+    goal = schedule.at_or_before(latest - order.settings.disorder - 1)
+    return goal if 0 < (goal - order.to) // schedule.step <= TOO_MANY else order.to
 
 
 def message(stage: int, shard: int, kind: str, content: bytes) -> pa.RecordBatch:
@@ -259,9 +274,12 @@ class Found:
                 self.note.revised = (
                     pc.sum(pc.not_equal(table.column("cause").cast(pa.string()), "time")).as_py() or 0
                 )
+            again = "-again" if self.order.again and name not in self._standing else ""
+            place = (*staging(self.order.batch), name, f"part-{self.order.stage}-{shard:05d}{again}.parquet")
             if table.num_rows:
-                file = f"part-{self.order.stage}-{shard:05d}.parquet"
-                self.order.out.write_table(table, *staging(self.order.batch), name, file)
+                self.order.out.write_table(table, *place)
+            elif self.order.again and name in self._standing:
+                self.order.out.delete(*place)
 
     def messages(self) -> Iterator[pa.RecordBatch]:
         for (stage, shard), rows in sorted(self.forwards.items()):
@@ -290,33 +308,31 @@ class _Log:
         self.order = order
         self.lineage = lineage
         self.rows: list[Rows] | None = []
-        self._size = 0
+        self.size = 0
         snapshot = lineage.snapshot.size if lineage.snapshot is not None else 0
         self._room = snapshot - lineage.logged
         if order.state is None or order.passing or len(lineage.steps) >= MOST_STEPS:
             self.rows = None
 
     def add(self, rows: list[Rows]) -> None:
-        self._size += sum(len(part) * (4 + len(part.args)) for part in rows)
+        self.size += sum(len(part) * (4 + len(part.args)) for part in rows)
         if self.rows is not None:
-            if self._size * 4 > self._room:
+            if self.size * 4 > self._room:
                 self.rows = None
             else:
                 self.rows.extend(rows)
 
-    def written(self, shard: Shard, number: int) -> Lineage:
-        """The state after the batch, written where it has changed."""
+    def written(self, shard: Shard, number: int, to: int) -> Lineage:
+        """The state after the batch, which went to a query time."""
         order, lineage = self.order, self.lineage
         if order.state is None:
             return lineage
         place = ("state", shard_key(order.stage, number))
-        if self._size == 0 and len(lineage.steps) < MOST_STEPS:
-            return Lineage(lineage.mark, lineage.snapshot, _went(lineage.steps, Step(order.mark, order.to)))
+        if self.size == 0 and len(lineage.steps) < MOST_STEPS:
+            return Lineage(lineage.mark, lineage.snapshot, _went(lineage.steps, Step(order.mark, to)))
         if self.rows is not None:
             stored = store(order.state, packed(self.rows), place, f"{batch_name(order.batch)}.rows")
-            return Lineage(
-                lineage.mark, lineage.snapshot, (*lineage.steps, Step(order.mark, order.to, stored))
-            )
+            return Lineage(lineage.mark, lineage.snapshot, (*lineage.steps, Step(order.mark, to, stored)))
         stored = store(order.state, shard.snapshot(), place, f"{batch_name(order.batch)}.state")
         return Lineage(order.mark, stored)
 

@@ -1,0 +1,60 @@
+"""The first look at a batch: what the footers of Parquet files say is what Spark finds in the rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from thalweg.runs import Options, as_program
+from thalweg.spark.footers import footer_survey
+from thalweg.spark.settings import Settings, settings_of
+from thalweg.spark.survey import survey
+
+pytestmark = pytest.mark.spark
+
+RULES = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+SCHEMA = pa.schema([("name", pa.string()), ("time", pa.int64()), ("arrival", pa.int32()), ("x", pa.string())])
+COLUMNS = SCHEMA.names
+
+
+def settings(columns: list[str], **more: Any) -> Settings:
+    return settings_of(as_program(RULES), Options(window=10, step=10), columns, shards=2, **more)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Two files of several row groups; some times are not known, one row group has none at all."""
+    times = [[7, 5, None, None, 30, 31], [12, None, 90]]
+    arrivals = [[9, 9, 11, None, 30, 77], [13, 14, 91]]
+    for number, (time, arrival) in enumerate(zip(times, arrivals, strict=True)):
+        columns = {"name": ["press"] * len(time), "time": time, "arrival": arrival, "x": ["a"] * len(time)}
+        table = pa.table(columns, SCHEMA)
+        pq.write_table(table, tmp_path / f"{number}.parquet", row_group_size=2)
+    return tmp_path
+
+
+def test_footers_say_what_the_rows_say(spark: Any, files: Path) -> None:
+    df = spark.read.parquet(str(files))
+    renamed = df.select("name", df.arrival.alias("time"), df.x.alias("y"))
+    for frame in (df, df.drop("arrival"), df.select("x", "time", "name"), renamed):
+        known = settings(frame.columns)
+        found = footer_survey(frame, known)
+        assert found is not None
+        assert found == survey(frame, known, None)
+
+
+def test_where_footers_say_nothing_the_rows_are_looked_at(spark: Any, files: Path) -> None:
+    df = spark.read.parquet(str(files))
+    some, known = df.where("time > 6"), settings(COLUMNS)
+    assert footer_survey(some, known) is None
+    assert footer_survey(df.limit(2), known) is None
+    assert footer_survey(df.union(df), known) is None
+    assert footer_survey(df.withColumn("time", df.time + 1), known) is None
+    assert footer_survey(df.withColumn("time", df.time.cast("string")), known) is None
+    assert footer_survey(df, settings(COLUMNS, max_ahead=5)) is None
+    pq.write_table(pq.read_table(files / "0.parquet"), files / "2.parquet", write_statistics=False)
+    assert footer_survey(spark.read.parquet(str(files)), known) is None
