@@ -33,7 +33,8 @@ fuzz: $(VENV)/.all
 	$(BIN)/python -m thalweg.testing.stress
 	THALWEG_HYPOTHESIS=fuzz $(PYTEST) tests/fuzz tests/columns tests/events tests/lars \
 		tests/answers/test_answers_properties.py
-	THALWEG_KILLS=25 $(PYTEST) tests/spark -m slow
+	THALWEG_HYPOTHESIS=fuzz THALWEG_KILLS=25 $(PYTEST) tests/spark/test_spark_crashes.py
+	$(PYTEST) tests/spark -m slow
 
 pages: $(VENV)/.all
 	@$(BIN)/python docs/error_pages.py

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import math
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,10 +64,10 @@ def messages(df: Any) -> Any:
     """Messages as (vessel, time, lat, lon, speed, course, heading, type), one per vessel and second."""
     from pyspark.sql import functions as F
 
-    time = F.unix_timestamp(F.to_timestamp("BaseDateTime"))
+    seconds = F.unix_timestamp(F.to_timestamp("BaseDateTime"))
     named = df.select(
         F.concat(F.lit("m"), F.col("MMSI").cast("string")).alias("vessel"),
-        time.alias("time"),
+        seconds.alias("time"),
         *(F.col(n).cast("double").alias(a) for n, a in (("LAT", "lat"), ("LON", "lon"), ("SOG", "speed"))),
         F.col("COG").cast("double").alias("course"),
         F.col("Heading").cast("double").alias("heading"),
@@ -244,12 +245,17 @@ SCHEMA = (
 
 def recognise(raw: Any, *, areas: Sequence[Area] = WATERS, out: Path | None = None, shards: int = 2) -> Any:
     """The tables for raw messages."""
+    began = time.perf_counter()
     ais = messages(raw).cache()
     points = critical_points(ais, areas).cache()
     background = [HERE / "background.ec", register(ais, areas)]
-    return ts.recognise(
+    print(f"{ais.count():,} messages, {points.count():,} critical points: {time.perf_counter() - began:.1f} s")
+    began = time.perf_counter()
+    tables = ts.recognise(
         points, HERE / "rules.ec", background=background, window="2h", step="15m", shards=shards, out=out
     )
+    print(f"recognition: {time.perf_counter() - began:.1f} s")
+    return tables
 
 
 def main() -> None:

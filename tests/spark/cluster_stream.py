@@ -1,6 +1,6 @@
-"""A stream on a cluster of processes, compared with an embedded run: ``python cluster_stream.py MASTER FOLDER [kill]``.
+"""A stream on a cluster of processes, compared with an embedded run: ``python cluster_stream.py MASTER FOLDER KILLS``.
 
-With `kill`, an executor is killed when the first batch is committed.
+So many times an executor is killed, at a random instant after another batch has been committed.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ import sys
 import threading
 import time
 from pathlib import Path
+from random import Random
 
 import psutil
-from stories import assert_same_tables, cars, short_traffic
+from stories import assert_same_tables, short_traffic
 
 from thalweg import spark as ts
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import Directory
+
+SETTINGS = {"spark__executor__memory": "768m", "spark__deploy__maxExecutorRetries": "-1"}
 
 
 def executors() -> list[psutil.Process]:
@@ -30,26 +33,36 @@ def executors() -> list[psutil.Process]:
     return found
 
 
-def kill_one(folder: Path, killed: list[int]) -> None:
-    checkpoint = Checkpoint(Directory(str(folder / "checkpoint")))
-    while checkpoint.last() is None:
-        time.sleep(0.05)
-    while not (running := executors()):
-        time.sleep(0.05)
-    victim = running[0]
-    victim.send_signal(signal.SIGKILL)
-    killed.append(victim.pid)
+class Killer(threading.Thread):
+    """Kills an executor after the first batch, after the second, and so on."""
+
+    def __init__(self, folder: Path, kills: int) -> None:
+        super().__init__(daemon=True)
+        self.checkpoint = Checkpoint(Directory(str(folder / "checkpoint")))
+        self.kills, self.killed, self.rng = kills, 0, Random(kills)
+
+    def run(self) -> None:
+        while self.killed < self.kills:
+            last = self.checkpoint.last()
+            running = executors()
+            if last is None or last.batch < self.killed or not running:
+                time.sleep(0.02)
+                continue
+            time.sleep(self.rng.random() * 0.5)
+            with contextlib.suppress(psutil.Error):
+                self.rng.choice(running).send_signal(signal.SIGKILL)
+                self.killed += 1
 
 
-def main(master: str, folder: Path, kill: bool) -> None:
-    story = cars() if kill else short_traffic()
-    story.write(folder / "in", 4)
-    spark = ts.session(master, shards=2, spark__executor__memory="768m")
+def main(master: str, folder: Path, kills: int) -> None:
+    story = short_traffic()
+    story.write(folder / "in", kills + 1)
+    spark = ts.session(master, shards=2, **SETTINGS)
     schema = spark.createDataFrame(story.rows.slice(0, 1)).schema
     sdf = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
-    killed: list[int] = []
-    if kill:
-        threading.Thread(target=kill_one, args=(folder, killed), daemon=True).start()
+    killer = Killer(folder, kills)
+    killer.start()
+    failures = 0
     while True:
         running = ts.stream(
             sdf,
@@ -65,13 +78,14 @@ def main(master: str, folder: Path, kill: bool) -> None:
             running.wait()
             break
         except Exception:
-            if not killed:
+            failures += 1
+            if failures > killer.killed:
                 raise
-    assert bool(killed) == kill
+    assert killer.killed == kills, f"{killer.killed} kills, not {kills}"
     assert_same_tables(story.embedded(), running.tables)
     spark.stop()
-    print("the same tables")
+    print(f"the same tables after {kills} kills and {failures} new starts")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), "kill" in sys.argv[3:])
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))

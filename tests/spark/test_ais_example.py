@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).resolve().parents[2]
 MARITIME = ROOT / "examples" / "maritime"
-REAL = ROOT.parent / "shared" / "data" / "ais_us_2022-01-03.csv.gz"
+REAL = Path(os.environ.get("THALWEG_AIS", ROOT.parent / "shared" / "data" / "ais_us_2022-01-03.csv.gz"))
+"""Messages of the files of MarineCadastre, where there are any."""
 
 
 @pytest.fixture(scope="module")

@@ -179,7 +179,7 @@ def test_a_full_disk_commits_nothing(short: Story, tmp_path: Path, monkeypatch: 
 
     with monkeypatch.context() as patched:
         patched.setattr(Directory, "write_table", full)
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(InputError, match="no space is left"):
             run.pipeline.batch(rows[1], 1)
     assert run.pipeline.last.batch == 0
     assert run.pipeline.batch(rows[1], 1) is not None

@@ -18,6 +18,7 @@ from thalweg.language.program import Program
 from thalweg.runs import Options, as_program
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.engine import SparkEngine
+from thalweg.spark.failures import plainly
 from thalweg.spark.files import Directory
 from thalweg.spark.files_engine import FilesEngine
 from thalweg.spark.metrics import Endpoint, Metrics, listener, metrics_of
@@ -90,7 +91,7 @@ class Stream:
                 return bool(self.query.awaitTermination(timeout))
             self.query.awaitTermination()
         except Exception as error:
-            raise (self._failure or error) from error
+            raise (self._failure or plainly(error)) from error
         return True
 
     def stop(self) -> None:
@@ -120,7 +121,7 @@ class Stream:
             if report is not None:
                 self.reports.append(report)
         except BaseException as error:
-            self._failure = error
+            self._failure = plainly(error)
             raise
 
     def begin(self, sdf: DataFrame, *, trigger: str | None, port: int | None, name: str | None) -> None:
@@ -155,7 +156,7 @@ class Stream:
             if report is not None:
                 self.reports.append(report)
         except BaseException as error:
-            self._failure = self._failure or error
+            self._failure = self._failure or plainly(error)
 
 
 def _beat(df: DataFrame) -> tuple[int | None, DataFrame]:

@@ -1,0 +1,28 @@
+"""What stopped a run, as one sentence: workers and Spark report failures as pages of text."""
+
+from __future__ import annotations
+
+import errno
+import re
+
+from thalweg.io.errors import InputError
+
+_REFUSED = re.compile(r"^(?:thalweg\.[\w.]+\.)(?:InputError|DamagedFile): (.+)$", re.MULTILINE)
+_FULL = "No space left on device"
+
+
+def plainly(error: BaseException) -> BaseException:
+    """The failure as the user should read it; the same one where there is nothing better to say."""
+    if isinstance(error, InputError):
+        return error
+    text = str(error)
+    refused = _REFUSED.search(text)
+    if refused is not None:
+        return InputError("worker", refused[1])
+    if _FULL in text or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
+        return InputError(
+            "disk",
+            "no space is left for what this run writes: nothing of the batch under way counts",
+            "make room for tables, checkpoint and Spark's temporary files, and start again",
+        )
+    return error
