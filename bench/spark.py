@@ -1,6 +1,6 @@
 """The pipeline on Spark against Spark itself: the same files, the same shuffle, an identity instead of a reasoner.
 
-    python bench/spark.py [--events 1000000] [--vessels 10000] [--rounds 3] [--wide]
+    python bench/spark.py [--events 1000000] [--vessels 10000] [--rounds 3] [--wide] [--only batch]
 
 Everything is measured in one session, by turns, and compared as ratios of the best of the rounds. On a machine that
 does other things too, CPU time (of the driver, Java and all workers) is steadier than the clock; both are shown. The
@@ -136,7 +136,7 @@ class Bench:
 def table(title: str, rows: list[tuple[str, str]]) -> None:
     print(f"\n{title}")
     for name, value in rows:
-        print(f"  {name:<58}{value:>14}")
+        print(f"  {name:<58}{value:>22}")
 
 
 def main() -> None:
@@ -145,6 +145,7 @@ def main() -> None:
     given.add_argument("--vessels", type=int, default=10_000)
     given.add_argument("--rounds", type=int, default=3)
     given.add_argument("--wide", action="store_true", help="also with ten times the vessels")
+    given.add_argument("--only", choices=["batch", "shards", "stream", "small", "wide"], help="one part of it")
     options = given.parse_args()
     spark = ts.session("local[2]", shards=2)
     with tempfile.TemporaryDirectory(prefix="thalweg-bench-") as name:
@@ -168,32 +169,56 @@ def compared(title: str, floor: Cost, ours: Cost, goal: int, rows: int) -> None:
 
 
 def measure(bench: Bench, spark: Any, folder: Path, options: argparse.Namespace) -> None:
+    def asked(part: str) -> bool:
+        return options.only == part or (options.only is None and (part != "wide" or options.wide))
+
     cold = cost(lambda: bench.recognise(2))
-    for _ in range(2):  # Java compiles what it runs often
+    table("the first time", [("workers and kernels cold (s)", f"{cold.wall:.1f}")])
+    for _ in range(2 if options.only != "small" else 0):  # Java compiles what it runs often
         bench.floor(bench.df, 2)
         bench.recognise(2)
-    pairs = [
-        (cost(lambda: bench.floor(bench.df, 2)), cost(lambda: bench.recognise(2))) for _ in range(options.rounds)
-    ]
-    floor, ours = best([p[0] for p in pairs]), best([p[1] for p in pairs])
+    if asked("batch"):
+        batch(bench, options)
+    if asked("shards"):
+        shards(bench, options.rounds)
+    if asked("stream"):
+        stream(bench, options.rounds)
+    if asked("small"):
+        latencies(bench, folder)
+    if asked("wide"):
+        wide(bench, Bench(spark, folder / "b", options.events, 10 * options.vessels, options.rounds))
+
+
+def by_turns(rounds: int, *runs: Callable[[], Any]) -> list[Cost]:
+    """The best of each, measured by turns."""
+    turns = [[cost(run) for run in runs] for _ in range(rounds)]
+    return [best(list(costs)) for costs in zip(*turns, strict=True)]
+
+
+def batch(bench: Bench, options: argparse.Namespace) -> None:
+    floor, ours = by_turns(options.rounds, lambda: bench.floor(bench.df, 2), lambda: bench.recognise(2))
     compared(f"batch, {bench.events:,} rows, {options.vessels:,} vessels, 2 shards", floor, ours, 80, bench.events)
-    table("the first time", [("workers and kernels cold (s)", f"{cold.wall:.1f}")])
-    one = best([cost(lambda: bench.recognise(1)) for _ in range(options.rounds)])
-    table("one shard and two", [("2 shards against 1 (goal 1.6)", f"{one.wall / ours.wall:.2f}")])
-    floors: list[Cost] = []
-    times: list[Cost] = []
-    for _ in range(options.rounds):
-        floors.append(cost(lambda: bench.stream(8, floor=True)))
-        times.append(cost(lambda: bench.stream(8, floor=False)))
+
+
+def shards(bench: Bench, rounds: int) -> None:
+    one, two = by_turns(rounds, lambda: bench.recognise(1), lambda: bench.recognise(2))
+    shown = f"{one.wall / two.wall:.2f}; {one.cpu:.2f}, {two.cpu:.2f}"
+    table("one shard and two", [("2 shards against 1, by the clock (goal 1.6); CPU s of each", shown)])
+
+
+def stream(bench: Bench, rounds: int) -> None:
+    floor, ours = by_turns(
+        rounds, lambda: bench.stream(8, floor=True), lambda: bench.stream(8, floor=False)
+    )
     title = f"stream, one micro-batch of {bench.events:,} rows, start and end of the stream included"
-    compared(title, best(floors), best(times), 70, bench.events)
-    latencies(bench, folder)
-    if options.wide:
-        many = Bench(spark, folder / "b", options.events, 10 * options.vessels, options.rounds)
-        many.recognise(2)
-        wide = best([cost(lambda: many.recognise(2)) for _ in range(options.rounds)])
-        shown = f"{wide.wall / ours.wall:.2f}; {wide.cpu / ours.cpu:.2f}"
-        table("ten times the vessels", [("cost per row, by clock and CPU (goal at most 1.5)", shown)])
+    compared(title, floor, ours, 70, bench.events)
+
+
+def wide(bench: Bench, many: Bench) -> None:
+    many.recognise(2)
+    some, more = by_turns(bench.rounds, lambda: bench.recognise(2), lambda: many.recognise(2))
+    shown = f"{more.wall / some.wall:.2f}; {more.cpu / some.cpu:.2f}"
+    table("ten times the vessels", [("cost per row, by clock and CPU (goal at most 1.5)", shown)])
 
 
 def latencies(bench: Bench, folder: Path) -> None:

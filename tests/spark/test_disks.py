@@ -76,6 +76,12 @@ def test_a_full_disk_stops_a_stream_and_room_lets_it_go_on(spark: Any, tmp_path:
     assert stands(disk) == before
     kept = ts.read(spark, str(disk / "out")).timeline
     assert rows_of(kept.toArrow(), ["fluent", "value", "start", "end"]) == timeline
+    with ballast.open("r+b") as filling:
+        filling.truncate(ballast.stat().st_size - 24_000)  # room for the start, but hardly for a batch
+    try:
+        followed(spark, story, folder, disk).wait()
+    except InputError as error:
+        assert "no space is left" in str(error)
     ballast.unlink()
     running = followed(spark, story, folder, disk)
     running.wait()

@@ -24,7 +24,7 @@ def shown(expected: Any, found: Any) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("name", STORIES)
-@pytest.mark.parametrize(("batches", "shards", "forgets"), [(1, 3, False), (6, 2, True)])
+@pytest.mark.parametrize(("batches", "shards", "forgets"), [(1, 3, False), (6, 2, True), (20, 5, False)])
 def test_splits_shards_and_restored_states_play_no_part(
     tmp_path: Path, name: str, batches: int, shards: int, forgets: bool
 ) -> None:

@@ -32,7 +32,7 @@ def test_shards_are_the_same_in_every_stage(
     assert_same_tables(embedded, found)
 
 
-@pytest.mark.parametrize(("files", "per_trigger", "shards"), [(50, 50, 2), (50, 7, 5), (12, 1, 2)])
+@pytest.mark.parametrize(("files", "per_trigger", "shards"), [(50, 50, 1), (50, 7, 5), (12, 1, 2)])
 def test_micro_batches_give_the_tables_of_an_embedded_run(
     spark: Any,
     story: Story,

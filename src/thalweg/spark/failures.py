@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from thalweg.io.errors import InputError
 
@@ -26,3 +28,15 @@ def plainly(error: BaseException) -> BaseException:
             "make room for tables, checkpoint and Spark's temporary files, and start again",
         )
     return error
+
+
+@contextmanager
+def told_plainly() -> Iterator[None]:
+    """Whatever stops what is done here is told as the user should read it."""
+    try:
+        yield
+    except Exception as error:
+        told = plainly(error)
+        if told is error:
+            raise
+        raise told from error

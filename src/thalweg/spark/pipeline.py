@@ -16,7 +16,7 @@ from thalweg.io.errors import InputError
 from thalweg.io.rejects import REASONS
 from thalweg.runs import TOO_MANY, RowRejected
 from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, Moment, shard_key
-from thalweg.spark.failures import plainly
+from thalweg.spark.failures import told_plainly
 from thalweg.spark.outputs import Outputs, standing
 from thalweg.spark.places import Sources
 from thalweg.spark.routing import overlapping
@@ -229,7 +229,8 @@ class Pipeline:
         further = replace(
             order, mark=uuid.uuid4().hex, to=to, follows=False, again=True, lineages={**order.lineages, **reached}
         )
-        later = {note.shard: note for note in self._run_by_engine(None, further)}
+        with told_plainly():
+            later = {note.shard: note for note in self.engine.run(None, further)}
         return [_both(note, later[note.shard], standing(self.settings.kind)) for note in notes]
 
     def _order(
@@ -260,21 +261,13 @@ class Pipeline:
     def _job(self, rows: Any, order: Order) -> list[Note]:
         """All stages, each with all of its shards; without rows, only the clock moves."""
         self.outputs.clear(order.batch)
-        notes = self._run_by_engine(rows, order)
+        with told_plainly():
+            notes = self.engine.run(rows, order)
         expected = {(i, shard) for i, stage in enumerate(self.settings.stages) for shard in range(stage.shards)}
         found = [(note.stage, note.shard) for note in notes if note.stage >= 0]
         if sorted(found) != sorted(expected):
             raise RuntimeError(f"shards were run that should not, or not run that should: {sorted(found)}")
         return notes
-
-    def _run_by_engine(self, rows: Any, order: Order) -> list[Note]:
-        try:
-            return self.engine.run(rows, order)
-        except Exception as error:
-            told = plainly(error)
-            if told is error:
-                raise
-            raise told from error
 
     def _commit(self, order: Order, moment: Moment, rows: int, notes: list[Note]) -> Commit:
         """What is valid after the batch."""

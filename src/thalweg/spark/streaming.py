@@ -18,7 +18,7 @@ from thalweg.language.program import Program
 from thalweg.runs import Options, as_program
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.engine import SparkEngine
-from thalweg.spark.failures import plainly
+from thalweg.spark.failures import plainly, told_plainly
 from thalweg.spark.files import Directory
 from thalweg.spark.files_engine import FilesEngine
 from thalweg.spark.metrics import Endpoint, Metrics, listener, metrics_of
@@ -257,6 +257,7 @@ def started(
     idle_timeout: float | None,
 ) -> Stream:
     """A pipeline that is ready for its first batch, or for the next one."""
-    pipeline = Pipeline(settings, outputs, engine, checkpoint)
-    tables = tables_of(engine.spark, outputs.directory, pipeline.settings)
+    with told_plainly():
+        pipeline = Pipeline(settings, outputs, engine, checkpoint)
+        tables = tables_of(engine.spark, outputs.directory, pipeline.settings)
     return Stream(pipeline, tables, None if idle_timeout is None else int(idle_timeout * 1_000_000))
