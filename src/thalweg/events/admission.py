@@ -80,11 +80,9 @@ class Verdict:
 class Admission:
     """Codes rows and hands them to the stores."""
 
-    def __init__(
-        self, plan: Plan, *, window: int, step: int, start: int, tick: int, recompute: bool = False
-    ) -> None:
+    def __init__(self, plan: Plan, *, window: int, step: int, start: int, tick: int) -> None:
         self.plan = plan
-        self.once = window <= step and not recompute
+        self.once = window <= step
         """Every row is looked at by one query only."""
         self.window, self.step, self.start, self.tick = window, step, start, tick
         self.rejected = Rejected()

@@ -27,7 +27,8 @@ class Reasoner:
     `window` and `step` are in units of time; query times are ``start + step``, ``start + 2*step``, ... At a query
     time `q` everything that has arrived by `q` counts; what lies at or before ``q - window`` is final. `tick` is
     the distance of two time-points. `allow_gaps` permits a window smaller than the step. `recompute` evaluates
-    every window from scratch instead of only what changed: for comparison, and as an escape. `symbols`: known before.
+    every window from scratch instead of only what changed: for comparison, and as an escape. Where windows do not
+    overlap that is the same: everything in a window is new. `symbols`: known before.
 
     >>> import thalweg
     >>> program = thalweg.parse("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).")
@@ -64,9 +65,7 @@ class Reasoner:
         """What snapshots belong to; known with the first one."""
         self.query_time = start
         self._plan: Plan = plan(program, tick=tick, start=start, symbols=symbols)
-        self._admission = Admission(
-            self._plan, window=window, step=step, start=start, tick=tick, recompute=recompute
-        )
+        self._admission = Admission(self._plan, window=window, step=step, start=start, tick=tick)
         self._output = Output(self._plan)
         self._ended: pa.Table = CHANGES.empty_table()
         self._seed()
@@ -79,10 +78,10 @@ class Reasoner:
 
     def advance(self, to: int) -> Revision:
         """Run every query time up to and including `to`."""
-        self._admission.once = self.window <= self.step and not self.recompute
+        again = self.recompute and self.window > self.step
         while self.query_time + self.step <= to:
             query = self.query_time + self.step
-            self._query(query, self.query_time, self.final(query, self.query_time), recompute=self.recompute)
+            self._query(query, self.query_time, self.final(query, self.query_time), recompute=again)
         tables = self._output.tables(self.query_time)
         return Revision({**tables, "rejected": self._admission.rejected.table(self.query_time)})
 
