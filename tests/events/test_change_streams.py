@@ -14,7 +14,8 @@ from test_against_the_reference import SUBSETS, UNTIDY, drawn, query_times, scen
 
 from thalweg import parse
 from thalweg.events.reasoner import Reasoner
-from thalweg.reference.windowed import replay, revised_by_time, revises
+from thalweg.reference.windowed import replay
+from thalweg.testing.causes import assert_causes
 from thalweg.testing.engines import Fold, Result, replay_with, to_batch
 from thalweg.testing.fuzz import assert_same_answers
 from thalweg.testing.streams import TIDY, Scenario
@@ -89,29 +90,10 @@ def test_thousands_of_change_steps_lose_nothing() -> None:
 
 @pytest.mark.parametrize("subset", [*SUBSETS, None], ids=str)
 @drawn(8)
-def test_a_cause_is_a_row_that_revises_or_else_time_alone(subset: str | None, seed: int) -> None:
-    scenario = scenario_of(seed, SUBSETS[subset] if subset else None, UNTIDY)
-    run = {"window": scenario.window, "step": scenario.step, "start": scenario.start, "end": scenario.end}
-    rows = [row for row in scenario.rows if row.arrival <= scenario.end]
-    reasoner = made(scenario, recompute=False)
-    reasoner.accept(to_batch(rows))
-    for at, answer in enumerate(replay(scenario.program, rows, **run)):
-        q = answer.query_time
-        told = {cause_key(c): c["cause"] for c in reasoner.advance(q)["changes"].to_pylist()}
-        revising = {row.number for row in rows if revises(row, q, scenario.step)}
-        named = {int(cause.removeprefix("row ")) for cause in told.values() if cause != "time"}
-        assert named <= revising - {r.row for r in answer.rejected}, f"at {q}\n{scenario}"
-        calm = [row for row in rows if row.number not in revising and row.arrival <= q]
-        unrevised = replay(scenario.program, calm, **{**run, "end": q})[at] if revising else answer
-        for change in answer.changes:
-            key = (change.op, change.fluent, change.value, change.start, change.end)
-            last = q - scenario.step
-            by_time = revised_by_time(change, answer.timeline, unrevised.timeline, last)
-            assert told[key] != "time" or by_time, f"{change}\n{scenario}"
-
-
-def cause_key(change: dict[str, object]) -> tuple[object, ...]:
-    return tuple(change[name] for name in ("op", "fluent", "value", "start", "end"))
+def test_a_cause_is_time_exactly_where_the_change_does_not_need_the_rows_that_revise(
+    subset: str | None, seed: int
+) -> None:
+    assert_causes(Reasoner, scenario_of(seed, SUBSETS[subset] if subset else None, UNTIDY), seed)
 
 
 ON_OFF = """

@@ -330,6 +330,25 @@ class KeyTable:
 
 
 @njit(cache=True)
+def _first_of_each(rows: Ints, table: Ints, out: Ints) -> None:
+    """For each row, the first one that is equal to it. The table is all zero, its size a power of two above twice the
+    rows. Linear."""
+    width = rows.shape[1]
+    for i in range(len(rows)):
+        slot = _slot(rows, table, rows[i], width)
+        if table[slot] == 0:
+            table[slot] = i + 1
+        out[i] = table[slot] - 1
+
+
+def same_as(rows: Ints) -> Ints:
+    """For each row, the position of the first one that is equal to it."""
+    out = np.empty(len(rows), np.int64)
+    _first_of_each(rows, np.zeros(1 << (2 * len(rows)).bit_length(), np.int64), out)
+    return out
+
+
+@njit(cache=True)
 def _fold(hashes: npt.NDArray[np.uint64], column: Ints) -> None:
     for i in range(len(column)):
         h = (hashes[i] ^ np.uint64(column[i])) * np.uint64(0xFF51AFD7ED558CCD)

@@ -15,13 +15,11 @@ from enum import IntEnum
 import numpy as np
 from numba import njit
 
-from thalweg.columns import slabs
-from thalweg.columns.slabs import REST, drop_front, keep_rest, same
+from thalweg.columns import inserting, slabs
+from thalweg.columns.inserting import NOTHING, first_not_before, net, overflow, run_before
+from thalweg.columns.slabs import REST, drop_front, keep_rest, move, same
 from thalweg.columns.sorting import compared, group_starts, sort_changes
 from thalweg.protocol import Ints
-
-NOTHING = np.int64(-(2**63))
-"""No time."""
 
 
 class Version(IntEnum):
@@ -33,32 +31,6 @@ class Version(IntEnum):
 
 
 @njit(cache=True)
-def _overflow(lengths: Ints, rooms: Ints, ids: Ints, groups: Ints) -> int:
-    """Pool rows that lists need which outgrow their room."""
-    total = 0
-    for g in range(len(groups) - 1):
-        i = ids[groups[g]]
-        size = lengths[2, i] + groups[g + 1] - groups[g]
-        if size > rooms[i]:
-            total += 2 * size + 4
-    return total
-
-
-@njit(cache=True)
-def _first_not_before(pool: Ints, start: int, length: int, row: Ints) -> int:
-    """How many rows of a list stand before the row."""
-    keys = pool.shape[1] - 1
-    lo, hi = start, start + length
-    while lo < hi:
-        mid = (lo + hi) >> 1
-        if compared(pool[mid], row, keys) < 0:
-            lo = mid + 1
-        else:
-            hi = mid
-    return lo - start
-
-
-@njit(cache=True)
 def _needed(offsets: Ints, lengths: Ints, rooms: Ints, pool: Ints, ids: Ints, rows: Ints, groups: Ints) -> int:
     """Upper bound of pool rows that a merge of the groups can use."""
     total = 0
@@ -67,7 +39,7 @@ def _needed(offsets: Ints, lengths: Ints, rooms: Ints, pool: Ints, ids: Ints, ro
         i = ids[lo]
         length = lengths[2, i]
         if length + more <= rooms[i] and same(offsets, lengths, i):
-            total += length - _first_not_before(pool, offsets[2, i], length, rows[lo])
+            total += length - first_not_before(pool, offsets[2, i], length, rows[lo])
         else:
             total += 2 * (length + more) + 4
     return total
@@ -117,9 +89,7 @@ def _merge(
         if appends:
             if length + hi - lo > rooms[i]:
                 room = 2 * (length + hi - lo) + 4
-                for r in range(length):
-                    for c in range(width):
-                        pool[used + r, c] = pool[start + r, c]
+                move(pool, used, pool, start, length)
                 start = used
                 used += room
                 rooms[i] = room
@@ -137,7 +107,7 @@ def _merge(
             offsets[2, i] = start
             lengths[2, i] = n
             continue
-        kept = _first_not_before(pool, start, length, rows[lo])
+        kept = first_not_before(pool, start, length, rows[lo])
         if length + hi - lo <= rooms[i] and same(offsets, lengths, i):
             a, end = used, used + length - kept
             used = keep_rest(offsets, lengths, pool, used, i, kept)
@@ -145,9 +115,7 @@ def _merge(
         else:
             room = 2 * (length + hi - lo) + 4
             target = used
-            for r in range(kept):
-                for c in range(width):
-                    pool[target + r, c] = pool[start + r, c]
+            move(pool, target, pool, start, kept)
             a, end = start + kept, start + length
             used += room
             rooms[i] = room
@@ -161,10 +129,10 @@ def _merge(
             else:
                 order = compared(pool[a], rows[r], keys)
             if order < 0:
-                for c in range(width):
-                    pool[target + n, c] = pool[a, c]
-                n += 1
-                a += 1
+                run = end - a if r >= hi else run_before(pool, a, end, rows[r])
+                move(pool, target + n, pool, a, run)
+                n += run
+                a += run
                 continue
             before = 0
             if order == 0:
@@ -192,126 +160,6 @@ def _merge(
 
 
 @njit(cache=True)
-def _net(ids: Ints, rows: Ints) -> tuple[Ints, Ints, int]:
-    """Sorted changes with equal keys added up; what comes to nothing is left out. Works in place."""
-    keys = rows.shape[1] - 1
-    n = 0
-    k = 0
-    while k < len(ids):
-        first = k
-        count = rows[k, keys]
-        k += 1
-        while k < len(ids) and ids[k] == ids[first] and compared(rows[k], rows[first], keys) == 0:
-            count += rows[k, keys]
-            k += 1
-        if count != 0:
-            ids[n] = ids[first]
-            for c in range(keys):
-                rows[n, c] = rows[first, c]
-            rows[n, keys] = count
-            n += 1
-    return ids, rows, n
-
-
-@njit(cache=True)
-def _repeats(pool: Ints, start: int, at: int, row: Ints, following: int) -> bool:
-    """Does a row, to stand at a position of the list that starts at `start`, say at its time nothing but what the row
-    before it said at an earlier time, alone? `following` is the time of the row behind it."""
-    keys = pool.shape[1] - 1
-    if at == start or following == row[0] or pool[at - 1, 0] == row[0]:
-        return False
-    if at - 1 > start and pool[at - 2, 0] == pool[at - 1, 0]:
-        return False
-    for c in range(1, keys):
-        if pool[at - 1, c] != row[c]:
-            return False
-    return True
-
-
-@njit(cache=True)
-def _insert(
-    offsets: Ints,
-    lengths: Ints,
-    rooms: Ints,
-    pool: Ints,
-    used: int,
-    ids: Ints,
-    rows: Ints,
-    groups: Ints,
-    clock: int,
-    expiry: int,
-    first: Ints,
-    last: Ints,
-) -> int:
-    """`_merge` for lists whose earlier versions nobody reads: only what stands behind the first change moves. Of each
-    group, the first and the last time of a row that came or went and does not repeat the one before it."""
-    width = pool.shape[1]
-    keys = width - 1
-    tail = np.empty((64, width), np.int64)
-    for g in range(len(groups) - 1):
-        lo, hi = groups[g], groups[g + 1]
-        i = ids[lo]
-        first[g], last[g] = NOTHING, NOTHING
-        start, length = offsets[2, i], lengths[2, i]
-        while length > 0 and pool[start, clock] <= expiry:
-            start += 1
-            length -= 1
-            rooms[i] -= 1
-        if length + hi - lo > rooms[i]:
-            room = 2 * (length + hi - lo) + 4
-            for r in range(length):
-                for c in range(width):
-                    pool[used + r, c] = pool[start + r, c]
-            start = used
-            used += room
-            rooms[i] = room
-        to = start + _first_not_before(pool, start, length, rows[lo])
-        n_tail = start + length - to
-        if n_tail > len(tail):
-            tail = np.empty((2 * n_tail, width), np.int64)
-        for r in range(n_tail):
-            for c in range(width):
-                tail[r, c] = pool[to + r, c]
-        a = 0
-        r = lo
-        while a < n_tail or r < hi:
-            if r >= hi:
-                order = -1
-            elif a >= n_tail:
-                order = 1
-            else:
-                order = compared(tail[a], rows[r], keys)
-            if order < 0:
-                for c in range(width):
-                    pool[to, c] = tail[a, c]
-                to += 1
-                a += 1
-                continue
-            before = 0
-            if order == 0:
-                before = tail[a, keys]
-                a += 1
-            count = before + rows[r, keys]
-            if (count > 0) != (before > 0):
-                following = int(tail[a, 0]) if a < n_tail else int(NOTHING)
-                if not _repeats(pool, start, to, rows[r], following):
-                    if first[g] == NOTHING:
-                        first[g] = rows[r, 0]
-                    last[g] = rows[r, 0]
-            if count > 0:
-                for c in range(keys):
-                    pool[to, c] = rows[r, c]
-                pool[to, keys] = count
-                to += 1
-            r += 1
-        for v in range(3):
-            offsets[v, i] = start
-            lengths[v, i] = to - start
-            lengths[v + REST, i] = 0
-    return used
-
-
-@njit(cache=True)
 def _follow(offsets: Ints, lengths: Ints, ids: Ints) -> None:
     """Make the older versions of the lists what they are now."""
     for k in range(len(ids)):
@@ -327,15 +175,12 @@ def _pack(
 ) -> int:
     """Copy all lists to a fresh pool, dropping expired rows; every version becomes the same. Linear in the pool."""
     used = 0
-    width = pool.shape[1]
     for i in range(count):
         start, length = offsets[2, i], lengths[2, i]
         while length > 0 and pool[start, clock] <= expiry:
             start += 1
             length -= 1
-        for r in range(length):
-            for c in range(width):
-                target[used + r, c] = pool[start + r, c]
+        move(target, used, pool, start, length)
         for v in range(3):
             offsets[v, i] = used
             lengths[v, i] = length
@@ -355,10 +200,8 @@ def _copy_lists(
         i = ids[k]
         for part in range(2):
             start, count = (offsets[i], lengths[i]) if part == 0 else (rests[i], rest_lengths[i])
-            for r in range(count):
-                for c in range(pool.shape[1]):
-                    out[n, c] = pool[start + r, c]
-                n += 1
+            move(out, n, pool, start, count)
+            n += count
 
 
 @njit(cache=True)
@@ -410,6 +253,7 @@ class Ragged:
         self.offsets = np.zeros((6, 8), np.int64)
         self.lengths = np.zeros((6, 8), np.int64)
         self.rooms = np.zeros(8, np.int64)
+        self.fronts = np.zeros(8, np.int64)
         self.pool = np.empty((64, width), np.int64)
         self.used = 0
         self.expiry = -(2**62)
@@ -427,9 +271,10 @@ class Ragged:
                 new = np.zeros((6, size), np.int64)
                 new[:, : self.count] = old[:, : self.count]
                 setattr(self, name, new)
-            rooms = np.zeros(size, np.int64)
-            rooms[: self.count] = self.rooms[: self.count]
-            self.rooms = rooms
+            for name in ("rooms", "fronts"):
+                room = np.zeros(size, np.int64)
+                room[: self.count] = getattr(self, name)[: self.count]
+                setattr(self, name, room)
         self.count = max(self.count, count)
 
     def reserve(self, more: int) -> int:
@@ -466,7 +311,9 @@ class Ragged:
             came,
             assign,
         )
-        self.touch(ids[groups[:-1]])
+        changed = ids[groups[:-1]]
+        self.fronts[changed] = 0
+        self.touch(changed)
         gone, came = gone[:n_gone], came[:n_came]
         return (ids[gone], rows[gone]), (ids[came], rows[came])
 
@@ -476,24 +323,14 @@ class Ragged:
         before it said is no change."""
         ids, rows = sort_changes(ids, rows)
         self._note_latest(rows)
-        ids, rows, n = _net(ids, rows)
+        ids, rows, n = net(ids, rows)
         ids, rows = ids[:n], rows[:n]
         groups = group_starts(ids)
-        self.reserve(_overflow(self.lengths, self.rooms, ids, groups))
+        tables = self.offsets, self.lengths, self.rooms, self.fronts
+        self.reserve(overflow(*tables, self.pool, ids, groups, self.clock, self.expiry))
         first, last = np.empty(len(groups) - 1, np.int64), np.empty(len(groups) - 1, np.int64)
-        self.used = _insert(
-            self.offsets,
-            self.lengths,
-            self.rooms,
-            self.pool,
-            self.used,
-            ids,
-            rows,
-            groups,
-            self.clock,
-            self.expiry,
-            first,
-            last,
+        self.used = inserting.insert(
+            *tables, self.pool, self.used, ids, rows, groups, self.clock, self.expiry, first, last
         )
         changed = first != NOTHING
         return ids[groups[:-1]][changed], first[changed], last[changed]
@@ -549,6 +386,7 @@ class Ragged:
         self.lengths[1:3, : self.count] = 0
         self.lengths[1 + REST, : self.count] = 0
         self.rooms[: self.count] = 0
+        self.fronts[: self.count] = 0
         self.touch(np.arange(self.count))
 
     def settle(self) -> None:
@@ -572,6 +410,7 @@ class Ragged:
         target = np.empty((max(64, 2 * live, len(self.pool) // 2), self.width), np.int64)
         used = _pack(self.offsets, self.lengths, self.rooms, self.pool, target, self.count, self.clock, self.expiry)
         self.pool = target
+        self.fronts[: self.count] = 0
         self.used = used
         self._pack_at = max(4096, 4 * used, len(target) // 2)
 

@@ -19,6 +19,16 @@ REST = 3
 
 
 @njit(cache=True)
+def move(target: Ints, to: int, source: Ints, at: int, count: int) -> None:
+    """Copy rows from one place to another, which may not begin inside them."""
+    width = source.shape[1]
+    new, old = target.reshape(-1), source.reshape(-1)
+    a, b = at * width, to * width
+    for j in range(count * width):
+        new[b + j] = old[a + j]
+
+
+@njit(cache=True)
 def same(offsets: Ints, lengths: Ints, i: int) -> bool:
     """Are all versions of the list the same?"""
     for v in range(2):
@@ -41,9 +51,7 @@ def drop_front(offsets: Ints, lengths: Ints, rooms: Ints, i: int, count: int) ->
 def keep_rest(offsets: Ints, lengths: Ints, pool: Ints, used: int, i: int, kept: int) -> int:
     """Copy the rows after the first `kept` to the end of the pool, for the earlier versions; returns the new end."""
     start, count = int(offsets[2, i]) + kept, int(lengths[2, i]) - kept
-    for r in range(count):
-        for c in range(pool.shape[1]):
-            pool[used + r, c] = pool[start + r, c]
+    move(pool, used, pool, start, count)
     for v in range(2):
         lengths[v, i] = kept
         offsets[v + REST, i] = used
@@ -87,7 +95,6 @@ def replace(
 ) -> int:
     """List ids[k] keeps its first kept[k] rows and goes on with rows[froms[k]:tos[k]]. Of the rows that are kept, those
     whose time is at or before the expiry are dropped. Returns the new end of the pool."""
-    width = pool.shape[1]
     for k in range(len(ids)):
         i = ids[k]
         expired = 0
@@ -101,15 +108,11 @@ def replace(
         if in_place:
             used = keep_rest(offsets, lengths, pool, used, i, keep)
         else:
-            for r in range(keep):
-                for c in range(width):
-                    pool[used + r, c] = pool[start + r, c]
+            move(pool, used, pool, start, keep)
             start = used
             offsets[2, i], rooms[i] = used, _room(size)
             used += rooms[i]
-        for r in range(froms[k], tos[k]):
-            for c in range(width):
-                pool[start + keep + r - froms[k], c] = rows[r, c]
+        move(pool, start + keep, rows, froms[k], tos[k] - froms[k])
         lengths[2, i] = size
     return used
 

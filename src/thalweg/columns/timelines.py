@@ -322,6 +322,27 @@ def moved_edges(
 
 
 @njit(cache=True)
+def revised(old_ids: Ints, old: Ints, new_ids: Ints, new: Ints, spoken: int, gone: Mask, came: Mask) -> None:
+    """Of intervals that went and came, by id and time, those that are others up to the point `spoken`: an interval that
+    only ends at another point after it is still the same there. Linear."""
+    a = b = 0
+    while a < len(old) or b < len(new):
+        if a == len(old):
+            order = 1
+        elif b == len(new):
+            order = -1
+        else:
+            order = _order(old_ids[a], old[a, 0], old[a, 2], new_ids[b], new[b, 0], new[b, 2])
+        same = order == 0 and old[a, 1] > spoken and new[b, 1] > spoken
+        if order <= 0:
+            gone[a] = not same and old[a, 0] <= spoken
+            a += 1
+        if order >= 0:
+            came[b] = not same and new[b, 0] <= spoken
+            b += 1
+
+
+@njit(cache=True)
 def _order(i: int, s: int, v: int, j: int, t: int, w: int) -> int:
     if i != j:
         return -1 if i < j else 1

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from thalweg.columns import spans
+from thalweg.columns.gathering import TIME, cause_by_id, hulls
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.sorting import distinct, group_starts
 from thalweg.columns.timelines import OPEN
-from thalweg.events.expressions import SpanPlan, Touched, hulls, replace_stretches
+from thalweg.events.expressions import SpanPlan, Touched, replace_stretches
 from thalweg.events.frames import Reader
-from thalweg.events.stores import NEVER, TIME, FluentStore
-from thalweg.events.units import Clock, FluentUnit, cause_by_id
+from thalweg.events.stores import NEVER, FluentStore
+from thalweg.events.units import Clock, FluentUnit
 from thalweg.protocol import Ints, Mask
 
 
@@ -47,8 +48,7 @@ class SpanUnit(FluentUnit):
             return False
         found = Touched.together(self._found)
         self._found = []
-        heads, lows, highs = hulls(found.ids, found.lows, found.highs)
-        causes = cause_by_id(heads, found.ids, found.causes)
+        heads, lows, highs, causes = hulls(found.ids, found.lows, found.highs, found.causes)
         lows = np.maximum(lows, clock.final + 1)
         self._renew(heads, lows, np.maximum(lows, highs), clock)
         self.note(0, heads, causes)
@@ -74,6 +74,9 @@ class SpanUnit(FluentUnit):
             batches.append(plan.evaluate(where, clock))
         new = _united(len(heads), owners, batches)
         replace_stretches(self.store.lists, heads, lows, highs, new, clock.final)
+
+    def spoken(self, clock: Clock) -> int:
+        return clock.previous
 
     def commit_memories(self, final: int) -> None:
         for plan in self.plans:
@@ -203,8 +206,7 @@ class InputUnit(FluentUnit):
             more = np.column_stack([found.highs[ahead] - clock.tick, found.ids[ahead]])
             self.ahead = np.unique(np.concatenate([self.ahead, more]), axis=0)
             found.highs[ahead] = OPEN
-        touched, lows, highs = hulls(found.ids, found.lows, found.highs)
-        why = cause_by_id(touched, found.ids, found.causes)
+        touched, lows, highs, why = hulls(found.ids, found.lows, found.highs, found.causes)
         lows = np.maximum(lows, clock.final + 1)
         highs = np.maximum(lows, highs)
         self._measure(nothing, np.empty((0, 2), np.int64))
@@ -213,6 +215,9 @@ class InputUnit(FluentUnit):
         replace_stretches(self.store.lists, touched, lows, highs, new, clock.final)
         self.note(0, touched, why)
         return self.announce(clock, Version.LAST, [(touched, why)])
+
+    def spoken(self, clock: Clock) -> int:
+        return clock.previous
 
     def forget(self, clock: Clock) -> None:
         super().forget(clock)

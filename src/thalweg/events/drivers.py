@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from thalweg.columns.keys import KeyTable
+from thalweg.columns.gathering import TIME
+from thalweg.columns.keys import same_as
 from thalweg.columns.ragged import Version
-from thalweg.events.frames import Frame, Reader, Slot, Step
+from thalweg.events.frames import CAUSE, Frame, Reader, Slot, Step
 from thalweg.events.stores import Block, EventStore, FactStore, FluentStore, Moves
 from thalweg.language.rules import Edge
 from thalweg.protocol import Ints, Mask
@@ -255,13 +256,20 @@ class Body:
             if self.driver.reaches(t.positions, low) and reader.sees(t.store) and t.changed()
         ]
         more = [m for m in more if len(m[0])]
-        parts = [(block, cause)]
-        if more:
-            rows, why = _others(
-                block, high, np.concatenate([m[0] for m in more]), np.concatenate([m[1] for m in more])
-            )
-            parts.append((Block(rows), why))
-        return [self._run(rows, why if causes else None, reader) for rows, why in parts if len(rows)]
+        if not more:
+            return [self._run(block, cause if causes else None, reader)] if len(block) else []
+        rows, why, raised = _others(
+            block, cause, high, np.concatenate([m[0] for m in more]), np.concatenate([m[1] for m in more])
+        )
+        found = []
+        if len(block):
+            frame = self._run(block, cause if causes else None, reader)
+            if causes and raised is not None and len(frame):
+                frame = frame.extend({CAUSE: raised[frame.origin]})
+            found.append(frame)
+        if len(rows):
+            found.append(self._run(Block(rows), why if causes else None, reader))
+        return found
 
     def _run(self, block: Block, cause: Ints | None, reader: Reader) -> Frame:
         """All steps, starting after the longest prefix that another rule has already run on the same rows. A frame
@@ -283,15 +291,21 @@ class Body:
         return frame
 
 
-def _others(block: Block, high: int, rows: Ints, causes: Ints) -> tuple[Ints, Ints]:
-    """Each of the rows, of times up to `high`, that is not in the block, with its largest cause."""
-    width = rows.shape[1]
-    table = KeyTable(width, len(rows))
-    if len(block):
-        at = np.flatnonzero(block.column(0) <= high)
-        table.intern([block.column(c)[at] for c in range(width)], len(at))
-    known = table.count
-    ids = table.intern([rows[:, c] for c in range(width)], len(rows))
-    best = np.full(table.count, -1)
-    np.maximum.at(best, ids, causes)
-    return table.keys[known:].copy(), best[known:]
+def _others(
+    block: Block, cause: Ints, high: int, rows: Ints, causes: Ints
+) -> tuple[Ints, Ints, Ints | None]:
+    """Each of the rows, of times up to `high`, that is not in the block, with its largest cause; and the causes of the
+    block's rows, where the rows give them larger ones."""
+    at = np.flatnonzero(block.column(0) <= high)
+    known = len(at)
+    if known:
+        rows = np.concatenate([block.rows(at), rows])
+    first = same_as(rows)
+    best = np.full(len(rows), TIME)
+    np.maximum.at(best, first[known:], causes)
+    raised = None
+    if (best[:known] != TIME).any():
+        raised = np.array(cause)
+        raised[at] = np.maximum(raised[at], best[first[:known]])
+    new = known + np.flatnonzero(first[known:] == np.arange(known, len(rows)))
+    return rows[new], best[new], raised

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from thalweg.columns import spans
+from thalweg.columns.gathering import TIME, hulls
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged, Version
-from thalweg.columns.sorting import group_starts
 from thalweg.columns.timelines import OPEN
 from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps, value_of
-from thalweg.events.stores import NEVER, TIME, Access, FluentStore
-from thalweg.events.units import NOW, Clock, cause_by_id
+from thalweg.events.stores import NEVER, Access, FluentStore
+from thalweg.events.units import NOW, Clock
 from thalweg.language.terms import Term
 from thalweg.protocol import Ints
 
@@ -179,19 +179,6 @@ def _looks_far(node: Node) -> bool:
 LOW, HIGH = "@low", "@high"
 
 
-def hulls(ids: Ints, lows: Ints, highs: Ints) -> tuple[Ints, Ints, Ints]:
-    """Each id once, ascending, with its least low and its greatest high."""
-    order = np.argsort(ids, kind="stable")
-    starts = group_starts(ids[order])[:-1]
-    if not len(starts):
-        return ids, lows, highs
-    return (
-        ids[order][starts],
-        np.minimum.reduceat(lows[order], starts),
-        np.maximum.reduceat(highs[order], starts),
-    )
-
-
 @dataclass(slots=True)
 class Touched:
     """Bindings (or heads) that a change touches, why, and in which stretch; one may occur several times."""
@@ -252,10 +239,9 @@ class SpanPlan:
             stretches = leaf.store.stretches
             if not stretches:
                 continue
-            ids, lows, highs = hulls(stretches.ids, stretches.froms, stretches.tos)
+            ids, lows, highs, causes = hulls(stretches.ids, stretches.froms, stretches.tos, stretches.causes)
             if self.far or any(leaf is gate for gate in self.gates):
                 lows, highs = np.full(len(ids), NEVER), np.full(len(ids), OPEN)
-            causes = cause_by_id(ids, stretches.ids, stretches.causes)
             frame = self._bound(leaf, joins, steps, Touched(ids, causes, lows, highs))
             if len(frame):
                 bindings = self._intern(store, frame)

@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.columns.cells import NONE
+from thalweg.columns.gathering import TIME
 from thalweg.columns.symbols import as_floats, number_text
 from thalweg.columns.texts import Numbers, TextPool
 from thalweg.columns.timelines import OPEN
 from thalweg.events.plan import Plan
-from thalweg.events.stores import TIME, EventStore, FluentStore, Moves
+from thalweg.events.stores import EventStore, FluentStore, Moves
 from thalweg.events.sweeping import SweepUnit
 from thalweg.events.units import Clock
 from thalweg.protocol import Ints

@@ -11,14 +11,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from thalweg.columns.gathering import TIME
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged, Version
-from thalweg.columns.timelines import covering, differences, edge_at, edges_in, moved_edges, truncate
+from thalweg.columns.timelines import (
+    covering,
+    differences,
+    edge_at,
+    edges_in,
+    moved_edges,
+    revised,
+    truncate,
+)
 from thalweg.language.rules import Edge
 from thalweg.protocol import Ints, Mask
 
-TIME = -1
-"""The cause of what changed only because the window moved."""
 NEVER = -(2**62)
 
 
@@ -186,9 +193,8 @@ class EventStore:
                 moved, signs = moved[later], signs[later]
             if len(moved):
                 index.merge(moved, signs)
-        self.moves = Moves(
-            self.arity + 1, gone, came, _cause_of(rows, causes, gone), _cause_of(rows, causes, came)
-        )
+        why = _cause_of(rows, causes, np.concatenate([gone, came]) if len(gone) else came)
+        self.moves = Moves(self.arity + 1, gone, came, why[: len(gone)], why[len(gone) :])
 
     def arrive(self, columns: Sequence[Ints], needed_from: int) -> None:
         """Take rows that are new, given as columns in time order; sets `moves`. Later queries will ask for rows from
@@ -201,12 +207,11 @@ class EventStore:
                 index.merge(Block.of_columns(rows).matrix, np.ones(len(rows[0]), np.int64))
 
     def all_new(self, final: int) -> None:
-        """Announce every event in the window as if it had just come (for evaluation from scratch)."""
+        """Announce every event in the window as if it had just come (for evaluation from scratch), list by list."""
         rows, _ = self.primary().lists.everything(Version.NOW)
         rows = np.ascontiguousarray(rows[rows[:, 0] >= final, :-1])
-        order = np.lexsort([rows[:, 0]])
         nothing = np.empty(0, np.int64)
-        self.moves = Moves(self.arity + 1, rows[:0], rows[order], nothing, np.full(len(rows), TIME))
+        self.moves = Moves(self.arity + 1, rows[:0], rows, nothing, np.full(len(rows), TIME))
 
     def forget(self) -> None:
         """Drop all events, as if none had been derived in the window."""
@@ -263,8 +268,15 @@ def _cause_of(rows: Ints, causes: Ints | None, some: Ints) -> Ints:
     ids = table.intern([rows[:, c] for c in range(rows.shape[1])], len(rows))
     best = np.full(table.count, TIME)
     np.maximum.at(best, ids, causes[told])
-    at = table.find([some[:, c] for c in range(some.shape[1])], len(some))
-    return np.where(at >= 0, best[at], TIME)
+    near = np.flatnonzero(some[:, 0] <= rows[:, 0].max())
+    at = table.find([some[near, c] for c in range(some.shape[1])], len(near))
+    found[near] = np.where(at >= 0, best[at], TIME)
+    return found
+
+
+def until(previous: int, times: Ints, causes: Ints) -> Ints:
+    """The causes of what happens up to the last query; what happens later is because of time."""
+    return np.where(times <= previous, causes, TIME)
 
 
 class Access:
@@ -412,8 +424,9 @@ class FluentStore:
         parts = [times.reshape(-1, 1), keys] if self.by_value else [times.reshape(-1, 1), keys, values.reshape(-1, 1)]
         return np.hstack(parts)
 
-    def compare(self, ids: Ints, causes: Ints, version: Version, expiry: int) -> Difference:
-        """What changed in these instances between a version and now; also sets `stretches`."""
+    def compare(self, ids: Ints, causes: Ints, version: Version, expiry: int, spoken: int) -> Difference:
+        """What changed in these instances between a version and now. Of each instance that has another cause than time,
+        that is the cause of whatever is different up to the point `spoken`, of which the last query has spoken."""
         offsets, lengths, _, _ = self.lists.view(Version.NOW)
         old = self.lists.view(version)
         n_old, n_new = int((old[1][ids] + old[3][ids]).sum()), int(lengths[ids].sum())
@@ -423,7 +436,7 @@ class FluentStore:
             *old, offsets, lengths, self.lists.pool, ids, expiry, removed, added, dirty
         )
         removed, added, dirty = removed[:n_removed], added[:n_added], dirty[:n_dirty]
-        return Difference(
+        found = Difference(
             ids[removed[:, 0]],
             self.lists.pool[removed[:, 1]],
             causes[removed[:, 0]],
@@ -432,6 +445,9 @@ class FluentStore:
             causes[added[:, 0]],
             Stretches(ids[dirty[:, 0]], dirty[:, 1], dirty[:, 2], causes[dirty[:, 0]]),
         )
+        if (causes != TIME).any():
+            found.blame(spoken)
+        return found
 
     def forget(self, final: int) -> None:
         """Timelines as they would be if nothing happened after `final`; no points."""
@@ -443,24 +459,21 @@ class FluentStore:
         lists.touch(np.arange(lists.count))
         self.points.clear()
 
-    def edge_moves(self, difference: Difference, edge: Edge, tick: int, low: int) -> Moves:
-        """The difference as edges at or after `low` that went and came."""
+    def edge_moves(self, difference: Difference, edge: Edge, tick: int, low: int, previous: int) -> Moves:
+        """The difference as edges at or after `low` that went and came; those after the last query, because of time."""
         column = int(edge is Edge.END)
         d = difference
         gone, came = np.empty(len(d.removed), np.bool_), np.empty(len(d.added), np.bool_)
         moved_edges(d.removed_ids, d.removed, d.added_ids, d.added, column, low + tick, gone, came)
 
-        def rows(which: Mask, ids: Ints, intervals: Ints) -> Ints:
+        def rows(which: Mask, ids: Ints, intervals: Ints, causes: Ints) -> tuple[Ints, Ints]:
             at = intervals[which]
-            return self._rows(ids[which], at[:, column] - tick, at[:, 2])
+            found = self._rows(ids[which], at[:, column] - tick, at[:, 2])
+            return found, until(previous, found[:, 0], causes[which])
 
-        return Moves(
-            self.arity + 2,
-            rows(gone, d.removed_ids, d.removed),
-            rows(came, d.added_ids, d.added),
-            d.removed_cause[gone],
-            d.added_cause[came],
-        )
+        gone_rows, gone_cause = rows(gone, d.removed_ids, d.removed, d.removed_cause)
+        came_rows, came_cause = rows(came, d.added_ids, d.added, d.added_cause)
+        return Moves(self.arity + 2, gone_rows, came_rows, gone_cause, came_cause)
 
     def settle(self) -> None:
         self.lists.settle()
@@ -485,6 +498,14 @@ class Difference:
     added: Ints
     added_cause: Ints
     stretches: Stretches
+
+    def blame(self, spoken: int) -> None:
+        """Give what is as it was up to the point `spoken` the cause time."""
+        gone, came = np.empty(len(self.removed), np.bool_), np.empty(len(self.added), np.bool_)
+        revised(self.removed_ids, self.removed, self.added_ids, self.added, spoken, gone, came)
+        self.removed_cause[~gone] = TIME
+        self.added_cause[~came] = TIME
+        self.stretches.causes[self.stretches.froms > spoken] = TIME
 
 
 @dataclass(slots=True)

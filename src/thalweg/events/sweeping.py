@@ -24,6 +24,7 @@ from thalweg.columns.cells import (
     trim,
     unite,
 )
+from thalweg.columns.gathering import TIME
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.sorting import distinct, order_by
 from thalweg.columns.sweep import sweep
@@ -31,7 +32,7 @@ from thalweg.columns.timelines import GREET
 from thalweg.events.chains import ChainPlan, ChainRules
 from thalweg.events.countdowns import Countdowns, DelayPlan
 from thalweg.events.frames import Frame, Reader
-from thalweg.events.stores import TIME, FluentStore, Moves
+from thalweg.events.stores import FluentStore, Moves
 from thalweg.events.units import Clock, FluentUnit, Head, effect_moves, fresh_only, head_rows
 from thalweg.protocol import Ints
 
@@ -272,7 +273,7 @@ class SweepUnit(FluentUnit):
             gone, came = store.points.merge(np.concatenate([old_ids, new[:, 0]]), np.concatenate([old, new[:, 1:]]))
             touched = distinct(np.concatenate([gone[0], came[0]]))
             causes = why[np.searchsorted(cells, touched * k + at)]
-            self.keep_effects(store, effect_moves(store, gone, came, touched, causes))
+            self.keep_effects(store, effect_moves(store, gone, came, touched, causes, clock.previous))
 
     def forget(self, clock: Clock) -> None:
         """Move the carry up to the final point, and drop the candidates."""

@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
+from thalweg.columns.gathering import TIME, cause_by_id
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.points import Thinner
 from thalweg.columns.ragged import Version
@@ -20,7 +21,7 @@ from thalweg.columns.sorting import distinct, group_starts, order_by
 from thalweg.columns.timelines import GREET, INITIATE, OPEN, rebuild
 from thalweg.events.drivers import Body, EdgeDriver
 from thalweg.events.frames import Frame, Reader, Slot, Step, constant, run_steps
-from thalweg.events.stores import NEVER, TIME, Difference, EventStore, FluentStore, Moves, Stretches
+from thalweg.events.stores import NEVER, Difference, EventStore, FluentStore, Moves, Stretches, until
 from thalweg.protocol import Ints
 
 NOW = np.int64(2**62)
@@ -160,22 +161,6 @@ def extents(ids: Ints, times: Ints) -> tuple[Ints, Ints, Ints]:
     return ids[starts], np.minimum.reduceat(times, starts), np.maximum.reduceat(times, starts)
 
 
-def cause_by_id(wanted: Ints, ids: Ints, causes: Ints | None) -> Ints:
-    """The largest cause of each wanted id. Few ids have another cause than time."""
-    found = np.full(len(wanted), TIME)
-    if causes is None:
-        return found
-    told = np.flatnonzero(causes != TIME)
-    if not len(told):
-        return found
-    ids, causes = ids[told], causes[told]
-    order = np.argsort(ids, kind="stable")
-    starts = group_starts(ids[order])[:-1]
-    named, best = ids[order][starts], np.maximum.reduceat(causes[order], starts)
-    at = np.minimum(np.searchsorted(named, wanted), len(named) - 1)
-    return np.where(named[at] == wanted, best[at], TIME)
-
-
 class EventUnit:
     """A derived event."""
 
@@ -201,7 +186,9 @@ class EventUnit:
         if self._found:
             rows = np.concatenate([f[0] for f in self._found])
             counts = np.concatenate([np.full(len(f[0]), f[1]) for f in self._found])
-            causes = np.concatenate([f[2] for f in self._found]) if clock.causes else None
+            causes = None
+            if clock.causes:
+                causes = until(clock.previous, rows[:, 0], np.concatenate([_given(f[2]) for f in self._found]))
             self._found = []
             needed_from = clock.needed_from if clock.tumbling and not round else NEVER
             self.store.apply(rows, counts, causes, needed_from=needed_from)
@@ -264,7 +251,7 @@ class FluentUnit:
             store.stretches = Stretches.none()
             self.differences[at] = None
             if len(ids):
-                difference = store.compare(ids, causes, version, clock.final)
+                difference = store.compare(ids, causes, version, clock.final, self.spoken(clock))
                 store.stretches = difference.stretches
                 if len(difference.removed_ids) or len(difference.added_ids):
                     self.differences[at] = difference
@@ -273,8 +260,14 @@ class FluentUnit:
             at = next(i for i, s in enumerate(self.stores) if s is driver.store)
             found = self.differences[at]
             low = NEVER if driver.from_before else max(clock.start, clock.final)
-            driver.edges = None if found is None else driver.store.edge_moves(found, driver.edge, clock.tick, low)
+            driver.edges = None
+            if found is not None:
+                driver.edges = driver.store.edge_moves(found, driver.edge, clock.tick, low, clock.previous)
         return changed
+
+    def spoken(self, clock: Clock) -> int:
+        """The last point of which the last query has spoken: its effects show one point after it."""
+        return clock.previous - clock.previous % clock.tick + clock.tick
 
     def note(self, at: int, ids: Ints, causes: Ints) -> None:
         """Remember what was touched, for `finish`."""
@@ -335,7 +328,7 @@ class FluentUnit:
             return self.differences[at]
         store = self.stores[at]
         ids = np.arange(store.instances.count)
-        return store.compare(ids, np.full(len(ids), TIME), Version.BASE, clock.final)
+        return store.compare(ids, np.full(len(ids), TIME), Version.BASE, clock.final, self.spoken(clock))
 
 
 @dataclass(slots=True)
@@ -408,7 +401,7 @@ class SimpleUnit(FluentUnit):
         lists.replace(touched, *new, clock.final)
         self.note(0, touched, why)
         if gone is not None and came is not None and store.reads_points:
-            self.keep_effects(store, effect_moves(store, gone, came, touched, why))
+            self.keep_effects(store, effect_moves(store, gone, came, touched, why, clock.previous))
         return self.announce(clock, Version.LAST, [(touched, why)]) or bool(store.effects)
 
     def _once(
@@ -453,14 +446,19 @@ def _touched(gone: tuple[Ints, Ints], came: tuple[Ints, Ints]) -> tuple[Ints, In
 
 
 def effect_moves(
-    store: FluentStore, gone: tuple[Ints, Ints], came: tuple[Ints, Ints], touched: Ints, why: Ints
+    store: FluentStore,
+    gone: tuple[Ints, Ints],
+    came: tuple[Ints, Ints],
+    touched: Ints,
+    why: Ints,
+    previous: int,
 ) -> Moves:
-    """Points that went and came, as rows (time, kind, arguments, value)."""
+    """Points that went and came, as rows (time, kind, arguments, value); those after the last query because of time."""
 
     def rows(ids: Ints, points: Ints) -> tuple[Ints, Ints]:
         keys = store.instances.keys[ids]
         table = np.hstack([points[:, :2], keys, points[:, 2:3]])
-        return table, why[np.searchsorted(touched, ids)]
+        return table, until(previous, points[:, 0], why[np.searchsorted(touched, ids)])
 
     gone_rows, gone_cause = rows(*gone)
     came_rows, came_cause = rows(*came)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from thalweg.language.program import Program
 from thalweg.reference.description import Description
 from thalweg.reference.events import OpenCountdown, Record, Row, Timeline, Trace, given, step_through
-from thalweg.reference.intervals import Interval, clip
+from thalweg.reference.intervals import Interval
 from thalweg.reference.state import Domains
 
 TOO_LATE = "too late"
@@ -213,13 +213,26 @@ def revises(row: Row, q: int, step: int) -> bool:
     return q - step < row.arrival <= q and row.time <= q - step
 
 
-def revised_by_time(change: Change, timeline: Timeline, unrevised: Timeline, last: int) -> bool:
-    """May the cause of a change be that time moved on? Then what is said now about its stretch, up to the last query
-    time `last`, is also said when the rows that revise are left out. Any other change is caused by such a row."""
-    until = last + 1 if change.end is None else min(change.end, last + 1)
-    pair = (change.fluent, change.value)
-    now, then = (clip(found.get(pair, []), change.start, until) for found in (timeline, unrevised))
-    return now == then
+def spoken(change: Change, timeline: Timeline, last: int) -> bool:
+    """Is the interval of a change in the timeline, as far as a query at `last` can tell? Up to one point after it, that
+    is: there its effects show."""
+    return any(
+        start == change.start and (end == change.end or (_beyond(end, last) and _beyond(change.end, last)))
+        for start, end in timeline.get((change.fluent, change.value), [])
+    )
+
+
+def _beyond(end: int | None, last: int) -> bool:
+    return end is None or end > last + 1
+
+
+def due_to_revision(change: Change, timeline: Timeline, unrevised: Timeline, last: int) -> bool:
+    """Is a change due to the rows that revise what the query at `last` has spoken of? That is so when its interval, as
+    far as that query could tell, is in only one of the timelines with and without these rows. Otherwise the cause is
+    that time moved on."""
+    if change.start > last + 1 or (change.op == "delete" and spoken(change, timeline, last)):
+        return False
+    return spoken(change, unrevised, last) == (change.op == "delete")
 
 
 def replay(

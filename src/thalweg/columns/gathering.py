@@ -1,0 +1,78 @@
+"""Each id once: what its rows come to together.
+
+Ids stand for instances; causes are numbers of rows, `TIME` where there is none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from thalweg.columns.sorting import distinct
+from thalweg.protocol import Ints
+
+TIME = -1
+"""The cause of what changed only because the window moved."""
+
+
+@njit(cache=True)
+def _place(sorted_ids: Ints, wanted: int, near: int) -> int:
+    """Where an id stands, looking first at a place and at the one after it; the length where it does not."""
+    n = len(sorted_ids)
+    if near < n and sorted_ids[near] == wanted:
+        return near
+    if near + 1 < n and sorted_ids[near + 1] == wanted:
+        return near + 1
+    lo, hi = 0, n
+    while lo < hi:
+        mid = (lo + hi) >> 1
+        if sorted_ids[mid] < wanted:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo if lo < n and sorted_ids[lo] == wanted else n
+
+
+@njit(cache=True)
+def _hulls(
+    once: Ints, ids: Ints, lows: Ints, highs: Ints, causes: Ints, low: Ints, high: Ints, cause: Ints
+) -> None:
+    known = np.zeros(len(once), np.bool_)
+    at = 0
+    for k in range(len(ids)):
+        at = _place(once, ids[k], at)
+        if not known[at]:
+            known[at] = True
+            low[at], high[at], cause[at] = lows[k], highs[k], causes[k]
+            continue
+        low[at] = min(low[at], lows[k])
+        high[at] = max(high[at], highs[k])
+        cause[at] = max(cause[at], causes[k])
+
+
+def hulls(ids: Ints, lows: Ints, highs: Ints, causes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Each id once, ascending, with its least low, its greatest high and its largest cause."""
+    once = distinct(ids)
+    low, high, cause = (np.empty(len(once), np.int64) for _ in range(3))
+    _hulls(once, ids, lows, highs, causes, low, high, cause)
+    return once, low, high, cause
+
+
+@njit(cache=True)
+def _largest(wanted: Ints, ids: Ints, causes: Ints, out: Ints) -> None:
+    at = 0
+    for k in range(len(ids)):
+        if causes[k] == TIME:
+            continue
+        found = _place(wanted, ids[k], at)
+        if found < len(wanted):
+            at = found
+            out[at] = max(out[at], causes[k])
+
+
+def cause_by_id(wanted: Ints, ids: Ints, causes: Ints | None) -> Ints:
+    """The largest cause of each of some ascending ids."""
+    found = np.full(len(wanted), TIME)
+    if causes is not None:
+        _largest(wanted, ids, causes, found)
+    return found
