@@ -35,9 +35,10 @@ from thalweg.protocol import Rows
 from thalweg.runs import Options, drive, prepare
 from workloads import catalogue
 from workloads.catalogue import Workload
-from workloads.files import write_parquet
+from workloads.files import write_parquet, write_repeated
 
 MIB = 1024
+MAIN = "from thalweg.cli.main import app as main; main()"
 
 
 def tumbling(workload: Workload, windows: int = 5) -> Run:
@@ -132,6 +133,30 @@ def memory(events: int, window: int = 1_000_000) -> None:
     print(found.stdout, end="")
 
 
+def written(events: int, window: int = 1_000_000) -> None:
+    """The same stream in Parquet files, read and its tables written by `thalweg run`; the peak of that process."""
+    workload = catalogue.vessels(events=window)
+    first, last = first_and_last(workload.rows())
+    step, rounds = last - first + 1, -(-events // window)
+    with tempfile.TemporaryDirectory() as folder:
+        rules, source = Path(folder) / "rules.ec", Path(folder) / "in"
+        rules.write_text(workload.source(), encoding="utf-8")
+        write_repeated(workload.stream, source, rounds, step)
+        command = [sys.executable, "-c", MAIN, "run", str(rules), "--input", str(source), "--out", f"{folder}/out"]
+        command += ["--window", str(step), "--step", str(step), "--start", str(first - 1), "--quiet"]
+        with subprocess.Popen(command) as child:
+            _, status, used = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            raise SystemExit(f"thalweg run ended with {child.returncode}")
+        size = sum(path.stat().st_size for path in (Path(folder) / "out").iterdir())
+    seconds = used.ru_utime + used.ru_stime
+    print(
+        f"{rounds * window:,} events in windows of {window:,}, files to files: peak {used.ru_maxrss // MIB:,} MiB, "
+        f"{rounds * window / seconds:,.0f} events/s, {size / 2**20:,.0f} MiB written"
+    )
+
+
 def stream(events: int, window: int) -> None:
     """The run that `memory` looks at: batches of a quarter of a window."""
     workload = catalogue.vessels(events=window)
@@ -172,8 +197,7 @@ def start_up() -> None:
         rules, events = Path(folder) / "rules.ec", Path(folder) / "events.csv"
         rules.write_text("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).\n", encoding="utf-8")
         events.write_text("".join(f"press|{t}|{t}|lamp{t}\n" for t in range(1, 11)), encoding="utf-8")
-        main = "from thalweg.cli.main import app as main; main()"
-        command = [sys.executable, "-c", main, "run", str(rules), "--input", str(events)]
+        command = [sys.executable, "-c", MAIN, "run", str(rules), "--input", str(events)]
         command += ["--window", "5", "--step", "5", "--quiet"]
         surroundings = {**os.environ, "PYTHONPYCACHEPREFIX": str(Path(folder) / "compiled")}
         surroundings.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -191,22 +215,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--long", type=int, default=10_000_000, help="events of the memory run")
-    parser.add_argument("--only", nargs="*", default=["columns", "parquet", "growth", "window", "memory", "start"])
+    parts = ("columns", "parquet", "growth", "window", "memory", "written", "start")
+    parser.add_argument("--only", nargs="*", default=parts)
     options = parser.parse_args()
     if options.only == ["stream"]:
         stream(options.long, options.events)
         return
-    parts: dict[str, tuple[Callable[..., None], tuple[int, ...]]] = {
+    measures: dict[str, tuple[Callable[..., None], tuple[int, ...]]] = {
         "columns": (columns, (options.events,)),
         "parquet": (parquet, (options.events,)),
         "growth": (growth, (options.events,)),
         "window": (small_window, ()),
         "memory": (memory, (options.long,)),
+        "written": (written, (options.long,)),
         "start": (start_up, ()),
     }
     warm()
     for name in options.only:
-        measure, given = parts[name]
+        measure, given = measures[name]
         print(f"\n{name}: {(measure.__doc__ or '').strip()}\n")
         measure(*given)
 

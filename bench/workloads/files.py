@@ -47,6 +47,21 @@ def write_parquet(stream: Stream, folder: Path) -> list[Path]:
     return paths
 
 
+def write_repeated(stream: Stream, folder: Path, times: int, shift: int) -> None:
+    """``<name>.parquet`` for each name: the stream so many times, each time later by `shift`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, rows in stream.items():
+        table = headed(name, rows)
+        moments = [column for column in ("time", "start", "end", "arrival") if column in table.column_names]
+        with pa.parquet.ParquetWriter(folder / f"{name}.parquet", table.schema) as writer:
+            for k in range(times):
+                later = table
+                for column in moments:
+                    place = table.column_names.index(column)
+                    later = later.set_column(place, column, pc.add(table.column(column), k * shift))
+                writer.write_table(later)
+
+
 def write_csv(stream: Stream, folder: Path) -> list[Path]:
     """``<name>.csv`` for each name, with a header line."""
     folder.mkdir(parents=True, exist_ok=True)
