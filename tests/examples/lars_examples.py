@@ -19,7 +19,9 @@ import thalweg
 from thalweg.language.program import Program
 from thalweg.language.terms import Atom, Compound, Number, Term, signature
 from thalweg.lars.stratify import stratify
-from thalweg.reference.lars import Head, answer_streams, prefer, text
+from thalweg.reference.lars import answer_streams, prefer
+from thalweg.reference.lars_terms import text
+from thalweg.reference.lars_truth import Head
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 Interval = tuple[str, str, str, str]

@@ -12,7 +12,7 @@ from lars_examples import EXAMPLES, LARS, by_reference
 
 import thalweg
 from thalweg.lars.reasoner import Reasoner
-from thalweg.reference.lars import text
+from thalweg.reference.lars_terms import text
 from workloads import content
 
 clingo = pytest.importorskip("clingo")

@@ -17,7 +17,7 @@ from thalweg.language.program import Program
 from thalweg.language.terms import Atom, Compound, Number, Term
 from thalweg.lars.reasoner import Reasoner
 from thalweg.protocol import Rows
-from thalweg.reference.lars import text
+from thalweg.reference.lars_terms import text
 
 Fact = tuple[int, str, tuple[int | str, ...]]
 """Time, name and arguments of an input atom."""

@@ -28,17 +28,11 @@ from thalweg.language.rules import Clause
 from thalweg.language.terms import signature
 from thalweg.lars.reasoner import Reasoner
 from thalweg.lars.stratify import stratify
-from thalweg.reference.lars import (
-    Answer,
-    Head,
-    Stream,
-    answer_streams,
-    candidates,
-    instances,
-    prefer,
-    rules_of,
-    substitute,
-)
+from thalweg.reference.lars import Answer, answer_streams, prefer
+from thalweg.reference.lars_search import candidates, rules_of
+from thalweg.reference.lars_streams import Stream
+from thalweg.reference.lars_terms import substitute
+from thalweg.reference.lars_truth import Head, instances
 
 LAST = 8
 MOST = 5

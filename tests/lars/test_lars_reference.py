@@ -7,7 +7,9 @@ import pytest
 import thalweg
 from thalweg.language.rules import Window
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable
-from thalweg.reference.lars import Stream, answer_streams, pick, prefer, text
+from thalweg.reference.lars import answer_streams, prefer
+from thalweg.reference.lars_streams import Stream, pick
+from thalweg.reference.lars_terms import text
 
 BUS = """
 program lars.

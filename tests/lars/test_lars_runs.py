@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from lars_programs import Fact, Timeline, batch, current
+from lars_programs import Fact, Timeline, batch, current, lasting
 
 import thalweg
 from thalweg.lars.reasoner import Reasoner
@@ -107,3 +107,30 @@ def test_answers_and_labels_come_with_every_call_on_request() -> None:
     revision = reasoner.advance(397)
     assert revision["answers"].to_pylist() == [{"atom": "on", "at": None, "from": 397, "to": 407}]
     assert {"atom": "on", "status": "in", "from": 397, "to": 407} in revision["labels"].to_pylist()
+
+
+LASTING = "program lars. f(1). f(2). p(X) if f(X), not [5] sometime stop. "
+"""p(1) and p(2) last until further input."""
+
+
+@pytest.mark.parametrize(
+    "rest, atom, until",
+    [
+        ("r(N) if N = count(X) over [3] p(X).", "r(2)", None),
+        ("s(X) if f(X), not [5] sometime other. r(X) if [3] at(T) p(X), [2] at(T) s(X).", "r(1)", None),
+        ("at(T+2) q(X) if [3] at(T) p(X). r(X) if [+5] sometime q(X).", "r(1)", None),
+        ("s if [3000] sometime a. at(T) q if [1] at(T) s. r if [9] sometime q.", "r", 3000),
+        ("r(X) if [3 hop 200] sometime p(X).", "r(1)", 0),
+    ],
+)
+def test_labels_of_what_rests_on_long_heads_end_with_them(rest: str, atom: str, until: int | None) -> None:
+    reasoner = Reasoner(thalweg.parse(LASTING + rest))
+    reasoner.accept(batch([(0, "a", ())]))
+    reasoner.advance(0)
+    assert lasting(reasoner)[None, atom] == until
+
+
+def test_the_next_turn_of_a_long_hop_is_known() -> None:
+    reasoner = Reasoner(thalweg.parse(LASTING + "r(X) if [3 hop 200] sometime p(X)."))
+    reasoner.advance(0)
+    assert {r["until"] for r in reasoner.advance(1)["changes"].to_pylist() if r["op"] == "delete"} == {199}

@@ -11,27 +11,16 @@ from typing import NamedTuple
 
 from thalweg.language.rules import (
     Absent,
-    Affects,
-    Aggregate,
-    Allen,
     Body,
-    Boundary,
-    Call,
     Clause,
-    Combine,
-    Compare,
     Declare,
     Delayed,
-    Duration,
     DynamicDomain,
     EffectRule,
     Either,
     EventRule,
     FindAll,
     Grounding,
-    Happens,
-    Holds,
-    HoldsFor,
     Ignored,
     Initially,
     IntervalRule,
@@ -40,7 +29,6 @@ from thalweg.language.rules import (
     Query,
     Statement,
     Tick,
-    Windowed,
 )
 from thalweg.language.terms import Term
 
@@ -126,33 +114,3 @@ def head_terms(statement: Statement) -> tuple[Term, ...]:
             return (predicate,)
         case Declare() | Tick() | Ignored():
             return ()
-
-
-def literal_terms(literal: Literal) -> tuple[Term, ...]:
-    """The terms of one literal, not of the bodies nested in it."""
-    match literal:
-        case Happens(event, time):
-            return event, time
-        case Holds(pair, time) | Boundary(_, pair, time) | Affects(_, pair, time):
-            return pair.fluent, pair.value, time
-        case Call(goal):
-            return (goal,)
-        case Compare(_, left, right):
-            return left, right
-        case FindAll(template, _, result):
-            return template, result
-        case Either() | Absent():
-            return ()
-        case HoldsFor(pair, intervals):
-            return pair.fluent, pair.value, intervals
-        case Combine(_, inputs, result, base):
-            return *((base,) if base is not None else ()), *inputs, result
-        case Allen(_, left, right, _, result):
-            return left, right, result
-        case Duration(_, intervals, bound, result):
-            return intervals, bound, result
-        case Windowed(atom, _, window, time):
-            by = window.by if window is not None else ()
-            return atom, *by, *((time,) if time is not None else ())
-        case Aggregate(_, template, atom, window, result):
-            return template, atom, *window.by, result

@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from thalweg.analysis import codes as _codes  # noqa: F401  registers the explanations
-from thalweg.analysis.bodies import body_of, head_terms, literal_terms, literals
+from thalweg.analysis.bodies import body_of, head_terms, literals
 from thalweg.analysis.dependencies import Cycle, Dependencies, Node, dependencies
 from thalweg.analysis.names import check_declarations, check_names
 from thalweg.analysis.nearest import near
@@ -22,7 +22,7 @@ from thalweg.analysis.types import Types, infer
 from thalweg.analysis.wording import listed, place, sig, text
 from thalweg.language.diagnostics import Diagnostic, Severity, has_errors
 from thalweg.language.program import Program
-from thalweg.language.rules import Absent, Call, Clause, Kind, Literal, Statement
+from thalweg.language.rules import Absent, Call, Clause, Kind, Literal, Statement, literal_terms
 from thalweg.language.terms import Span, Variable, signature, variables
 
 REASONER_CHECKS = {Kind.ANSWERS: "thalweg.answers.offline", Kind.LARS: "thalweg.lars.stratify"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from thalweg.analysis.bodies import body_of, literal_terms, literals
+from thalweg.analysis.bodies import body_of, literals
 from thalweg.analysis.dependencies import Node
 from thalweg.analysis.roles import Entities, Part, named, pair_of
 from thalweg.language.program import Program
@@ -36,6 +36,7 @@ from thalweg.language.rules import (
     Literal,
     Statement,
     Windowed,
+    literal_terms,
 )
 from thalweg.language.terms import Compound, Term, Variable, arguments, signature, variables
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from thalweg.analysis.bodies import body_of, head_terms, literal_terms, literals
+from thalweg.analysis.bodies import body_of, head_terms, literals
 from thalweg.analysis.modes import Modes, modes, names
 from thalweg.analysis.roles import named, pair_of
 from thalweg.analysis.types import FUNCTIONS
@@ -48,6 +48,7 @@ from thalweg.language.rules import (
     Query,
     Statement,
     Windowed,
+    literal_terms,
 )
 from thalweg.language.terms import Compound, Term, Variable, arguments, signature, variables
 

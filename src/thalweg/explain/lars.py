@@ -23,20 +23,10 @@ from thalweg.language.parser import parse
 from thalweg.language.printer import Printer, duration_text
 from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Window, Windowed
 from thalweg.language.terms import Atom, Compound, Number, Term, signature
-from thalweg.reference.lars import (
-    Bindings,
-    Stream,
-    head_of,
-    in_order,
-    instances,
-    match_term,
-    pick,
-    rules_of,
-    shared_names,
-    solutions,
-    substitute,
-    text,
-)
+from thalweg.reference.lars_search import rules_of
+from thalweg.reference.lars_streams import Stream, pick
+from thalweg.reference.lars_terms import Bindings, match_term, substitute, text
+from thalweg.reference.lars_truth import head_of, in_order, instances, shared_names, solutions
 from thalweg.reference.terms import Ground
 
 if TYPE_CHECKING:

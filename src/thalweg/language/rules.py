@@ -231,6 +231,36 @@ Literal = (
     | Windowed
     | Aggregate
 )
+
+
+def literal_terms(literal: Literal) -> tuple[Term, ...]:
+    """The terms of one literal, not of the bodies nested in it."""
+    match literal:
+        case Happens(event, time):
+            return event, time
+        case Holds(pair, time) | Boundary(_, pair, time) | Affects(_, pair, time):
+            return pair.fluent, pair.value, time
+        case Call(goal):
+            return (goal,)
+        case Compare(_, left, right):
+            return left, right
+        case FindAll(template, _, result):
+            return template, result
+        case Either() | Absent():
+            return ()
+        case HoldsFor(pair, intervals):
+            return pair.fluent, pair.value, intervals
+        case Combine(_, inputs, result, base):
+            return *((base,) if base is not None else ()), *inputs, result
+        case Allen(_, left, right, _, result):
+            return left, right, result
+        case Duration(_, intervals, bound, result):
+            return intervals, bound, result
+        case Windowed(atom, _, window, time):
+            by = window.by if window is not None else ()
+            return atom, *by, *((time,) if time is not None else ())
+        case Aggregate(_, template, atom, window, result):
+            return template, atom, *window.by, result
 Body = tuple[Literal, ...]
 
 # --------------------------------------------------------------------------- rules

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.analysis.types import NUMBER, SYMBOL
 from thalweg.columns.symbols import number
-from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Windowed
+from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Windowed, literal_terms
 from thalweg.language.terms import (
     Atom,
     Compound,
@@ -33,9 +33,9 @@ from thalweg.lars.literals import (
     Nothing,
     positioned,
     renamed,
-    terms_of,
 )
 from thalweg.lars.operators import Aggregated
+from thalweg.lars.present import without_points
 from thalweg.lars.rule import Option, Reads, Rule, Test, computing, ordered, within
 from thalweg.lars.store import Store
 from thalweg.lars.windows import NO_CLIP, inside
@@ -109,9 +109,17 @@ class RuleCompiler:
         if signature(self.clause.head) in self.compiler.same:
             self.compiler.head(signature(self.clause.head), pointed=self.clause.at is not None)
             return
+        self.clause = without_points(self.clause, self.compiler.stands_now)
+        self.clause = replace(self.clause, body=tuple(map(self._timeless, self.clause.body)))
+        head = self.compiler.head(signature(self.clause.head), pointed=self.clause.at is not None)
+        for body in self._variants():
+            self._rule(body, head, self.index)
+
+    def fill(self, view: Store) -> None:
+        """Let the clause fill a view of its head."""
         self.clause = replace(self.clause, body=tuple(map(self._timeless, self.clause.body)))
         for body in self._variants():
-            self._rule(body)
+            self._rule(body, view, None)
 
     def _timeless(self, literal: Literal) -> Literal:
         """``[w] at(T) a`` with a time that nothing else asks for is ``[w] sometime a``."""
@@ -122,7 +130,7 @@ class RuleCompiler:
         ):
             return literal
         terms = [self.clause.head, literal.atom, *([self.clause.at] if self.clause.at is not None else [])]
-        terms += [t for other in self.clause.body if other is not literal for t in terms_of(other)]
+        terms += [t for other in self.clause.body if other is not literal for t in literal_terms(other)]
         if literal.time.name != "_" and any(v.name == literal.time.name for t in terms for v in variables(t)):
             return literal
         return replace(literal, mode="sometime", time=None)
@@ -166,7 +174,7 @@ class RuleCompiler:
             terms.append(self.clause.at)
         for other in self.clause.body:
             if other is not literal:
-                terms += terms_of(other)
+                terms += literal_terms(other)
         elsewhere = {v.name for t in terms for v in variables(t)}
         return [
             n for n in dict.fromkeys(v.name for v in variables(literal.atom)) if n in elsewhere and n != "_"
@@ -177,7 +185,7 @@ class RuleCompiler:
         others = [x for x in self.clause.body if x is not literal]
         terms = [
             self.clause.head,
-            *(t for x in others for t in terms_of(x)),
+            *(t for x in others for t in literal_terms(x)),
             *([literal.time] if literal.time else []),
         ]
         used = {v.name for t in terms for v in variables(t)}
@@ -188,9 +196,8 @@ class RuleCompiler:
 
     # ------------------------------------------------------------------ one rule
 
-    def _rule(self, literals: tuple[Literal | Extra, ...]) -> None:
+    def _rule(self, literals: tuple[Literal | Extra, ...], head: Store, origin: int | None) -> None:
         body, self._count = Body(), 0
-        head = self.compiler.head(signature(self.clause.head), pointed=self.clause.at is not None)
         kinds = self.compiler.kinds_of(signature(self.clause.head))
         slots = [self._slot(body, t, k) for t, k in zip(arguments(self.clause.head), kinds, strict=True)]
         if self.clause.at is not None:
@@ -207,7 +214,7 @@ class RuleCompiler:
         tests = [make(place) for make in body.pending]
         constants = {place(slot): code for code, slot in body.constants.items()}
         self.compiler.network.rules.append(
-            Rule(head, map(place, slots), reads, tests, constants, offset + self._count, self.index)
+            Rule(head, map(place, slots), reads, tests, constants, offset + self._count, origin)
         )
 
     def _fresh(self) -> int:
@@ -305,7 +312,7 @@ class RuleCompiler:
         if not new:
             return store, groups
         window = positioned(literal.window, literal.atom)
-        occurrences = compiler.at(signature(literal.atom), window)
+        occurrences = compiler.occurrences(signature(literal.atom), window)
         scratch = Store(f"groups of {name}", len(groups))
         outer, self._count = self._count, 0
         body = Body()

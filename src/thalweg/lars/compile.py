@@ -12,14 +12,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from thalweg.analysis.types import NUMBER, SYMBOL, Types, infer
+from thalweg.columns.symbols import number
 from thalweg.language.program import Program
-from thalweg.language.rules import Window, Windowed
+from thalweg.language.rules import Clause, Window, Windowed
 from thalweg.language.terms import Number, Variable, arguments, signature
 from thalweg.lars.clauses import RuleCompiler
 from thalweg.lars.counting import TupleAlways, TupleWindow
 from thalweg.lars.extended import View, window_view
 from thalweg.lars.literals import positioned
 from thalweg.lars.operators import Always, Diagonal, Operator
+from thalweg.lars.present import ahead_of_now
 from thalweg.lars.rule import Reads, Rule
 from thalweg.lars.store import Store
 from thalweg.lars.stratify import Predicate, Strata, rules, stratify
@@ -68,6 +70,10 @@ class Compiler:
         self.at_rules = {signature(r.head) for _, r in rules(program) if r.at is not None}
         self.same = copied_windows(program)
         self.plain_rules = {signature(r.head) for _, r in rules(program) if r.at is None}
+        self.moving: dict[Predicate, list[tuple[int, int, Clause]]] = {}
+        for index, rule in rules(program):
+            if (found := ahead_of_now(rule, self.stands_now)) is not None:
+                self.moving.setdefault(signature(rule.head), []).append((index, *found))
 
     def run(self) -> Network:
         """The whole network."""
@@ -128,6 +134,10 @@ class Compiler:
 
     def head(self, predicate: Predicate, *, pointed: bool) -> Store:
         return self._source("ahead", predicate, 1) if pointed else self._source("plain", predicate, 0)
+
+    def stands_now(self, predicate: Predicate) -> bool:
+        """True where all that there is of a predicate are heads without a point."""
+        return predicate in self.plain_rules - self.at_rules - self.fed - self.strata.background
 
     def _must_keep(self, predicate: Predicate) -> bool:
         """Must input be stored, or is it enough that the views have seen it?"""
@@ -195,7 +205,10 @@ class Compiler:
             if plain is not None and window.future >= window.hop - 1:
                 self.copy(plain, view, arity)
             elif plain is not None:
-                self.copy(self.diagonal(predicate), view, arity, inside(window, arity))
+                self.copy(self.diagonal(predicate, window.hop), view, arity, inside(window, arity))
+            for index, shift, clause in self.moving.get(predicate, ()):
+                if window.hop == 1 and shift <= window.future:
+                    RuleCompiler(self, index, clause).fill(view)
         else:
             self.copy(self.counted(predicate, window), view, arity)
             if plain is not None:
@@ -207,7 +220,22 @@ class Compiler:
     def _note(self, predicate: Predicate, window: Window) -> None:
         self.looks_back(predicate, window.past + window.hop)
 
-    def diagonal(self, predicate: Predicate) -> Store:
+    def occurrences(self, predicate: Predicate, window: Window) -> Store:
+        """What an aggregate ranges over: what is in at a point, with the point. Heads without one need none."""
+        if window.kind != "time" or window.hop > 1 or not self.stands_now(predicate):
+            return self.at(predicate, window)
+        name, arity = predicate
+        view, new = self.store(f"occurring {name}/{arity}", arity + 1)
+        plain = self.plain(predicate)
+        assert plain is not None
+        if new:
+            slots = tuple(range(1, arity + 1))
+            self.network.rules.append(
+                Rule(view, (*slots, 0), [Reads(plain, slots)], constants={0: number(0)}, slots=arity + 1)
+            )
+        return view
+
+    def diagonal(self, predicate: Predicate, hop: int = 1) -> Store:
         """Plain heads with their point."""
         name, arity = predicate
         view, new = self.store(f"diagonal {name}/{arity}", arity + 1)
@@ -215,6 +243,9 @@ class Compiler:
         assert plain is not None
         if new:
             self.network.operators.append(Diagonal(plain, view))
+        operator = next(o for o in self.network.operators if o.writes is view)
+        assert isinstance(operator, Diagonal)
+        operator.ahead = max(operator.ahead, 2 * hop)
         return view
 
     def at(self, predicate: Predicate, window: Window | None) -> Store:
@@ -238,7 +269,8 @@ class Compiler:
             for source in pointed:
                 self.copy(source, view, arity + 1, clip)
             if plain is not None:
-                self.copy(self.diagonal(predicate), view, arity + 1, clip)
+                hop = 1 if window is None else window.hop
+                self.copy(self.diagonal(predicate, hop), view, arity + 1, clip)
         return view
 
     def _at_counted(self, predicate: Predicate, window: Window) -> Store:
@@ -299,7 +331,7 @@ class Compiler:
         sources = self.pointed(predicate)
         runs = window.hop == 1 and window.future == 0 and self.plain(predicate) is None
         if self.plain(predicate) is not None:
-            sources.append(self.diagonal(predicate))
+            sources.append(self.diagonal(predicate, window.hop))
         if not runs:
             self.network.kept.add(predicate)
         self.network.operators.append(Always(tuple(sources), window, target, runs=runs))

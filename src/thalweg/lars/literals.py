@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from thalweg.language.rules import Aggregate, Call, Compare, Literal, Window, Windowed
+from thalweg.language.rules import Aggregate, Window, Windowed
 from thalweg.language.terms import Compound, Number, Term, Variable, arguments
 
 
@@ -49,21 +49,6 @@ def renamed(term: Term, kept: set[str]) -> Term:
             return Compound(functor, tuple(renamed(a, kept) for a in args))
         case _:
             return term
-
-
-def terms_of(literal: Literal) -> list[Term]:
-    """The terms that a literal is made of."""
-    match literal:
-        case Call(goal):
-            return [goal]
-        case Compare(_, left, right):
-            return [left, right]
-        case Windowed(atom, time=time):
-            return [atom] if time is None else [atom, time]
-        case Aggregate(template=template, atom=atom, result=result):
-            return [template, atom, result]
-        case _:
-            return []
 
 
 def positioned(window: Window, atom: Term) -> Window:

@@ -93,6 +93,7 @@ class Diagonal:
     def __init__(self, plain: Store, writes: Store) -> None:
         self.reads: tuple[Store, ...] = (plain,)
         self.writes = writes
+        self.ahead = _AHEAD
         self._columns = np.arange(plain.width + 1)
         self._done: int | None = None
 
@@ -103,7 +104,7 @@ class Diagonal:
         if len(plain.minus):
             gone.append(self._strike(moment))
         touched = np.concatenate([plain.plus[:, 0], plain.minus[:, 0]])
-        edge = done if moment.target + _AHEAD <= done else moment.target + 2 * _AHEAD
+        edge = done if moment.target + self.ahead <= done else moment.target + 2 * self.ahead
         if len(touched):
             came.append(self._absorb(np.unique(touched), moment.horizon, moment.target + _SOON, edge, moment))
         if edge > done:

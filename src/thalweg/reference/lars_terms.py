@@ -1,0 +1,125 @@
+"""Terms of LARS programs, for the definition: texts, values, matching, comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from thalweg.language.rules import Compare
+from thalweg.language.terms import Atom, Compound, Number, Term, Variable, arguments, signature
+
+Bindings = Mapping[str, Term]
+
+
+def text(term: Term) -> str:
+    """Canonical text of a ground term; the order of texts is the order in which tuple windows cut."""
+    match term:
+        case Number(value):
+            return str(int(value)) if value == int(value) else repr(float(value))
+        case Compound(functor, args):
+            return f"{functor}({','.join(map(text, args))})"
+        case Atom(name):
+            return name
+        case _:
+            raise TypeError(f"{term!r} is not ground")
+
+
+def evaluate(term: Term, bound: Bindings) -> int | float:
+    """The value of an arithmetic expression."""
+    match term:
+        case Number(value):
+            return value
+        case Variable(name) if isinstance(bound.get(name), Number):
+            return evaluate(bound[name], bound)
+        case Compound("-", (only,)):
+            return -evaluate(only, bound)
+        case Compound("abs", (only,)):
+            return abs(evaluate(only, bound))
+        case Compound(op, (left, right)):
+            a, b = evaluate(left, bound), evaluate(right, bound)
+            match op:
+                case "+":
+                    return a + b
+                case "-":
+                    return a - b
+                case "*":
+                    return a * b
+                case "/" if b:
+                    return a / b
+                case "//" if b:
+                    return int(a / b)
+                case "mod" if b:
+                    return a % b
+                case "min":
+                    return min(a, b)
+                case "max":
+                    return max(a, b)
+    raise ValueError(f"{term!r} has no value")
+
+
+def number(value: int | float) -> Number:
+    return Number(int(value)) if value == int(value) else Number(value)
+
+
+def substitute(term: Term, bound: Bindings) -> Term:
+    match term:
+        case Variable(name):
+            return bound.get(name, term)
+        case Compound(functor, args):
+            return Compound(functor, tuple(substitute(a, bound) for a in args))
+        case Number(value):
+            return number(value)
+        case _:
+            return term
+
+
+def match_term(pattern: Term, term: Term, bound: Bindings) -> Bindings | None:
+    """The bindings that make the pattern equal to a ground term; time terms ``T+k`` are solved for ``T``."""
+    match pattern:
+        case Variable("_"):
+            return bound
+        case Variable(name) if name not in bound:
+            return {**bound, name: term}
+        case Compound("+" | "-" as op, (Variable(name), Number(k))) if isinstance(term, Number):
+            value = number(term.value - k if op == "+" else term.value + k)
+            return match_term(Variable(name), value, bound)
+        case Compound(functor, args) if not isinstance(term, Number):
+            if signature(term) != (functor, len(args)):
+                return None
+            for p, a in zip(args, arguments(term), strict=True):
+                found = match_term(p, a, bound)
+                if found is None:
+                    return None
+                bound = found
+            return bound
+        case _:
+            return bound if substitute(pattern, bound) == term else None
+
+
+def _true(op: str, left: Term, right: Term, bound: Bindings) -> bool:
+    if op in ("=", "==", "\\=", "\\=="):
+        try:
+            same = evaluate(left, bound) == evaluate(right, bound)
+        except ValueError:
+            same = substitute(left, bound) == substitute(right, bound)
+        return same == (op in ("=", "=="))
+    a, b = evaluate(left, bound), evaluate(right, bound)
+    return {"<": a < b, ">": a > b, "=<": a <= b, ">=": a >= b, "=:=": a == b, "=\\=": a != b}[op]
+
+
+def compare(literal: Compare, bound: Bindings) -> Iterator[Bindings]:
+    try:
+        match literal:
+            case Compare("is" | "=", Variable(name), right) if name not in bound:
+                try:
+                    yield {**bound, name: number(evaluate(right, bound))}
+                except ValueError:
+                    if literal.op == "=":
+                        yield {**bound, name: substitute(right, bound)}
+            case Compare("is", left, right):
+                if evaluate(left, bound) == evaluate(right, bound):
+                    yield bound
+            case Compare(op, left, right):
+                if _true(op, left, right, bound):
+                    yield bound
+    except ValueError:
+        return
