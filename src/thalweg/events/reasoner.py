@@ -12,6 +12,7 @@ import pyarrow as pa
 from thalweg.columns.symbols import SymbolTable
 from thalweg.events import migration
 from thalweg.events.admission import Admission
+from thalweg.events.forgetting import forget_idle, is_due
 from thalweg.events.frames import Reader
 from thalweg.events.output import CHANGES, Output
 from thalweg.events.plan import Plan, Stage, plan
@@ -64,6 +65,8 @@ class Reasoner:
         self.identity: str | None = None
         """What snapshots belong to; known with the first one."""
         self.query_time = start
+        self.kept = 0
+        """How many instances and keys were left when some were last forgotten."""
         self._plan: Plan = plan(program, tick=tick, start=start, symbols=symbols)
         self._admission = Admission(self._plan, window=window, step=step, start=start, tick=tick)
         self._output = Output(self._plan)
@@ -83,6 +86,8 @@ class Reasoner:
             query = self.query_time + self.step
             self._query(query, self.query_time, self.final(query, self.query_time), recompute=again)
         tables = self._output.tables(self.query_time)
+        if self.query_time > self.start and is_due(self):
+            forget_idle(self)
         return Revision({**tables, "rejected": self._admission.rejected.table(self.query_time)})
 
     def snapshot(self) -> bytes:

@@ -19,7 +19,7 @@ from thalweg.events.waiting import Coded, Waiting, joined
 if TYPE_CHECKING:
     from thalweg.events.reasoner import Reasoner
 
-MAGIC = b"thalweg-events-2\n"
+MAGIC = b"thalweg-events-3\n"
 
 
 class ForeignState(ValueError):
@@ -35,8 +35,8 @@ def identity(reasoner: Reasoner) -> str:
     return reasoner.identity
 
 
-def _arrays(reasoner: Reasoner) -> dict[str, Any]:
-    """Every array of the state, by a name that says whose it is."""
+def memory(reasoner: Reasoner) -> dict[str, Any]:
+    """Every array that stores and units remember, by a name that says whose it is."""
     found: dict[str, Any] = {}
     plan = reasoner._plan
 
@@ -68,13 +68,19 @@ def _arrays(reasoner: Reasoner) -> dict[str, Any]:
                     found[f"unit {at}.{k}.heads"] = plan_.heads
                     found[f"unit {at}.{k}.flips"] = plan_.flips
                     found[f"unit {at}.{k}.started"] = np.array([plan_.started])
-                    for m, memory in enumerate(plan_.memories()):
-                        ragged(f"unit {at}.{k}.{m}", memory)
+                    for m, lists in enumerate(plan_.memories()):
+                        ragged(f"unit {at}.{k}.{m}", lists)
             case InputUnit():
                 ragged(f"unit {at}", unit.given)
                 found[f"unit {at}.ahead"] = unit.ahead
             case _:
                 pass
+    return found
+
+
+def _arrays(reasoner: Reasoner) -> dict[str, Any]:
+    """Every array of the state."""
+    found = memory(reasoner)
     found["rejected"] = reasoner._admission.rejected.rows
     for name, waiting in reasoner._admission.waiting.items():
         if waiting.parts:
@@ -90,6 +96,7 @@ def pack(reasoner: Reasoner) -> bytes:
     header: dict[str, Any] = {
         "identity": identity(reasoner),
         "query_time": reasoner.query_time,
+        "kept": reasoner.kept,
         "seeded": bool(reasoner.query_time != reasoner.start),
         "symbols": reasoner._plan.symbols.texts,
         "reasons": [*reasoner._admission.rejected.reasons],
@@ -124,7 +131,29 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
     symbols = SymbolTable(header["symbols"])
     plan.symbols.texts[:] = symbols.texts
     plan.symbols.__dict__.update(_ids=symbols._ids, _raw={}, _recent=[])
-    reasoner.query_time = header["query_time"]
+    reasoner.query_time, reasoner.kept = header["query_time"], header["kept"]
+    if header["seeded"]:
+        for unit in plan.units():
+            if isinstance(getattr(unit, "_found", None), list):
+                unit._found = []
+    put_memory(reasoner, arrays)
+    reasoner._admission.rejected.rows = arrays["rejected"]
+    reasoner._admission.rejected.reasons = {(r, d): i for i, (r, d) in enumerate(header["reasons"])}
+    reasoner._admission.waiting = {}
+    for name, rows in arrays.items():
+        kind, _, relation = name.partition(" ")
+        if kind in ("waiting", "early"):
+            waiting = reasoner._admission.waiting.setdefault(relation, Waiting())
+            if kind == "early":
+                waiting.early = Coded.of_matrix(rows)
+            else:
+                waiting.add(Coded.of_matrix(rows))
+    reasoner._output.forget()
+
+
+def put_memory(reasoner: Reasoner, arrays: dict[str, Any]) -> None:
+    """Put what `memory` gave into the stores and units."""
+    plan = reasoner._plan
 
     def ragged(name: str, clock: int = 0) -> Ragged:
         lists = Ragged.of({"rows": arrays[f"{name}.rows"], "sizes": arrays[f"{name}.sizes"]}, clock)
@@ -145,8 +174,6 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
             store.forget_accesses()
     for number, unit in enumerate(plan.units()):
         at = str(number)
-        if header["seeded"] and isinstance(getattr(unit, "_found", None), list):
-            unit._found = []
         match unit:
             case SweepUnit():
                 prefix = f"unit {at}."
@@ -159,22 +186,10 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
                     plan_.flips = arrays[f"unit {at}.{k}.flips"]
                     plan_.started = bool(arrays[f"unit {at}.{k}.started"][0])
                     plan_.reset_index()
-                    for m, memory in enumerate(plan_.memories()):
-                        memory.adopt(ragged(f"unit {at}.{k}.{m}", clock=1))
+                    for m, lists in enumerate(plan_.memories()):
+                        lists.adopt(ragged(f"unit {at}.{k}.{m}", clock=1))
             case InputUnit():
                 unit.given = ragged(f"unit {at}", clock=1)
                 unit.ahead = arrays[f"unit {at}.ahead"]
             case _:
                 pass
-    reasoner._admission.rejected.rows = arrays["rejected"]
-    reasoner._admission.rejected.reasons = {(r, d): i for i, (r, d) in enumerate(header["reasons"])}
-    reasoner._admission.waiting = {}
-    for name, rows in arrays.items():
-        kind, _, relation = name.partition(" ")
-        if kind in ("waiting", "early"):
-            waiting = reasoner._admission.waiting.setdefault(relation, Waiting())
-            if kind == "early":
-                waiting.early = Coded.of_matrix(rows)
-            else:
-                waiting.add(Coded.of_matrix(rows))
-    reasoner._output.forget()

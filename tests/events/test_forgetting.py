@@ -1,0 +1,106 @@
+"""What nothing happens to any more is forgotten, and nobody can tell."""
+
+from __future__ import annotations
+
+from functools import partial
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from test_against_the_reference import SUBSETS, UNTIDY, drawn, scenario_of
+
+from thalweg import parse
+from thalweg.events import forgetting
+from thalweg.events import reasoner as events_reasoner
+from thalweg.events.reasoner import Reasoner
+from thalweg.protocol import Rows
+from thalweg.reference.windowed import replay
+from thalweg.testing.engines import replay_with
+from thalweg.testing.fuzz import assert_same_answers
+from thalweg.testing.streams import splits
+
+TRADE = """
+initiatedAt(offer(N)=made, T) :- happensAt(offer(N), T).
+initiatedAt(offer(N)=taken, T) :- happensAt(take(N), T), holdsAt(offer(N)=made, T).
+terminatedAt(offer(N)=_, T) :- happensAt(close(N), T).
+fi(offer(N)=made, offer(N)=lapsed, 7).
+fi(offer(N)=lapsed, offer(N)=gone, 3).
+terminatedAt(offer(N)=gone, T) :- happensAt(start(offer(N)=gone), T).
+initiatedAt(open=true, T) :- happensAt(bell, T).
+holdsFor(live(N)=true, I) :- holdsFor(offer(N)=made, I1), holdsFor(open=true, I2), intersect_all([I1, I2], I).
+happensAt(deal(N), T) :- happensAt(start(offer(N)=taken), T).
+"""
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events_reasoner, "is_due", lambda _: True)
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize("subset", [*SUBSETS, None], ids=str)
+@drawn(5)
+def test_forgetting_after_every_query_changes_no_answer(subset: str | None, seed: int) -> None:
+    scenario = scenario_of(seed, SUBSETS[subset] if subset else None, UNTIDY)
+    run = {"window": scenario.window, "step": scenario.step, "start": scenario.start, "end": scenario.end}
+    expected = replay(scenario.program, scenario.rows, **run)
+    batches = splits(Random(seed), scenario.rows)
+    make = partial(Reasoner, recompute=seed % 3 == 0)
+    assert_same_answers(expected, replay_with(make, scenario.program, scenario.rows, batches=batches, **run))
+
+
+def events(name: str, times: np.ndarray, *args: np.ndarray) -> Rows:
+    times = times.astype(np.int64)
+    rows = np.arange(len(times))
+    return Rows(name, np.ones(len(times), np.int8), times, times, rows, tuple(map(pa.array, args)))
+
+
+def traded(window: int) -> tuple[list[int], list[int], Reasoner]:
+    """Ever new offers, a hundred in each of 60 steps: sizes of the snapshots, numbers given."""
+    reasoner = Reasoner(parse(TRADE), window=window, step=10)
+    reasoner.accept([events("bell", np.array([1]))])
+    sizes, given = [], []
+    for step in range(60):
+        offers = np.arange(100) + 100 * step
+        times = 10 * step + 1 + np.arange(100) % 9
+        taken, closed = offers % 3 == 0, offers % 2 == 0
+        reasoner.accept(
+            [
+                events("offer", times, offers),
+                events("take", times[taken] + 1, offers[taken]),
+                events("close", times[closed] + 2, offers[closed]),
+            ]
+        )
+        reasoner.advance(10 * step + 10)
+        sizes.append(len(reasoner.snapshot()))
+        given.append(forgetting.numbers(reasoner))
+    return sizes, given, reasoner
+
+
+@pytest.mark.parametrize("window", [10, 30])
+def test_memory_follows_the_window_and_not_the_stream(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forgetting, "FEW", 100)
+    sizes, given, reasoner = traded(window)
+    assert max(sizes[40:]) <= 1.2 * max(sizes[10:30])
+    assert max(given[40:]) <= 1.2 * max(given[10:30])
+    assert reasoner.kept < max(given)
+
+
+def test_what_is_forgotten_does_not_show_in_a_snapshot_taken_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forgetting, "FEW", 100)
+    *_, reasoner = traded(10)
+    copy = Reasoner(parse(TRADE), window=10, step=10)
+    copy.restore(reasoner.snapshot())
+    assert (copy.kept, copy.snapshot()) == (reasoner.kept, reasoner.snapshot())
+    for one in (reasoner, copy):
+        one.accept([events("offer", np.arange(601, 611), np.arange(5990, 6000))])
+    later, again = reasoner.advance(700), copy.advance(700)
+    assert later["changes"].num_rows > 0
+    assert {n: t.to_pylist() for n, t in later.tables.items()} == {n: t.to_pylist() for n, t in again.tables.items()}
+
+
+def test_few_instances_are_not_worth_forgetting() -> None:
+    _, given, reasoner = traded(10)
+    assert given[-1] < forgetting.FEW
+    assert reasoner.kept == 0
