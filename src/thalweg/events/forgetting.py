@@ -31,6 +31,7 @@ from thalweg.events.expressions import SpanPlan, leaves, required
 from thalweg.events.state import memory, put_memory
 from thalweg.events.stores import FluentStore
 from thalweg.events.sweeping import SweepUnit
+from thalweg.events.units import Clock
 from thalweg.protocol import Ints, Mask
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ def is_due(reasoner: Reasoner) -> bool:
 
 def forget_idle(reasoner: Reasoner) -> None:
     """Forget what is idle; only between queries, when all changes have been told."""
+    query = reasoner.query_time
+    previous = query - reasoner.step
+    clock = Clock(reasoner.final(query, previous), previous, query, reasoner.tick, reasoner.start)
+    for unit in reasoner._plan.units():
+        if isinstance(unit, SweepUnit):
+            unit.tidy(clock)
     arrays = memory(reasoner)
     _Forgetting(reasoner, arrays).run()
     put_memory(reasoner, arrays)

@@ -14,6 +14,8 @@ import numpy as np
 
 from thalweg.columns.cells import (
     ANY,
+    CARRY_TIME,
+    LIVELY,
     Board,
     CellArrays,
     Stretch,
@@ -174,15 +176,32 @@ class SweepUnit(FluentUnit):
     ) -> bool:
         """Sweep the groups of the wanted cells, and keep what is found."""
         cells, out, logged = self._run(wanted, changed, fresh, settled, clock.query, clock)
-        lists = self.candidates
-        trim(lists.offsets, lists.lengths, lists.rooms, lists.pool, cells, self.arrays.cells)
-        lists.touch(cells)
+        self._trim(cells)
         cells = np.sort(cells) if self.linked else cells
         why = self._causes(cells, changed, causes)
         touched = self._write(out, cells, why, clock)
         if self._logs():
             self._log(logged, cells, why, clock)
         return self.announce(clock, Version.LAST, touched) or any(bool(s.effects) for s in self.stores)
+
+    def _trim(self, cells: Ints) -> None:
+        """Drop the candidates that the carry has taken in."""
+        lists = self.candidates
+        trim(lists.offsets, lists.lengths, lists.rooms, lists.pool, cells, self.arrays.cells)
+        lists.touch(cells)
+
+    def tidy(self, clock: Clock) -> None:
+        """After a query: the carry takes in all that is final, also of cells that nothing has happened to since."""
+        settled = clock.final - 1
+        rows, owners = self.candidates.everything(Version.NOW)
+        cells = self.arrays.cells[: self.cells]
+        lively = np.flatnonzero((cells[:, LIVELY] != 0) & (cells[:, CARRY_TIME] < settled))
+        stale = np.union1d(owners[rows[:, 0] <= settled], lively)
+        if len(stale):
+            nothing = np.empty(0, np.int64)
+            cells, _, _ = self._run(stale, nothing, rows[:0], settled, clock.query, clock)
+            self._trim(cells)
+            self.candidates.commit()
 
     def _logs(self) -> bool:
         return any(s.reads_points for s in self.stores)
