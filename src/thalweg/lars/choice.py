@@ -304,13 +304,10 @@ class Choice:
 
     def _places(self, instances: Ints) -> Ints:
         """Where instances stand in the order of rules and heads; those without a choice in their head come last."""
-        rules = self.instances.keys[instances, 0]
-        pairs, inverse = np.unique(
-            np.stack([rules, self._heads[instances]], axis=1), axis=0, return_inverse=True
-        )
-        keys = [self._place(rule, head) for rule, head in pairs.tolist()]
+        rules, heads = self.instances.keys[instances, 0].tolist(), self._heads[instances].tolist()
+        keys = [self._place(rule, head) for rule, head in zip(rules, heads, strict=True)]
         rank = {key: i for i, key in enumerate(sorted(set(keys)))}
-        return np.array([rank[key] for key in keys], np.int64)[inverse.ravel()]
+        return np.array([rank[key] for key in keys], np.int64)
 
     def _place(self, rule: int, head: int) -> tuple[int, str, int]:
         origin = self._templates[rule].origin
