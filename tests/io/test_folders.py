@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from thalweg.io.errors import InputError
-from thalweg.io.write import Folder
+from thalweg.io.write import SUMMARY, Folder
 
 TABLE = pa.table(
     {
@@ -63,6 +63,7 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_a_failure_leaves_an_earlier_result_as_it_was(tmp_path: Path) -> None:
     with Folder(tmp_path / "out", "parquet") as folder:
         folder.write("timeline", TABLE)
+        folder.note(SUMMARY, {})
     with pytest.raises(RuntimeError), Folder(tmp_path / "out", "parquet") as folder:
         folder.write("timeline", TABLE.slice(0, 1))
         raise RuntimeError
@@ -73,6 +74,7 @@ def test_a_failure_leaves_an_earlier_result_as_it_was(tmp_path: Path) -> None:
 def test_an_earlier_result_is_replaced_as_a_whole(tmp_path: Path) -> None:
     with Folder(tmp_path / "out", "csv") as folder:
         folder.write("changes", TABLE)
+        folder.note(SUMMARY, {})
     with Folder(tmp_path / "out", "parquet") as folder:
         folder.write("timeline", TABLE)
     assert [p.name for p in (tmp_path / "out").iterdir()] == ["timeline.parquet"]
@@ -85,6 +87,22 @@ def test_a_directory_with_other_files_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"holds other files, such as thesis\.tex"):
         Folder(tmp_path / "out", "parquet")
     assert (tmp_path / "out" / "thesis.tex").exists()
+
+
+def test_a_directory_with_tables_that_no_run_has_written_is_left_alone(tmp_path: Path) -> None:
+    """Somebody's events, named as the output by mistake."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "events.csv").write_text("press|1|1|lamp\n")
+    with pytest.raises(InputError, match=r"holds other files, such as events\.csv"):
+        Folder(tmp_path / "data", "parquet")
+    assert (tmp_path / "data" / "events.csv").exists()
+
+
+def test_an_empty_directory_may_be_filled(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with Folder(tmp_path / "out", "csv") as folder:
+        folder.write("timeline", TABLE)
+    assert (tmp_path / "out" / "timeline.csv").exists()
 
 
 def test_a_target_that_is_a_file_is_an_error(tmp_path: Path) -> None:

@@ -266,6 +266,7 @@ def _to_files(
     from thalweg.cli._progress import progress
     from thalweg.io.instances import Instances
     from thalweg.io.sinks import Files, Memory
+    from thalweg.io.write import SUMMARY
     from thalweg.result import Result
 
     instances = Instances(work.program) if per_fluent else None
@@ -275,7 +276,7 @@ def _to_files(
         summary = work.drive(Both(files, memory) if memory else files, report)
         files.finish()
         summary = replace(summary, tables=files.sizes)
-        folder.note("summary.json", summary.as_dict())
+        folder.note(SUMMARY, summary.as_dict())
     if drawing and memory:
         _draw(
             Result(work.program, memory.tables(), summary, origin=work.origin),

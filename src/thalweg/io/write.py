@@ -26,7 +26,9 @@ from thalweg.io.fold import shortened
 
 ROW_GROUP = 1024 * 1024
 FORMATS = ("parquet", "csv", "jsonl")
-_LEFT_BEHIND = {"summary.json", "fluents", *(f".{form}" for form in FORMATS)}
+SUMMARY = "summary.json"
+"""Lies in every result, and nowhere else."""
+_LEFT_BEHIND = {SUMMARY, "fluents", *(f".{form}" for form in FORMATS)}
 
 
 class TableWriter(Protocol):
@@ -224,9 +226,10 @@ def _refuse_foreign(target: Path) -> None:
         return
     if not target.is_dir():
         raise InputError("out", f"{target} exists and is no directory")
-    foreign = [
-        f.name for f in target.iterdir() if f.name not in _LEFT_BEHIND and f.suffix not in _LEFT_BEHIND
-    ]
+    files = list(target.iterdir())
+    foreign = [f.name for f in files if f.name not in _LEFT_BEHIND and f.suffix not in _LEFT_BEHIND]
+    if files and not (target / SUMMARY).is_file():
+        foreign = [f.name for f in files]
     if foreign:
         raise InputError(
             "out",
