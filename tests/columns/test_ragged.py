@@ -218,7 +218,11 @@ def test_ordering_is_stable_by_id_and_time(rows: list[tuple[int, int]]) -> None:
 
 @given(changes)
 def test_sorted_changes_are_in_order_of_id_and_all_columns_but_the_count(batch: list) -> None:
-    ids, rows = sort_changes(*columns(batch))
+    given = columns(batch)
+    ids, rows, order = sort_changes(*given)
+    if order is not None:
+        assert (ids == given[0][order]).all()
+        assert (rows == given[1][order]).all()
     found = [(int(i), *map(int, row)) for i, row in zip(ids, rows, strict=True)]
     assert [row[:3] for row in found] == sorted(row[:3] for row in batch)
     assert sorted(found) == sorted(batch)

@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 
 from thalweg.columns import inserting, slabs
+from thalweg.columns.gathering import TIME
 from thalweg.columns.inserting import NOTHING, first_not_before, net, overflow, run_before
 from thalweg.columns.slabs import REST, drop_front, keep_rest, move, same
 from thalweg.columns.sorting import compared, group_starts, sort_changes
@@ -160,6 +161,22 @@ def _merge(
 
 
 @njit(cache=True)
+def _causes_at(ids: Ints, rows: Ints, causes: Ints, at: Ints) -> Ints:
+    """The largest cause of each row at these positions and of those equal to it, which follow it."""
+    keys = rows.shape[1] - 1
+    out = np.empty(len(at), np.int64)
+    for k in range(len(at)):
+        p = at[k]
+        best = causes[p]
+        q = p + 1
+        while q < len(ids) and ids[q] == ids[p] and compared(rows[q], rows[p], keys) == 0:
+            best = max(best, causes[q])
+            q += 1
+        out[k] = best
+    return out
+
+
+@njit(cache=True)
 def _follow(offsets: Ints, lengths: Ints, ids: Ints) -> None:
     """Make the older versions of the lists what they are now."""
     for k in range(len(ids)):
@@ -290,7 +307,22 @@ class Ragged:
     ) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
         """Add counted rows to the lists, or with `assign` give rows their counts. Returns (ids, rows) that ceased and
         (ids, rows) that began to be there."""
-        ids, rows = sort_changes(ids, rows)
+        ids, rows, _, gone, came = self._merged(ids, rows, assign=assign)
+        return (ids[gone], rows[gone]), (ids[came], rows[came])
+
+    def merge_caused(
+        self, ids: Ints, rows: Ints, causes: Ints | None, *, assign: bool = False
+    ) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
+        """`merge` that returns (rows, causes): of equal rows, the largest cause; time where none are given."""
+        ids, rows, order, gone, came = self._merged(ids, rows, assign=assign)
+        if causes is None:
+            return (rows[gone], np.full(len(gone), TIME)), (rows[came], np.full(len(came), TIME))
+        causes = causes if order is None else causes[order]
+        return (rows[gone], _causes_at(ids, rows, causes, gone)), (rows[came], _causes_at(ids, rows, causes, came))
+
+    def _merged(self, ids: Ints, rows: Ints, *, assign: bool) -> tuple[Ints, Ints, Ints | None, Ints, Ints]:
+        """`merge`: the changes in order, where each comes from, and which of them ceased and began to be there."""
+        ids, rows, order = sort_changes(ids, rows)
         self._note_latest(rows)
         groups = group_starts(ids)
         self.reserve(_needed(self.offsets, self.lengths, self.rooms, self.pool, ids, rows, groups))
@@ -314,14 +346,13 @@ class Ragged:
         changed = ids[groups[:-1]]
         self.fronts[changed] = 0
         self.touch(changed)
-        gone, came = gone[:n_gone], came[:n_came]
-        return (ids[gone], rows[gone]), (ids[came], rows[came])
+        return ids, rows, order, gone[:n_gone], came[:n_came]
 
     def insert(self, ids: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
         """`merge` for points, in lists whose earlier versions nobody reads; may overwrite its arguments. Returns the
         lists that changed, and the first and the last time of a change in each. A row that only repeats what the one
         before it said is no change."""
-        ids, rows = sort_changes(ids, rows)
+        ids, rows, _ = sort_changes(ids, rows)
         self._note_latest(rows)
         ids, rows, n = net(ids, rows)
         ids, rows = ids[:n], rows[:n]

@@ -87,17 +87,18 @@ def _sorted_already(ids: Ints, rows: Ints, width: int) -> bool:
 
 
 @njit(cache=True)
-def _settle_ties(ids: Ints, rows: Ints, width: int) -> None:
-    """Insertion-sort rows by the remaining columns where id and first column tie; the rest is in order."""
+def _settle_ties(ids: Ints, rows: Ints, width: int, order: Ints) -> None:
+    """Insertion-sort rows by the remaining columns where id and first column tie; the rest is in order. `order` says
+    where the rows come from, and follows them."""
     for i in range(1, len(ids)):
         if ids[i] != ids[i - 1] or rows[i, 0] != rows[i - 1, 0] or compared(rows[i - 1], rows[i], width) <= 0:
             continue
-        held = rows[i].copy()
+        held, origin = rows[i].copy(), order[i]
         j = i - 1
         while j >= 0 and ids[j] == ids[i] and compared(rows[j], held, width) > 0:
-            rows[j + 1] = rows[j]
+            rows[j + 1], order[j + 1] = rows[j], order[j]
             j -= 1
-        rows[j + 1] = held
+        rows[j + 1], order[j + 1] = held, origin
 
 
 @njit(cache=True)
@@ -168,12 +169,12 @@ def order_by(ids: Ints, times: Ints) -> Ints:
     return np.lexsort([times, ids])
 
 
-def sort_changes(ids: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Rows sorted by (id, all columns but the last)."""
+def sort_changes(ids: Ints, rows: Ints) -> tuple[Ints, Ints, Ints | None]:
+    """Rows sorted by (id, all columns but the last), and where each comes from; None: they were in order."""
     width = rows.shape[1] - 1
     if len(ids) < 2 or _sorted_already(ids, rows, width):
-        return ids, rows
+        return ids, rows, None
     order = order_by(ids, np.ascontiguousarray(rows[:, 0]))
     ids, rows = ids[order], rows[order]
-    _settle_ties(ids, rows, width)
-    return ids, rows
+    _settle_ties(ids, rows, width, order)
+    return ids, rows, order

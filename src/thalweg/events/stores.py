@@ -148,10 +148,12 @@ class EventIndex:
         self.lists.ensure(self.keys.count)
         return found
 
-    def merge(self, rows: Ints, counts: Ints, *, assign: bool = False) -> tuple[Ints, Ints]:
+    def merge(self, rows: Ints, counts: Ints, causes: Ints | None = None, *, assign: bool = False) -> Moves:
         """Add counted rows; returns the rows that ceased and that began to be there."""
-        (_, gone), (_, came) = self.lists.merge(self.ids(rows), np.column_stack([rows, counts]), assign=assign)
-        return gone[:, :-1], came[:, :-1]
+        gone, came = self.lists.merge_caused(
+            self.ids(rows), np.column_stack([rows, counts]), causes, assign=assign
+        )
+        return Moves(rows.shape[1], gone[0][:, :-1], came[0][:, :-1], gone[1], came[1])
 
 
 class EventStore:
@@ -183,7 +185,8 @@ class EventStore:
         """Add counted rows (time, arguments), or with `assign` make them there (1) or not (0); sets `moves`. `causes`
         is aligned with `rows`, None: time. Later queries will ask for rows from `needed_from` on."""
         first = self.primary()
-        gone, came = first.merge(rows, counts, assign=assign)
+        self.moves = first.merge(rows, counts, causes, assign=assign)
+        gone, came = self.moves.gone, self.moves.came
         for index in self.indexes.values():
             if index is first or not (len(gone) or len(came)):
                 continue
@@ -193,8 +196,6 @@ class EventStore:
                 moved, signs = moved[later], signs[later]
             if len(moved):
                 index.merge(moved, signs)
-        why = _cause_of(rows, causes, np.concatenate([gone, came]) if len(gone) else came)
-        self.moves = Moves(self.arity + 1, gone, came, why[: len(gone)], why[len(gone) :])
 
     def arrive(self, columns: Sequence[Ints], needed_from: int) -> None:
         """Take rows that are new, given as columns in time order; sets `moves`. Later queries will ask for rows from
@@ -253,25 +254,6 @@ class EventStore:
         for index in self.indexes.values():
             index.lists.expiry = expiry
             index.lists.commit()
-
-
-def _cause_of(rows: Ints, causes: Ints | None, some: Ints) -> Ints:
-    """Causes of the rows `some`, which all occur in `rows`. Few rows have another cause than time."""
-    found = np.full(len(some), TIME)
-    if causes is None or not len(some):
-        return found
-    told = np.flatnonzero(causes != TIME)
-    if not len(told):
-        return found
-    rows = rows[told]
-    table = KeyTable(rows.shape[1], len(rows))
-    ids = table.intern([rows[:, c] for c in range(rows.shape[1])], len(rows))
-    best = np.full(table.count, TIME)
-    np.maximum.at(best, ids, causes[told])
-    near = np.flatnonzero(some[:, 0] <= rows[:, 0].max())
-    at = table.find([some[near, c] for c in range(some.shape[1])], len(near))
-    found[near] = np.where(at >= 0, best[at], TIME)
-    return found
 
 
 def until(previous: int, times: Ints, causes: Ints) -> Ints:
