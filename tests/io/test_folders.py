@@ -132,6 +132,20 @@ def test_rows_of_several_groups_keep_their_texts(tmp_path: Path, monkeypatch: py
     assert max(sizes) < 1000 * 20
 
 
+def test_small_pieces_make_one_row_group(tmp_path: Path) -> None:
+    """Pieces with dictionaries of their own, as they come from many small files."""
+    pieces = [
+        pa.table({"fluent": pa.array([f"f({k})", "f(a)"]).dictionary_encode(), "start": [k, k]})
+        for k in range(50)
+    ]
+    with Folder(tmp_path / "out", "parquet") as folder:
+        for piece in pieces:
+            folder.write("timeline", piece)
+    written = pq.ParquetFile(tmp_path / "out" / "timeline.parquet")
+    assert written.num_row_groups == 1
+    assert written.read().to_pylist() == [row for piece in pieces for row in piece.to_pylist()]
+
+
 def test_parquet_says_which_rows_a_group_holds(tmp_path: Path) -> None:
     """Readers skip row groups by the bounds of the times, and of the text that a table is sorted by."""
     table = pa.table({"fluent": pa.array(["f(a)", "f(b)"]).dictionary_encode(), "start": [3, 9]})

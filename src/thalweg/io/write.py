@@ -22,7 +22,7 @@ import pyarrow.csv as pv
 import pyarrow.parquet as pq
 
 from thalweg.io.errors import InputError
-from thalweg.io.fold import shortened
+from thalweg.io.fold import concatenate, shortened
 
 ROW_GROUP = 1024 * 1024
 FORMATS = ("parquet", "csv", "jsonl")
@@ -57,13 +57,28 @@ class _ParquetWriter:
             column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
             write_statistics=sorted({*integers, schema.names[0]}),
         )
+        self._held: list[pa.Table] = []
 
     def write(self, table: pa.Table) -> None:
+        """Small pieces are held until they make a row group worth the name."""
+        self._held.append(table)
+        if sum(piece.num_rows for piece in self._held) >= ROW_GROUP // 8:
+            self._write_held()
+
+    def _write_held(self) -> None:
+        table = self._held[0]
+        if len(self._held) > 1:
+            table = concatenate(self._held).unify_dictionaries().combine_chunks()
+        self._held = []
         for start in range(0, table.num_rows, ROW_GROUP):
             self._writer.write_table(_compact(table.slice(start, ROW_GROUP)), row_group_size=ROW_GROUP)
 
     def close(self) -> None:
-        self._writer.close()
+        try:
+            if self._held:
+                self._write_held()
+        finally:
+            self._writer.close()
 
 
 def _leaf(field: pa.Field) -> str:
@@ -202,7 +217,7 @@ class Folder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            with self._writable() if kind is None else suppress(OSError):
+            with self._writable() if kind is None else suppress(OSError, pa.ArrowException):
                 for writer, _ in self._writers.values():
                     writer.close()
                 if kind is None:
