@@ -10,6 +10,9 @@ from thalweg.lars.tuples import Links, hash_row, link, slot_from, slot_of
 from thalweg.lars.windows import clip
 from thalweg.protocol import Ints
 
+_NEAR = 16384
+"""Tables with more slots than this leave the cache that is nearest to the processor."""
+
 
 @njit(cache=True)
 def absorb(
@@ -30,19 +33,21 @@ def absorb(
 ) -> int:
     """Unite tuples taken from columns of `source` with pieces (row of source, from, to); new parts go to `out`.
 
-    This is `enter` and `add`, written out: calls that pass many arrays cost more than they do. Where the rows stand is
-    looked up for all of them before any is used (and forgotten: it is about to change), because a processor waits as
-    long for many places in memory as for one.
+    This is `enter` and `add`, written out: calls that pass many arrays cost more than they do. In a large table, where
+    the rows stand is looked up for all of them before any is used (and forgotten: it is about to change), because a
+    processor waits as long for many places in memory as for one.
     """
     n = 0
     width = len(columns)
     row = np.empty(width, np.int64)
-    slots = np.empty(len(pieces), np.int64)
+    mask = len(table) - 1
     before = meta[COUNT]
-    for k in range(len(pieces)):
+    far = len(table) > _NEAR
+    slots = np.empty(len(pieces) if far else 0, np.int64)
+    for k in range(len(slots)):
         for c in range(width):
             row[c] = source[pieces[k, 0], columns[c]]
-        slots[k] = hash_row(row) & (len(table) - 1)
+        slots[k] = hash_row(row) & mask
         out[k, 0] = table[slots[k]]
     for k in range(len(pieces)):
         i = pieces[k, 0]
@@ -54,7 +59,7 @@ def absorb(
             continue
         for c in range(width):
             row[c] = source[i, columns[c]]
-        at = slot_from(keys, table, row, slots[k])
+        at = slot_from(keys, table, row, slots[k] if far else hash_row(row) & mask)
         t = table[at] - 1
         if t < 0:
             t = meta[COUNT]

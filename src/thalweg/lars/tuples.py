@@ -46,7 +46,7 @@ def slot_of(keys: Ints, table: Links, row: Ints) -> int:
     return slot_from(keys, table, row, hash_row(row) & (len(table) - 1))
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def slot_from(keys: Ints, table: Links, row: Ints, at: int) -> int:
     """The same, for a row whose hash points to the slot `at`."""
     mask = len(table) - 1
@@ -83,7 +83,7 @@ def enter(
     return i
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def link(keys: Ints, chain: Links, heads: Links, wanted: Ints, first: int, after: int) -> None:
     """Put new tuples, from an id to before another, into their chains."""
     buckets = heads.shape[1] - 1
