@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from thalweg.columns.ragged import Ragged, Version
+from thalweg.columns.slabs import OFFSET, PAST, ROOM, Places
 from thalweg.columns.timelines import OPEN
 from thalweg.protocol import Ints
 from thalweg.reference.intervals import Intervals, maximal
@@ -80,15 +81,25 @@ def packed(lists: Sequence[Sequence[Row]], width: int) -> Batch:
     return ints(offsets), ints(lengths), table([row for rows in lists for row in rows], width)
 
 
+def places(lists: Sequence[Sequence[Row]], width: int) -> tuple[Places, Ints]:
+    """Lists of rows as a table and a pool."""
+    offsets, lengths, pool = packed(lists, width)
+    return np.column_stack([offsets, lengths, lengths, np.zeros_like(lengths)]).astype(np.int32), pool
+
+
 def in_two_parts(
     lists: Sequence[Sequence[Row]], width: int, cuts: Sequence[int]
-) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Lists whose rows from `cuts` on stand elsewhere: offsets, lengths, those of the rests, pool."""
+) -> tuple[Places, Places, int, Ints]:
+    """Lists whose rows from `cuts` on stand elsewhere, as in an earlier version: table, past, version, pool."""
     parts = [rows[:cut] for rows, cut in zip(lists, cuts, strict=True)]
     rests = [rows[cut:] for rows, cut in zip(lists, cuts, strict=True)]
     offsets, lengths, pool = packed([*parts, *rests], width)
     n = len(lists)
-    return offsets[:n], lengths[:n], offsets[n:], lengths[n:], pool
+    table = np.zeros((n, 4), np.int32)
+    table[:, PAST] = np.arange(1, n + 1)
+    past = np.full((n + 1, 8), -99, np.int32)
+    past[1:, 4:] = np.column_stack([offsets[:n], lengths[:n], offsets[n:], lengths[n:]])
+    return table, past, int(Version.LAST), pool
 
 
 def ragged(lists: Sequence[Sequence[Row]], width: int, *, roomy: bool = False) -> Ragged:
@@ -102,8 +113,8 @@ def ragged(lists: Sequence[Sequence[Row]], width: int, *, roomy: bool = False) -
         offsets = np.concatenate([[0], np.cumsum(sizes + 16)])[:-1]
         for k in reversed(range(len(lists))):
             made.pool[offsets[k] : offsets[k] + sizes[k]] = packed([lists[k]], width)[2]
-        made.offsets[:3, : len(lists)] = offsets
-        made.rooms[: len(lists)] = sizes + 16
+        made.places[:, OFFSET] = offsets
+        made.places[:, ROOM] = sizes + 16
         made.used = len(made.pool)
     return made
 
@@ -113,12 +124,3 @@ def rows_of(lists: Ragged, version: Version) -> list[list[Row]]:
     rows, sizes = lists.gather(np.arange(lists.count), version)
     ends = np.cumsum(sizes)
     return [[tuple(map(int, row)) for row in rows[end - n : end]] for n, end in zip(sizes, ends, strict=True)]
-
-
-def three_versions(offsets: Ints, lengths: Ints, pool: Ints, room: int) -> tuple[Ints, Ints, Ints, Ints, int]:
-    """Tables with three equal versions of the lists and `room` more rows at the end of the pool."""
-    used = len(pool)
-    wide = np.concatenate([pool, np.full((room, pool.shape[1]), -77, np.int64)])
-    nothing = np.zeros((3, len(offsets)), np.int64)
-    tables = (np.concatenate([np.tile(x, (3, 1)), nothing]) for x in (offsets, lengths))
-    return *tables, lengths.copy(), wide, used

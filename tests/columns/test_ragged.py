@@ -86,6 +86,25 @@ def test_merging_adds_up_counts_and_says_what_came_and_went(batches: list) -> No
         assert sorted(named(came_ids, came_rows)) == sorted(came)
 
 
+@given(st.lists(changes, max_size=6), st.integers(-1, 40))
+def test_rows_that_are_later_than_all_others_are_appended(batches: list, expiry: int) -> None:
+    ragged, model = fresh(), {}
+    for number, batch in enumerate(batches):
+        before = model_lists(model)
+        rows = [*{(i, 13 * number + t, other): (i, 13 * number + t, other, 1) for i, t, other, _ in batch}.values()]
+        rows.sort(key=lambda row: row[1])
+        merged(model, rows, assign=False)
+        if rows:
+            ragged.append(*columns(rows))
+        live = [[row for row in x if row[0] > ragged.expiry] for x in model_lists(model)]
+        found = [[row for row in x if row[0] > ragged.expiry] for x in lists(ragged, Version.NOW)]
+        assert found == live
+        old = [[row for row in x if row[0] > ragged.expiry] for x in lists(ragged, Version.BASE)]
+        assert old == [[row for row in x if row[0] > ragged.expiry] for x in before]
+        ragged.commit()
+        ragged.expiry = min(expiry, 13 * number)
+
+
 @given(st.lists(changes, max_size=6))
 def test_assigning_gives_rows_their_counts(batches: list) -> None:
     ragged, model = fresh(), {}

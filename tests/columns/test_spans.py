@@ -12,7 +12,7 @@ from column_lists import (
     interval_lists,
     ints,
     lists_of,
-    packed,
+    places,
     ragged,
     rows_of,
     table,
@@ -165,10 +165,10 @@ def test_the_intervals_of_a_value_are_those_that_have_it(
         [(s, None if e == OPEN else e) for s, e, v in (lists[i] if i >= 0 else []) if v == value]
         for i, value in asked
     ]
-    found = lists_of(*spans.with_value(*packed(lists, 3), ids, values, lows, highs, False))
+    found = lists_of(*spans.with_value(*places(lists, 3), ids, values, lows, highs, False))
     assert found == [clip(x, low, float("inf") if high == OPEN else high) for x in had]
     meeting = [[(s, e) for s, e in x if s <= high and (e is None or e >= low)] for x in had]
-    found = lists_of(*spans.with_value(*packed(lists, 3), ids, values, lows, highs, True))
+    found = lists_of(*spans.with_value(*places(lists, 3), ids, values, lows, highs, True))
     assert found == meeting
 
 
@@ -269,9 +269,8 @@ def test_splicing_replaces_what_lies_in_a_stretch_and_nothing_else(
     ids = ints(order)
     n_off, n_len, new = batch([lists[k][1] for k in order])
     made = ragged([[(s, int(OPEN) if e is None else e, 0) for s, e in x] for x, _ in lists], 3, roomy=roomy)
-    offsets, lengths, _, _ = made.view(Version.NOW)
     lows, highs = (ints([stretches[k][side] for k in order]) for side in range(2))
-    found = spans.splice(offsets, lengths, made.pool, ids, lows, highs, n_off, n_len, new)
+    found = spans.splice(made.table, made.pool, ids, lows, highs, n_off, n_len, new)
     made.replace(ids, *found, expiry)
     now, base = (
         [[(s, None if e == OPEN else e) for s, e, _ in rows] for rows in rows_of(made, version)]
@@ -299,7 +298,7 @@ def test_a_stretch_reaches_the_ends_of_the_intervals_that_it_meets_or_touches(
     rows = [[(s, int(OPEN) if e is None else e, 0) for s, e in x] for x in lists]
     ids = np.arange(len(lists))
     lows, highs = np.full(len(lists), low), np.full(len(lists), low + size)
-    spans.reach(*packed(rows, 3), ids, np.zeros(len(lists), np.int64), lows, highs)
+    spans.reach(*places(rows, 3), ids, np.zeros(len(lists), np.int64), lows, highs)
     for k, found in enumerate(rows):
         met = [(s, e) for s, e, _ in found if s <= low + size and e >= low]
         assert lows[k] == min([low, *(s for s, _ in met)])
@@ -319,7 +318,7 @@ def test_given_intervals_are_united_within_a_stretch(
     longest = ints([max((n for _, n in x), default=0) for x in lists])
     ids = np.arange(len(lists))
     lows, highs = np.full(len(lists), low), np.full(len(lists), low + size)
-    found = lists_of(*spans.given_in(*packed(rows, 3), ids, longest, lows, highs, horizon))
+    found = lists_of(*spans.given_in(*places(rows, 3), ids, longest, lows, highs, horizon))
     shown = [maximal((s, None if e > horizon else e) for s, e, _ in x) for x in rows]
     assert found == [clip(x, low, low + size) for x in shown]
 

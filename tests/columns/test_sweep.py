@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from column_lists import ints, packed, ragged, rows_of, table, three_versions
+from column_lists import ints, places, ragged, rows_of, table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -176,13 +176,13 @@ class Sweep:
         self.table, self.row_cells = table(wide, 8), ints([row[1] for row in self.rows])
         unite(self.arrays.parents, self.row_cells, self.table, 3)
         self.stamp = 0
-        self.sizes = ints([sum(row[1] == cell for row in self.rows) for cell in range(CELLS)])
+        self.lists, _ = places([[row[:4] for row in self.rows if row[1] == cell] for cell in range(CELLS)], 4)
 
     def groups(self, query: int, window_start: int, wanted: Sequence[int]) -> tuple[Stretch, Any, Any]:
         self.stamp += 1
         stretch = Stretch(window_start, query, 1, 0, self.stamp)
         ranks = np.zeros(len(self.arrays.parents), np.int64)
-        found = active(self.arrays.parents, ints(wanted), self.arrays.alert, self.sizes, CELLS, query, ranks)
+        found = active(self.arrays.parents, ints(wanted), self.arrays.alert, self.lists, CELLS, query, ranks)
         return stretch, *found
 
     @staticmethod
@@ -272,15 +272,14 @@ def test_cells_that_read_each_other_are_one_group(rows: list[Candidate]) -> None
 @given(st.lists(st.lists(st.integers(0, 20), max_size=6).map(sorted), min_size=1, max_size=4), st.data())
 def test_trimming_drops_the_candidates_up_to_a_time(lists: list[list[int]], data: st.DataObject) -> None:
     times = ints(data.draw(st.lists(st.integers(-1, 21), min_size=len(lists), max_size=len(lists))))
-    offsets, lengths, rooms, pool, _ = three_versions(*packed([[(t, 0) for t in x] for x in lists], 2), 0)
+    lists_at, pool = places([[(t, 0) for t in x] for x in lists], 2)
     cells = np.zeros((len(lists), WIDTH), np.int64)
     cells[:, CARRY_TIME] = times
-    trim(offsets, lengths, rooms, pool, np.arange(len(lists)), cells)
+    trim(lists_at, pool, np.arange(len(lists)), cells)
     for k, (old, time) in enumerate(zip(lists, times, strict=True)):
-        left = pool[offsets[2, k] : offsets[2, k] + lengths[2, k], 0].tolist()
-        assert left == [t for t in old if t > time]
-        assert rooms[k] == lengths[2, k]
-        assert lengths[0, k] == len(old)
+        start, length, room, _ = lists_at[k]
+        assert pool[start : start + length, 0].tolist() == [t for t in old if t > time]
+        assert room == length
 
 
 ends_of_spans = st.lists(st.integers(1, 20), unique=True, max_size=5).map(sorted)
@@ -295,8 +294,7 @@ def test_swept_lists_replace_the_old_ones_without_what_has_expired(
     starts = ints([sum(map(len, new[:k])) for k in range(len(new) + 1)])
     flat = table([span for found in new for span in found], 3)
     ids = np.arange(len(lists))
-    offsets, lengths, _, _ = made.view(Version.NOW)
-    kept, froms = beginning(offsets, lengths, made.pool, ids, flat, starts[:-1], starts[1:], 10)
+    kept, froms = beginning(made.table, made.pool, ids, flat, starts[:-1], starts[1:], 10)
     made.replace(ids, kept, froms, starts[1:], flat, 10)
     assert rows_of(made, Version.NOW) == [[span for span in found if span[1] > 10] for found in new]
     base = [[span for span in found if span[1] > 10] for found in rows_of(made, Version.BASE)]

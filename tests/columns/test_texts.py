@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 from column_lists import ints
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.columns.texts import Numbers, TextPool
+from thalweg.columns.texts import Marks, Numbers, TextPool, number_anew, number_anew_by, unnumber
 
 
 @given(st.lists(st.lists(st.text(max_size=6), max_size=8), max_size=5), st.data())
@@ -19,11 +20,38 @@ def test_texts_are_found_by_their_numbers(batches: list[list[str]], data: st.Dat
         known.extend(numbers)
     texts = [text for batch in batches for text in batch]
     wanted = data.draw(st.lists(st.integers(0, len(texts) - 1), max_size=20)) if texts else []
+    assert pool.take(ints(wanted)).to_pylist() == [texts[number] for number in wanted]
+
+
+@given(st.lists(st.text(max_size=6), min_size=1, max_size=5), st.data())
+def test_texts_are_put_together_from_literals_and_others(texts: list[str], data: st.DataObject) -> None:
+    pool = TextPool()
+    pool.add(pa.array(texts, pa.string()))
+    literals = data.draw(st.lists(st.text(max_size=4), min_size=1, max_size=4))
+    row = st.lists(st.integers(0, len(texts) - 1), min_size=len(literals) - 1, max_size=len(literals) - 1)
+    rows = data.draw(st.lists(row, max_size=6))
+    numbers = np.array(rows, np.int64).reshape(len(rows), len(literals) - 1).T.copy()
+    expected = [literals[0] + "".join(texts[n] + after for n, after in zip(r, literals[1:], strict=True)) for r in rows]
+    assert pool.compose(literals, numbers).to_pylist() == expected
+
+
+@given(st.lists(st.lists(st.integers(0, 5), max_size=8), max_size=4), st.integers(0, 3))
+def test_codes_are_numbered_in_the_order_of_first_sight(batches: list[list[int]], base: int) -> None:
+    marks = Marks()
+    every = [code for batch in batches for code in batch]
     for _ in range(2):
-        assert pool.take(ints(wanted)).to_pylist() == [texts[number] for number in wanted]
-        column = pool.encode(ints(wanted))
-        assert column.to_pylist() == [texts[number] for number in wanted]
-        assert len(column.dictionary) == len(set(wanted))
+        places, first, known = marks.of(6), np.empty(6, np.int64), 0
+        found: list[int] = []
+        for batch in batches:
+            out = np.empty(len(batch), np.int32)
+            known = number_anew(ints(batch), places, first, known, base, out)
+            found += out.tolist()
+        assert first[:known].tolist() == list(dict.fromkeys(every))
+        assert [int(first[number - base]) for number in found] == every
+        unnumber(places, first[:known])
+    keys, out, first = np.array([[9, code] for code in range(6)]), np.empty(len(every), np.int32), np.empty(6, np.int64)
+    known = number_anew_by(keys, 1, ints(every), marks.of(6), first, 0, out)
+    assert [int(first[number]) for number in out] == every
 
 
 def test_a_pool_grows_far_beyond_its_first_room() -> None:

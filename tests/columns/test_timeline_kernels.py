@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from thalweg.columns import timelines
 from thalweg.columns.ragged import Ragged, Version
+from thalweg.columns.slabs import LENGTH, OFFSET
 from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, TERMINATE_ALL
 from thalweg.protocol import Ints
 
@@ -75,8 +76,9 @@ def rebuilt(
     roomy: bool = False,
 ) -> list[list[Span]]:
     made = ragged(lists, 3, roomy=roomy)
-    offsets, lengths, _, _ = made.view(Version.NOW)
-    found = timelines.rebuild(*packed(all_points, 4), offsets, lengths, made.pool, ids, first, last, tick)
+    starts, sizes, rows = packed(all_points, 4)
+    starts, ends = starts[ids], (starts + sizes)[ids]
+    found = timelines.rebuild(starts, ends, rows, made.table, made.pool, ids, first, last, tick)
     made.replace(ids, *found, expiry)
     base = [[row for row in rows if row[1] > expiry] for rows in rows_of(made, Version.BASE)]
     assert base == [[row for row in rows if row[1] > expiry] for rows in lists], "an earlier version has changed"
@@ -137,9 +139,9 @@ def test_points_that_come_and_go_in_any_order_keep_timelines_right(batches: list
         for i, point in rows:
             (model[i].add if point[3] > 0 else model[i].discard)((*point[:3], 1))
         ids, first, last = kept.insert(ints([i for i, _ in rows]), table([point for _, point in rows], 4))
-        points = kept.offsets[2], kept.lengths[2], kept.pool
-        offsets, lengths, _, _ = lists.view(Version.NOW)
-        lists.replace(ids, *timelines.rebuild(*points, offsets, lengths, lists.pool, ids, first, last, 1), -99)
+        starts, sizes = (kept.table[ids, c].astype(np.int64) for c in (OFFSET, LENGTH))
+        points = starts, starts + sizes, kept.pool
+        lists.replace(ids, *timelines.rebuild(*points, lists.table, lists.pool, ids, first, last, 1), -99)
         lists.commit()
         assert rows_of(kept, Version.NOW) == [sorted(found) for found in model]
         assert rows_of(lists, Version.NOW) == [inertia(sorted(found)) for found in model]
@@ -152,27 +154,38 @@ three = st.lists(valued_lists(), min_size=3, max_size=3)
 cuts = st.lists(st.integers(0, 99), min_size=3, max_size=3)
 
 
-@given(three, cuts, asked, st.booleans())
-def test_the_covering_interval_is_the_one_that_holds_the_point(
-    lists: list[list[Span]], cuts: list[int], questions: list[tuple[int, int]], sort: bool
+@given(three, cuts, asked, st.booleans(), st.booleans(), st.booleans(), st.sampled_from(["any", "one", "each"]))
+def test_an_instance_holds_what_its_interval_at_the_point_says(
+    lists: list[list[Span]],
+    cuts: list[int],
+    questions: list[tuple[int, int]],
+    sort: bool,
+    cursors: bool,
+    negated: bool,
+    kind: str,
 ) -> None:
-    questions = sorted(questions) if sort else questions
-    *view, pool = in_two_parts(lists, 3, cuts)
-    out = np.empty(len(questions), np.int64)
-    timelines.covering(*view, pool, ints([i for i, _ in questions]), ints([t for _, t in questions]), out)
-    for (i, t), at in zip(questions, out, strict=True):
-        covers = [span for span in (lists[i] if i >= 0 else []) if span[0] <= t < span[1]]
-        assert [tuple(map(int, pool[at]))] == covers if at >= 0 else covers == []
+    questions = sorted(questions, key=lambda question: question[1]) if sort else questions
+    view = in_two_parts(lists, 3, cuts)
+    n = len(questions)
+    wanted = {"any": [], "one": [1], "each": [k % 3 for k in range(n)]}[kind]
+    rows, values = np.empty(n, np.int64), np.empty(0 if negated else n, np.int64)
+    ids, times = ints([i for i, _ in questions]), ints([t for _, t in questions])
+    places = np.zeros(3 if cursors else 0, np.int64)
+    count = timelines.holding(*view, ids, times, ints(wanted), negated, places, rows, values)
+    held = [value_at(lists[i], t) if i >= 0 else None for i, t in questions]
+    right = [v is not None and (kind == "any" or v == wanted[0 if kind == "one" else k]) for k, v in enumerate(held)]
+    expected = [k for k in range(n) if right[k] != negated]
+    assert rows[:count].tolist() == expected
+    assert negated or values[:count].tolist() == [held[k] for k in expected]
 
 
 @given(st.integers(0, 60), st.integers(-5, 300))
 def test_a_point_is_found_in_a_long_list_too(length: int, time: int) -> None:
-    rows = [(4 * k, 4 * k + 3, k % 3) for k in range(length)]
-    *view, pool = in_two_parts([rows], 3, [length // 2])
-    out = np.empty(1, np.int64)
-    timelines.covering(*view, pool, ints([0]), ints([time]), out)
-    expected = [k for k, (start, end, _) in enumerate(rows) if start <= time < end]
-    assert [out[0]] == (expected or [-1])
+    rows = [(4 * k, 4 * k + 3, k) for k in range(length)]
+    view = in_two_parts([rows], 3, [length // 2])
+    out, values, none = np.empty(1, np.int64), np.empty(1, np.int64), np.empty(0, np.int64)
+    count = timelines.holding(*view, ints([0]), ints([time]), none, False, none, out, values)
+    assert values[:count].tolist() == [k for k, (start, end, _) in enumerate(rows) if start <= time < end]
 
 
 @given(three, cuts, asked, st.sampled_from([0, 1]), st.sampled_from([1, 2]))
@@ -229,13 +242,12 @@ def test_the_difference_of_two_versions_is_what_is_removed_added_and_dirty(
 ) -> None:
     made = _changed(lists, where)
     ids = np.arange(len(lists))
-    old, (offsets, lengths, _, _), pool = made.view(Version.BASE), made.view(Version.NOW), made.pool
-    new = offsets, lengths
+    old, pool = made.view(Version.BASE), made.pool
     empty = np.empty((0, 3), np.int64)
-    counts = timelines.differences(*old, *new, pool, ids, expiry, empty, empty, empty)
+    counts = timelines.differences(*old, pool, ids, expiry, empty, empty, empty)
     removed, added, dirty = (np.empty((count, 3), np.int64) for count in counts)
     if sum(counts):
-        assert timelines.differences(*old, *new, pool, ids, expiry, removed, added, dirty) == counts
+        assert timelines.differences(*old, pool, ids, expiry, removed, added, dirty) == counts
     for k, (before, now) in enumerate(lists):
         before, now = ([span for span in side if span[1] > expiry] for side in (before, now))
         assert _named(removed, k, pool) == [span for span in before if span not in now]
@@ -286,10 +298,10 @@ edges = st.lists(owned.map(lambda x: (x[0], x[1], x[1] + x[2], x[3])), max_size=
 def test_an_edge_moves_when_it_is_in_only_one_of_the_two(
     old: list[Owned], new: list[Owned], column: int, low: int
 ) -> None:
-    gone, came = np.empty(len(old), np.bool_), np.empty(len(new), np.bool_)
-    ids = [ints([x[0] for x in some]) for some in (old, new)]
-    rows = [table([x[1:] for x in some], 3) for some in (old, new)]
-    timelines.moved_edges(ids[0], rows[0], ids[1], rows[1], column, low, gone, came)
+    gone, came = np.empty(len(old), np.int64), np.empty(len(new), np.int64)
+    sides = [[ints([x[c] for x in some]) for c in (0, 1 + column, 3)] for some in (old, new)]
+    n_gone, n_came = timelines.moved_edges(*sides[0], *sides[1], low, gone, came)
     told = [{(x[0], x[1 + column], x[3]) for x in some} for some in (old, new)]
-    assert gone.tolist() == [x[1 + column] >= low and (x[0], x[1 + column], x[3]) not in told[1] for x in old]
-    assert came.tolist() == [x[1 + column] >= low and (x[0], x[1 + column], x[3]) not in told[0] for x in new]
+    for found, mine, others in ((gone[:n_gone], old, told[1]), (came[:n_came], new, told[0])):
+        edges = [(x[0], x[1 + column], x[3]) for x in mine]
+        assert found.tolist() == [k for k, edge in enumerate(edges) if edge[1] >= low and edge not in others]

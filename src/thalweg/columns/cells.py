@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from thalweg.columns.compiled import kernel
+from thalweg.columns.slabs import LENGTH, OFFSET, Places, drop_front
 from thalweg.columns.timelines import OPEN
 from thalweg.protocol import Ints
 
@@ -188,10 +190,10 @@ def roots(parents: Ints, cells: Ints) -> Ints:
 
 @njit(cache=True)
 def active(
-    parents: Ints, wanted: Ints, alert: Ints, sizes: Ints, count: int, until: int, ranks: Ints
+    parents: Ints, wanted: Ints, alert: Ints, lists: Places, count: int, until: int, ranks: Ints
 ) -> tuple[Ints, Ints]:
-    """The cells of the wanted cells' groups to which something may happen: wanted themselves, with candidates (by
-    `sizes`), or alert until then. Returns them group by group, and where each group starts;
+    """The cells of the wanted cells' groups to which something may happen: wanted themselves, with candidates (in
+    `lists`), or alert until then. Returns them group by group, and where each group starts;
     `ranks` gets the number of each group at its root. One pass over all cells."""
     groups = 0
     stands = np.zeros(count, np.int8)  # 1: root of a wanted group, 2: wanted
@@ -206,7 +208,7 @@ def active(
     found = np.empty(count, np.int64)
     n = 0
     for i in range(count):
-        if stands[i] & 2 or sizes[i] > 0 or alert[i] <= until:
+        if stands[i] & 2 or lists[i, LENGTH] > 0 or alert[i] <= until:
             r = root(parents, i)
             if stands[r] & 1:
                 found[n] = i
@@ -225,15 +227,13 @@ def active(
 # --------------------------------------------------------------------------- lists
 
 
-@njit(cache=True)
-def trim(offsets: Ints, lengths: Ints, rooms: Ints, pool: Ints, met: Ints, cells: Ints) -> None:
+@kernel
+def trim(table: Places, pool: Ints, met: Ints, cells: Ints) -> None:
     """Drop the candidates of the cells that the carry has taken in."""
     for k in range(len(met)):
         i = met[k]
-        while lengths[2, i] > 0 and pool[offsets[2, i], 0] <= cells[i, CARRY_TIME]:
-            offsets[2, i] += 1
-            lengths[2, i] -= 1
-            rooms[i] -= 1
+        while table[i, LENGTH] > 0 and pool[table[i, OFFSET], 0] <= cells[i, CARRY_TIME]:
+            drop_front(table, i, 1)
 
 
 @njit(cache=True)
@@ -257,14 +257,15 @@ def shares(met: Ints, owners: Ints, fluent: int, fluents: int, count: int) -> tu
 
 @njit(cache=True)
 def beginning(
-    offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, intervals: Ints, starts: Ints, stops: Ints, expiry: int
+    table: Places, pool: Ints, ids: Ints, intervals: Ints, starts: Ints, stops: Ints, expiry: int
 ) -> tuple[Ints, Ints]:
     """Where intervals[starts[k]:stops[k]] (start, end, value) are to replace the list ids[k]: how many rows of the
     list stay, and from which interval on they are to be written. Those that ended by the expiry are left out."""
     kept = np.empty(len(ids), np.int64)
     froms = np.empty(len(ids), np.int64)
     for k in range(len(ids)):
-        at, end = offsets[ids[k]], offsets[ids[k]] + lengths[ids[k]]
+        first = int(table[ids[k], OFFSET])
+        at, end = first, first + int(table[ids[k], LENGTH])
         while at < end and pool[at, 1] <= expiry:
             at += 1
         r, stop = starts[k], stops[k]
@@ -275,5 +276,5 @@ def beginning(
                 break
             at += 1
             r += 1
-        kept[k], froms[k] = at - offsets[ids[k]], r
+        kept[k], froms[k] = at - first, r
     return kept, froms

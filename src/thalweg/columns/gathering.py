@@ -73,6 +73,6 @@ def _largest(wanted: Ints, ids: Ints, causes: Ints, out: Ints) -> None:
 def cause_by_id(wanted: Ints, ids: Ints, causes: Ints | None) -> Ints:
     """The largest cause of each of some ascending ids."""
     found = np.full(len(wanted), TIME)
-    if causes is not None:
+    if causes is not None and causes.strides != (0,):
         _largest(wanted, ids, causes, found)
     return found

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from thalweg.columns.slabs import REST, move
+from thalweg.columns.compiled import kernel, part
+from thalweg.columns.slabs import LENGTH, OFFSET, PAST, ROOM, Places, drop_front, move
 from thalweg.columns.sorting import compared
 from thalweg.protocol import Ints
 
@@ -17,7 +18,7 @@ NOTHING = np.int64(-(2**63))
 """No time."""
 
 
-@njit(cache=True)
+@part
 def first_not_before(pool: Ints, start: int, length: int, row: Ints) -> int:
     """How many rows of a list stand before the row."""
     keys = pool.shape[1] - 1
@@ -31,7 +32,7 @@ def first_not_before(pool: Ints, start: int, length: int, row: Ints) -> int:
     return lo - start
 
 
-@njit(cache=True)
+@part
 def run_before(rows: Ints, at: int, end: int, row: Ints) -> int:
     """How many of rows[at:end], in order, stand before the row: a search that widens from the front."""
     keys = rows.shape[1] - 1
@@ -42,14 +43,14 @@ def run_before(rows: Ints, at: int, end: int, row: Ints) -> int:
     return known + first_not_before(rows, at + known, min(reach, end - at) - known, row)
 
 
-@njit(cache=True)
+@part
 def _slab(size: int, i: int) -> int:
     """Room for a list of so many rows that slides on: for as many again, and for some lists more than for others, so
     that they do not all move at the same query."""
     return 2 * size + 4 + size * (i & 7) // 8
 
 
-@njit(cache=True)
+@part
 def _expired(pool: Ints, start: int, length: int, clock: int, expiry: int) -> int:
     """How many rows at the front of a list are at or before the expiry."""
     count = 0
@@ -58,12 +59,10 @@ def _expired(pool: Ints, start: int, length: int, clock: int, expiry: int) -> in
     return count
 
 
-@njit(cache=True)
+@kernel
 def overflow(
-    offsets: Ints,
-    lengths: Ints,
-    rooms: Ints,
-    fronts: Ints,
+    table: Places,
+    fronts: Places,
     pool: Ints,
     ids: Ints,
     groups: Ints,
@@ -74,18 +73,19 @@ def overflow(
     total = 0
     for g in range(len(groups) - 1):
         i = ids[groups[g]]
-        expired = _expired(pool, offsets[2, i], lengths[2, i], clock, expiry)
-        length = lengths[2, i] - expired
+        expired = _expired(pool, int(table[i, OFFSET]), int(table[i, LENGTH]), clock, expiry)
+        length = int(table[i, LENGTH]) - expired
         size = length + groups[g + 1] - groups[g]
-        front = fronts[i] + expired
-        if size > rooms[i] - expired + (front if front >= length else 0):
+        front = int(fronts[i]) + expired
+        if size > table[i, ROOM] - expired + (front if front >= length else 0):
             total += _slab(size, i)
     return total
 
 
-@njit(cache=True)
-def net(ids: Ints, rows: Ints) -> tuple[Ints, Ints, int]:
-    """Sorted changes with equal keys added up; what comes to nothing is left out. Works in place."""
+@kernel
+def net(ids: Ints, rows: Ints) -> int:
+    """Sorted changes with equal keys added up; what comes to nothing is left out. Works in place; returns how many are
+    left."""
     keys = rows.shape[1] - 1
     n = 0
     k = 0
@@ -102,10 +102,10 @@ def net(ids: Ints, rows: Ints) -> tuple[Ints, Ints, int]:
                 rows[n, c] = rows[first, c]
             rows[n, keys] = count
             n += 1
-    return ids, rows, n
+    return n
 
 
-@njit(cache=True)
+@part
 def _repeats(pool: Ints, start: int, at: int, row: Ints, following: int) -> bool:
     """Does a row, to stand at a position of the list that starts at `start`, say at its time nothing but what the row
     before it said at an earlier time, alone? `following` is the time of the row behind it."""
@@ -122,10 +122,8 @@ def _repeats(pool: Ints, start: int, at: int, row: Ints, following: int) -> bool
 
 @njit(cache=True)
 def insert(
-    offsets: Ints,
-    lengths: Ints,
-    rooms: Ints,
-    fronts: Ints,
+    table: Places,
+    fronts: Places,
     pool: Ints,
     used: int,
     ids: Ints,
@@ -146,20 +144,20 @@ def insert(
         lo, hi = groups[g], groups[g + 1]
         i = ids[lo]
         first[g], last[g] = NOTHING, NOTHING
-        expired = _expired(pool, offsets[2, i], lengths[2, i], clock, expiry)
-        start, length = offsets[2, i] + expired, lengths[2, i] - expired
-        rooms[i] -= expired
+        expired = _expired(pool, int(table[i, OFFSET]), int(table[i, LENGTH]), clock, expiry)
+        drop_front(table, i, expired)
         fronts[i] += expired
-        if length + hi - lo > rooms[i]:
+        start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
+        if length + hi - lo > table[i, ROOM]:
             if fronts[i] >= length:
-                move(pool, start - fronts[i], pool, start, length)
-                start -= fronts[i]
-                rooms[i] += fronts[i]
-            if length + hi - lo > rooms[i]:
+                move(pool, start - int(fronts[i]), pool, start, length)
+                start -= int(fronts[i])
+                table[i, ROOM] += fronts[i]
+            if length + hi - lo > table[i, ROOM]:
                 move(pool, used, pool, start, length)
                 start = used
-                rooms[i] = _slab(length + hi - lo, i)
-                used += rooms[i]
+                table[i, ROOM] = _slab(length + hi - lo, i)
+                used += _slab(length + hi - lo, i)
             fronts[i] = 0
         to = start + first_not_before(pool, start, length, rows[lo])
         n_tail = start + length - to
@@ -181,7 +179,7 @@ def insert(
                 to += run
                 a += run
                 continue
-            before = 0
+            before = np.int64(0)
             if order == 0:
                 before = tail[a, keys]
                 a += 1
@@ -198,8 +196,5 @@ def insert(
                 pool[to, keys] = count
                 to += 1
             r += 1
-        for v in range(3):
-            offsets[v, i] = start
-            lengths[v, i] = to - start
-            lengths[v + REST, i] = 0
+        table[i, OFFSET], table[i, LENGTH], table[i, PAST] = start, to - start, 0
     return used

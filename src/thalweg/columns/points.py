@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
+from thalweg.columns.compiled import kernel
 from thalweg.protocol import Ints
 
 
@@ -60,31 +61,109 @@ def _thin(ids: Ints, times: Ints, kinds: Ints, values: Ints, starts: Ints, marks
         n += 1
 
 
-def _in_order(ids: Ints, times: Ints, kind: int, values: Ints) -> tuple[Ints, Ints, int, Ints]:
-    if (times[1:] >= times[:-1]).all():
-        return ids, times, kind, values
-    order = np.argsort(times, kind="stable")
-    return ids[order], times[order], kind, values[order]
+@kernel
+def _scatter(
+    ids: Ints, times: Ints, values: Ints, starts: Ints, kinds: Ints, kept: Ints, ends: Ints, rows: Ints
+) -> None:
+    """The points at the positions `kept` (all, where none is given) as rows (time, kind, value, 1), to where `ends`
+    says that the rows of their id go on."""
+    part = 0
+    for n in range(len(rows)):
+        k = kept[n] if len(kept) else n
+        while starts[part + 1] <= k:
+            part += 1
+        while starts[part] > k:
+            part -= 1
+        to = ends[ids[k]]
+        ends[ids[k]] = to + 1
+        rows[to, 0], rows[to, 1], rows[to, 2], rows[to, 3] = times[k], kinds[part], values[k], 1
+
+
+@kernel
+def _merge_runs(ends: Ints, rows: Ints, spare: Ints) -> None:
+    """Put the rows of each id in the order of time, by insertion where they are few, otherwise by merging from the
+    front: rows come in few ascending runs."""
+    lo = 0
+    for i in range(len(ends)):
+        hi = ends[i]
+        for k in range(lo + 1, hi):
+            if rows[k, 0] >= rows[k - 1, 0]:
+                continue
+            # rows[lo:k] are in order; take the ascending run that starts here
+            end = k + 1
+            while end < hi and rows[end, 0] >= rows[end - 1, 0]:
+                end += 1
+            first = k
+            while first > lo and rows[first - 1, 0] > rows[k, 0]:
+                first -= 1
+            n = k - first
+            for r in range(n):
+                for c in range(4):
+                    spare[r, c] = rows[first + r, c]
+            a, b, to = 0, k, first
+            while a < n:
+                if b < end and rows[b, 0] < spare[a, 0]:
+                    for c in range(4):
+                        rows[to, c] = rows[b, c]
+                    b += 1
+                else:
+                    for c in range(4):
+                        rows[to, c] = spare[a, c]
+                    a += 1
+                to += 1
+        lo = hi
+
+
+@kernel
+def _count(ids: Ints, kept: Ints, counts: Ints) -> None:
+    for n in range(len(kept) if len(kept) else len(ids)):
+        counts[ids[kept[n] if len(kept) else n]] += 1
+
+
+@kernel
+def _ascend(times: Ints, starts: Ints) -> bool:
+    """Is each list in the order of time?"""
+    for part in range(len(starts) - 1):
+        for k in range(starts[part] + 1, starts[part + 1]):
+            if times[k] < times[k - 1]:
+                return False
+    return True
 
 
 class Thinner:
-    """Leaves points out; keeps its marks from call to call."""
+    """Leaves points out and puts the others in order; keeps its marks from call to call."""
 
     def __init__(self) -> None:
         self._marks = np.zeros((8, 6), np.int64)
         self._stamp = 0
 
-    def __call__(
-        self, parts: Sequence[tuple[Ints, Ints, int, Ints]], count: int
-    ) -> tuple[Ints, Ints, Ints, Ints]:
-        """Of lists of points (ids below `count`, times, kind, values): the ids, times, kinds and values that matter."""
-        parts = [_in_order(*part) for part in parts]
-        if count > len(self._marks):
-            self._marks = np.zeros((max(count, 2 * len(self._marks)), 6), np.int64)
-        self._stamp += 1
+    def __call__(self, parts: Sequence[tuple[Ints, Ints, int, Ints]], count: int) -> tuple[Ints, Ints, Ints]:
+        """Of lists of points (ids below `count`, times, kind, values) those that matter, by id and time: each id once,
+        where its rows start and the last end, and the rows (time, kind, value, 1). Only lists in the order of time are
+        thinned out."""
         starts = np.cumsum([0, *(len(p[0]) for p in parts)])
         ids, times, values = (np.concatenate([p[c] for p in parts]) for c in (0, 1, 3))
         kinds = np.array([p[2] for p in parts], np.int64)
+        kept = np.empty(0, np.int64)
+        if _ascend(times, starts):
+            kept = self._kept(ids, times, kinds, values, starts, count)
+        names = None
+        if count > 8 * len(ids) + 1024:  # few of many
+            names, ids = np.unique(ids, return_inverse=True)
+            count = len(names)
+        counts = np.zeros(count, np.int64)
+        _count(ids, kept, counts)
+        ends = np.cumsum(counts) - counts
+        rows = np.empty((len(kept) or len(ids), 4), np.int64)
+        _scatter(ids, times, values, starts, kinds, kept, ends, rows)
+        _merge_runs(ends, rows, np.empty((int(counts.max()), 4), np.int64))
+        touched = np.flatnonzero(counts)
+        return touched if names is None else names[touched], np.append(0, ends[touched]), rows
+
+    def _kept(self, ids: Ints, times: Ints, kinds: Ints, values: Ints, starts: Ints, count: int) -> Ints:
+        """Positions of the points that matter."""
+        if count > len(self._marks):
+            self._marks = np.zeros((max(count, 2 * len(self._marks)), 6), np.int64)
+        self._stamp += 1
         out = np.empty(len(ids), np.int64)
-        kept = out[: _thin(ids, times, kinds, values, starts, self._marks, self._stamp, out)]
-        return ids[kept], times[kept], np.repeat(kinds, np.diff(starts))[kept], values[kept]
+        return out[: _thin(ids, times, kinds, values, starts, self._marks, self._stamp, out)]

@@ -13,13 +13,12 @@ from __future__ import annotations
 from enum import IntEnum
 
 import numpy as np
-from numba import njit
 
-from thalweg.columns import inserting, slabs
+from thalweg.columns import inserting, merging, slabs
+from thalweg.columns.compiled import kernel, part
 from thalweg.columns.gathering import TIME
-from thalweg.columns.inserting import NOTHING, first_not_before, net, overflow, run_before
-from thalweg.columns.slabs import REST, drop_front, keep_rest, move, same
-from thalweg.columns.sorting import compared, group_starts, sort_changes
+from thalweg.columns.slabs import LENGTH, OFFSET, PAST, ROOM, Places, drop_front, place
+from thalweg.columns.sorting import group_starts, sort_changes
 from thalweg.protocol import Ints
 
 
@@ -31,202 +30,77 @@ class Version(IntEnum):
     NOW = 2
 
 
-@njit(cache=True)
-def _needed(offsets: Ints, lengths: Ints, rooms: Ints, pool: Ints, ids: Ints, rows: Ints, groups: Ints) -> int:
-    """Upper bound of pool rows that a merge of the groups can use."""
+@part
+def _first_live(pool: Ints, start: int, end: int, clock: int, expiry: int, ordered: bool) -> int:
+    """The first row of a list that is not expired."""
+    if ordered:
+        while start < end:
+            mid = (start + end) >> 1
+            if pool[mid, clock] <= expiry:
+                start = mid + 1
+            else:
+                end = mid
+        return start
+    while start < end and pool[start, clock] <= expiry:
+        start += 1
+    return start
+
+
+@kernel
+def _live_rows(table: Places, pool: Ints, count: int, clock: int, expiry: int, ordered: bool) -> int:
+    """Drop the expired rows at the beginning of all lists; returns how many rows are left. Linear in the lists, where
+    rows are `ordered` by their clock."""
     total = 0
-    for g in range(len(groups) - 1):
-        lo, more = groups[g], groups[g + 1] - groups[g]
-        i = ids[lo]
-        length = lengths[2, i]
-        if length + more <= rooms[i] and same(offsets, lengths, i):
-            total += length - first_not_before(pool, offsets[2, i], length, rows[lo])
-        else:
-            total += 2 * (length + more) + 4
+    for i in range(count):
+        start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
+        drop_front(table, i, _first_live(pool, start, start + length, clock, expiry, ordered) - start)
+        total += table[i, LENGTH] + (table[i, LENGTH] >> 2)
     return total
 
 
-@njit(cache=True)
-def _merge(
-    offsets: Ints,
-    lengths: Ints,
-    rooms: Ints,
-    pool: Ints,
-    used: int,
-    ids: Ints,
-    rows: Ints,
-    groups: Ints,
-    clock: int,
-    expiry: int,
-    gone: Ints,
-    came: Ints,
-    assign: bool,
-) -> tuple[int, int, int]:
-    """Merge sorted (id, row) changes into the lists; the last column is a count that adds up, zero removes. With
-    `assign` it is the count that shall be.
-
-    `gone` and `came` receive the positions of rows that ceased or began to be there. Rows of equal key within a
-    group must be adjacent. Linear in the changes and in what stands behind them.
-    """
-    width = pool.shape[1]
-    keys = width - 1
-    n_gone = 0
-    n_came = 0
-    for g in range(len(groups) - 1):
-        lo, hi = groups[g], groups[g + 1]
-        i = ids[lo]
-        expired = 0
-        while expired < lengths[2, i] and pool[offsets[2, i] + expired, clock] <= expiry:
-            expired += 1
-        if expired:
-            drop_front(offsets, lengths, rooms, i, expired)
-        start, length = offsets[2, i], lengths[2, i]
-        appends = length == 0 or compared(pool[start + length - 1], rows[lo], keys) < 0
-        if appends:
-            for r in range(lo, hi):
-                if rows[r, keys] <= 0:
-                    appends = False
-                    break
-        if appends:
-            if length + hi - lo > rooms[i]:
-                room = 2 * (length + hi - lo) + 4
-                move(pool, used, pool, start, length)
-                start = used
-                used += room
-                rooms[i] = room
-            n = length
-            for r in range(lo, hi):
-                if n > length and compared(pool[start + n - 1], rows[r], keys) == 0:
-                    if not assign:
-                        pool[start + n - 1, keys] += rows[r, keys]
-                    continue
-                for c in range(width):
-                    pool[start + n, c] = rows[r, c]
-                came[n_came] = r
-                n_came += 1
-                n += 1
-            offsets[2, i] = start
-            lengths[2, i] = n
-            continue
-        kept = first_not_before(pool, start, length, rows[lo])
-        if length + hi - lo <= rooms[i] and same(offsets, lengths, i):
-            a, end = used, used + length - kept
-            used = keep_rest(offsets, lengths, pool, used, i, kept)
-            target = start
-        else:
-            room = 2 * (length + hi - lo) + 4
-            target = used
-            move(pool, target, pool, start, kept)
-            a, end = start + kept, start + length
-            used += room
-            rooms[i] = room
-        n = kept
-        r = lo
-        while a < end or r < hi:
-            if r >= hi:
-                order = -1
-            elif a >= end:
-                order = 1
-            else:
-                order = compared(pool[a], rows[r], keys)
-            if order < 0:
-                run = end - a if r >= hi else run_before(pool, a, end, rows[r])
-                move(pool, target + n, pool, a, run)
-                n += run
-                a += run
-                continue
-            before = 0
-            if order == 0:
-                before = pool[a, keys]
-                a += 1
-            first = r
-            count = before
-            while r < hi and compared(rows[r], rows[first], keys) == 0:
-                count = rows[r, keys] if assign else count + rows[r, keys]
-                r += 1
-            if count > 0:
-                for c in range(keys):
-                    pool[target + n, c] = rows[first, c]
-                pool[target + n, keys] = count
-                n += 1
-                if before <= 0:
-                    came[n_came] = first
-                    n_came += 1
-            elif before > 0:
-                gone[n_gone] = first
-                n_gone += 1
-        offsets[2, i] = target
-        lengths[2, i] = n
-    return used, n_gone, n_came
-
-
-@njit(cache=True)
-def _causes_at(ids: Ints, rows: Ints, causes: Ints, at: Ints) -> Ints:
-    """The largest cause of each row at these positions and of those equal to it, which follow it."""
-    keys = rows.shape[1] - 1
-    out = np.empty(len(at), np.int64)
-    for k in range(len(at)):
-        p = at[k]
-        best = causes[p]
-        q = p + 1
-        while q < len(ids) and ids[q] == ids[p] and compared(rows[q], rows[p], keys) == 0:
-            best = max(best, causes[q])
-            q += 1
-        out[k] = best
-    return out
-
-
-@njit(cache=True)
-def _follow(offsets: Ints, lengths: Ints, ids: Ints) -> None:
-    """Make the older versions of the lists what they are now."""
-    for k in range(len(ids)):
-        i = ids[k]
-        for version in range(2):
-            offsets[version, i], lengths[version, i] = offsets[2, i], lengths[2, i]
-            lengths[version + REST, i] = 0
-
-
-@njit(cache=True)
-def _pack(
-    offsets: Ints, lengths: Ints, rooms: Ints, pool: Ints, target: Ints, count: int, clock: int, expiry: int
-) -> int:
-    """Copy all lists to a fresh pool, dropping expired rows; every version becomes the same. Linear in the pool."""
+@kernel
+def _pack(table: Places, pool: Ints, count: int, target: Ints) -> int:
+    """Copy all lists to a fresh pool."""
     used = 0
     for i in range(count):
-        start, length = offsets[2, i], lengths[2, i]
-        while length > 0 and pool[start, clock] <= expiry:
-            start += 1
-            length -= 1
-        move(target, used, pool, start, length)
-        for v in range(3):
-            offsets[v, i] = used
-            lengths[v, i] = length
-            lengths[v + REST, i] = 0
+        start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
+        for r in range(length):
+            for c in range(pool.shape[1]):
+                target[used + r, c] = pool[start + r, c]
         room = length + (length >> 2)
-        rooms[i] = room
+        table[i, OFFSET], table[i, LENGTH], table[i, ROOM], table[i, PAST] = used, length, room, 0
         used += room
     return used
 
 
-@njit(cache=True)
-def _copy_lists(
-    offsets: Ints, lengths: Ints, rests: Ints, rest_lengths: Ints, pool: Ints, ids: Ints, out: Ints
-) -> None:
+@kernel
+def _sizes(table: Places, past: Places, version: int, ids: Ints, out: Ints) -> int:
+    """The lengths of the lists of a version; returns their sum."""
+    total = 0
+    for k in range(len(ids)):
+        _, count, _, more = place(table, past, version, ids[k])
+        out[k] = count + more
+        total += count + more
+    return total
+
+
+@kernel
+def _copy_lists(table: Places, past: Places, version: int, pool: Ints, ids: Ints, out: Ints) -> None:
     n = 0
     for k in range(len(ids)):
-        i = ids[k]
-        for part in range(2):
-            start, count = (offsets[i], lengths[i]) if part == 0 else (rests[i], rest_lengths[i])
-            move(out, n, pool, start, count)
-            n += count
+        start, count, rest, more = place(table, past, version, ids[k])
+        for r in range(count + more):
+            at = start + r if r < count else rest + r - count
+            for c in range(pool.shape[1]):
+                out[n, c] = pool[at, c]
+            n += 1
 
 
-@njit(cache=True)
+@kernel
 def _in_ranges(
-    offsets: Ints,
-    lengths: Ints,
-    rests: Ints,
-    rest_lengths: Ints,
+    table: Places,
+    past: Places,
+    version: int,
     pool: Ints,
     ids: Ints,
     froms: Ints,
@@ -238,13 +112,12 @@ def _in_ranges(
     counts. Binary search per range."""
     n = 0
     for k in range(len(ids)):
-        i = ids[k]
-        if i < 0:
+        if ids[k] < 0:
             continue
-        for part in range(2):
-            start, count = (offsets[i], lengths[i]) if part == 0 else (rests[i], rest_lengths[i])
-            end = start + count
-            lo, hi = start, end
+        start, count, rest, more = place(table, past, version, ids[k])
+        for nth in range(2 if more else 1):
+            lo, end = (start, start + count) if nth == 0 else (rest, rest + more)
+            hi = end
             while lo < hi:
                 mid = (lo + hi) >> 1
                 if pool[mid, 0] < froms[k]:
@@ -260,17 +133,23 @@ def _in_ranges(
     return n
 
 
-class Ragged:
-    """Lists of rows of a fixed width; the first column is a time."""
+View = tuple[Places, Places, int]
+"""The lists of a version, as kernels want them: the table, the past, and which version."""
 
-    def __init__(self, width: int, clock: int = 0) -> None:
+
+class Ragged:
+    """Lists of rows of a fixed width; the first column is a time. Rows of a list are `ordered` by their clock too,
+    unless told otherwise."""
+
+    def __init__(self, width: int, clock: int = 0, *, ordered: bool = True) -> None:
         self.width = width
         self.clock = clock
+        self.ordered = ordered
         self.count = 0
-        self.offsets = np.zeros((6, 8), np.int64)
-        self.lengths = np.zeros((6, 8), np.int64)
-        self.rooms = np.zeros(8, np.int64)
-        self.fronts = np.zeros(8, np.int64)
+        self.table = np.zeros((8, slabs.WIDTH), np.int32)
+        self.past = np.zeros((8, 2 * slabs.WIDTH), np.int32)
+        self.fronts = np.zeros(0, np.int32)
+        """Of lists that slide through their slabs: how many rows have expired at its front."""
         self.pool = np.empty((64, width), np.int64)
         self.used = 0
         self.expiry = -(2**62)
@@ -278,29 +157,33 @@ class Ragged:
         """No row has a later time (first column) than this."""
         self._touched: list[Ints] = []
         self._pack_at = 4096
+        self._packed = 0
 
     def ensure(self, count: int) -> None:
         """Make room for ids below `count`; new lists are empty."""
-        if count > len(self.rooms):
-            size = max(count, 2 * len(self.rooms))
-            for name in ("offsets", "lengths"):
-                old = getattr(self, name)
-                new = np.zeros((6, size), np.int64)
-                new[:, : self.count] = old[:, : self.count]
-                setattr(self, name, new)
-            for name in ("rooms", "fronts"):
-                room = np.zeros(size, np.int64)
-                room[: self.count] = getattr(self, name)[: self.count]
-                setattr(self, name, room)
+        if count > len(self.table):
+            table = np.zeros((max(count, 2 * len(self.table)), slabs.WIDTH), np.int32)
+            table[: self.count] = self.table[: self.count]
+            self.table = table
         self.count = max(self.count, count)
 
     def reserve(self, more: int) -> int:
         """Room for `more` rows at the end of the pool; returns where they start."""
         if self.used + more > len(self.pool):
+            if self.used + more > slabs.LARGEST:
+                raise MemoryError(f"more than {slabs.LARGEST:,} rows of one relation")
             pool = np.empty((max(self.used + more, 2 * len(self.pool)), self.width), np.int64)
             pool[: self.used] = self.pool[: self.used]
             self.pool = pool
         return self.used
+
+    def reserve_past(self, more: int) -> None:
+        """Room for the past of so many lists."""
+        used = int(self.past[0, 0]) + 1
+        if used + more > len(self.past):
+            past = np.empty((max(used + more, 2 * len(self.past)), 2 * slabs.WIDTH), np.int32)
+            past[:used] = self.past[:used]
+            self.past = past
 
     def merge(
         self, ids: Ints, rows: Ints, *, assign: bool = False
@@ -318,20 +201,21 @@ class Ragged:
         if causes is None:
             return (rows[gone], np.full(len(gone), TIME)), (rows[came], np.full(len(came), TIME))
         causes = causes if order is None else causes[order]
-        return (rows[gone], _causes_at(ids, rows, causes, gone)), (rows[came], _causes_at(ids, rows, causes, came))
+        told = (merging.causes_at(ids, rows, causes, at) for at in (gone, came))
+        return (rows[gone], next(told)), (rows[came], next(told))
 
     def _merged(self, ids: Ints, rows: Ints, *, assign: bool) -> tuple[Ints, Ints, Ints | None, Ints, Ints]:
         """`merge`: the changes in order, where each comes from, and which of them ceased and began to be there."""
         ids, rows, order = sort_changes(ids, rows)
         self._note_latest(rows)
         groups = group_starts(ids)
-        self.reserve(_needed(self.offsets, self.lengths, self.rooms, self.pool, ids, rows, groups))
+        self.reserve(merging.needed(self.table, self.pool, ids, rows, groups))
+        self.reserve_past(len(groups))
         gone = np.empty(len(ids), np.int64)
         came = np.empty(len(ids), np.int64)
-        self.used, n_gone, n_came = _merge(
-            self.offsets,
-            self.lengths,
-            self.rooms,
+        self.used, n_gone, n_came = merging.merge(
+            self.table,
+            self.past,
             self.pool,
             self.used,
             ids,
@@ -344,9 +228,20 @@ class Ragged:
             assign,
         )
         changed = ids[groups[:-1]]
-        self.fronts[changed] = 0
+        self._forget_fronts(changed)
         self.touch(changed)
         return ids, rows, order, gone[:n_gone], came[:n_came]
+
+    def append(self, ids: Ints, rows: Ints) -> None:
+        """`merge` for counted rows in the order of time that are all different and later than any that is there."""
+        counts = np.zeros(self.count, np.int32)
+        touched = np.empty(min(len(ids), self.count), np.int64)
+        n, more = merging.count(self.table, self.pool, ids, self.clock, self.expiry, counts, touched)
+        self.reserve(more)
+        self.reserve_past(n)
+        self.used = merging.append(self.table, self.past, self.pool, self.used, ids, rows, counts, touched[:n])
+        self.touch(touched[:n])
+        self._note_latest(rows[-1:])
 
     def insert(self, ids: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
         """`merge` for points, in lists whose earlier versions nobody reads; may overwrite its arguments. Returns the
@@ -354,24 +249,28 @@ class Ragged:
         before it said is no change."""
         ids, rows, _ = sort_changes(ids, rows)
         self._note_latest(rows)
-        ids, rows, n = net(ids, rows)
+        n = inserting.net(ids, rows)
         ids, rows = ids[:n], rows[:n]
         groups = group_starts(ids)
-        tables = self.offsets, self.lengths, self.rooms, self.fronts
-        self.reserve(overflow(*tables, self.pool, ids, groups, self.clock, self.expiry))
+        if len(self.fronts) < self.count:
+            fronts = np.zeros(len(self.table), np.int32)
+            fronts[: len(self.fronts)] = self.fronts
+            self.fronts = fronts
+        tables = self.table, self.fronts
+        self.reserve(inserting.overflow(*tables, self.pool, ids, groups, self.clock, self.expiry))
         first, last = np.empty(len(groups) - 1, np.int64), np.empty(len(groups) - 1, np.int64)
         self.used = inserting.insert(
             *tables, self.pool, self.used, ids, rows, groups, self.clock, self.expiry, first, last
         )
-        changed = first != NOTHING
+        changed = first != inserting.NOTHING
         return ids[groups[:-1]][changed], first[changed], last[changed]
 
     def replace(self, ids: Ints, kept: Ints, froms: Ints, tos: Ints, rows: Ints, expiry: int) -> None:
         """List ids[k] keeps its first kept[k] rows, but for what expired, and goes on with rows[froms[k]:tos[k]]."""
-        tables = self.offsets, self.lengths, self.rooms
-        self.reserve(slabs.needed(*tables, ids, kept, froms, tos))
+        self.reserve(slabs.needed(self.table, ids, kept, froms, tos))
+        self.reserve_past(len(ids))
         self.used = slabs.replace(
-            *tables, self.pool, self.used, ids, kept, froms, tos, rows, self.clock, expiry
+            self.table, self.past, self.pool, self.used, ids, kept, froms, tos, rows, self.clock, expiry
         )
         self.touch(ids)
 
@@ -379,14 +278,28 @@ class Ragged:
         if len(rows):
             self.latest = max(self.latest, int(rows[:, 0].max()))
 
+    def _forget_fronts(self, ids: Ints) -> None:
+        """Lists that may have been written elsewhere."""
+        if len(self.fronts):
+            self.fronts[ids[ids < len(self.fronts)]] = 0
+
     def touch(self, ids: Ints) -> None:
         """Note that the lists changed, for `settle` and `commit`."""
         self._touched.append(ids)
 
-    def view(self, version: Version) -> tuple[Ints, Ints, Ints, Ints]:
-        """Offsets and lengths of the lists of a version, and of the rest of each."""
-        rest = version + REST
-        return self.offsets[version], self.lengths[version], self.offsets[rest], self.lengths[rest]
+    def view(self, version: Version) -> View:
+        """The lists of a version, for kernels."""
+        return self.table, self.past, int(version)
+
+    def sizes(self, ids: Ints, version: Version) -> tuple[Ints, int]:
+        """The lengths of the lists, and their sum."""
+        out = np.empty(len(ids), np.int64)
+        return out, _sizes(*self.view(version), ids, out)
+
+    @property
+    def places(self) -> Places:
+        """The table of the lists there are."""
+        return self.table[: self.count]
 
     def ranges(self, ids: Ints, froms: Ints, tos: Ints, version: Version) -> tuple[Ints, Ints]:
         """Pool positions of rows of list ids[k] with time in [froms[k], tos[k]), and the k of each."""
@@ -401,10 +314,9 @@ class Ragged:
 
     def gather(self, ids: Ints, version: Version) -> tuple[Ints, Ints]:
         """All rows of the lists one after the other, and the length of each list."""
-        view = self.view(version)
-        sizes = view[1][ids] + view[3][ids]
-        out = np.empty((int(sizes.sum()), self.width), np.int64)
-        _copy_lists(*view, self.pool, ids, out)
+        sizes, total = self.sizes(ids, version)
+        out = np.empty((total, self.width), np.int64)
+        _copy_lists(*self.view(version), self.pool, ids, out)
         return out, sizes
 
     def everything(self, version: Version) -> tuple[Ints, Ints]:
@@ -414,36 +326,41 @@ class Ragged:
 
     def clear(self) -> None:
         """Empty all lists, now and last; the base stays."""
-        self.lengths[1:3, : self.count] = 0
-        self.lengths[1 + REST, : self.count] = 0
-        self.rooms[: self.count] = 0
-        self.fronts[: self.count] = 0
+        self.reserve_past(self.count)
+        slabs.empty_lists(self.table, self.past, self.count)
+        self.fronts[:] = 0
         self.touch(np.arange(self.count))
 
     def settle(self) -> None:
         """What is now becomes what was last (between rounds of a loop)."""
         for ids in self._touched:
-            self.offsets[1, ids] = self.offsets[2, ids]
-            self.lengths[1, ids] = self.lengths[2, ids]
-            self.lengths[1 + REST, ids] = 0
+            slabs.settle(self.table, self.past, ids)
 
     def commit(self) -> None:
         """What is now becomes the base (at the end of a query)."""
         for ids in self._touched:
-            _follow(self.offsets, self.lengths, ids)
+            slabs.follow(self.table, ids)
         self._touched = []
-        if self.used > self._pack_at:
+        self.past[0, 0] = 0
+        written = self.used - self._packed
+        if self.used > self._pack_at or self.used + written > max(4096, len(self.pool)):
             self.pack()
 
     def pack(self) -> None:
-        """Drop garbage and expired rows; only between queries."""
-        live = int(self.lengths[2, : self.count].sum())
-        target = np.empty((max(64, 2 * live, len(self.pool) // 2), self.width), np.int64)
-        used = _pack(self.offsets, self.lengths, self.rooms, self.pool, target, self.count, self.clock, self.expiry)
-        self.pool = target
-        self.fronts[: self.count] = 0
-        self.used = used
-        self._pack_at = max(4096, 4 * used, len(target) // 2)
+        """Drop garbage and expired rows; only between queries. The pool itself is kept where a good part of it was in
+        use, because memory that was used before costs less."""
+        self.fronts[:] = 0
+        peak = self.used
+        live = _live_rows(self.table, self.pool, self.count, self.clock, self.expiry, self.ordered)
+        target = np.empty((live, self.width), np.int64)
+        self.used = _pack(self.table, self.pool, self.count, target)
+        if 4 * self.used <= len(self.pool) <= max(8 * peak, 4096):
+            self.pool[: self.used] = target[: self.used]
+        else:
+            self.pool = np.empty((max(64, 2 * self.used, len(self.pool) // 2), self.width), np.int64)
+            self.pool[: self.used] = target[: self.used]
+        self._pack_at = max(4096, 4 * self.used, len(self.pool) // 2)
+        self._packed = self.used
 
     def state(self) -> dict[str, Ints]:
         """All lists of the base version, for a snapshot."""
@@ -455,16 +372,13 @@ class Ragged:
         self.__dict__.update(other.__dict__)
 
     @classmethod
-    def of(cls, state: dict[str, Ints], clock: int = 0) -> Ragged:
+    def of(cls, state: dict[str, Ints], clock: int = 0, *, ordered: bool = True) -> Ragged:
         """Lists from a snapshot."""
         rows, sizes = state["rows"], state["sizes"]
-        self = cls(rows.shape[1], clock)
+        self = cls(rows.shape[1], clock, ordered=ordered)
         self.ensure(len(sizes))
-        ends = np.cumsum(sizes)
-        for version in range(3):
-            self.offsets[version, : len(sizes)] = ends - sizes
-            self.lengths[version, : len(sizes)] = sizes
-        self.rooms[: len(sizes)] = sizes
+        self.places[:, OFFSET] = np.cumsum(sizes) - sizes
+        self.places[:, LENGTH] = self.places[:, ROOM] = sizes
         self.pool = rows.copy() if len(rows) >= 64 else np.concatenate([rows, np.empty((64, self.width), np.int64)])
         self.used = len(rows)
         self._note_latest(rows)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from thalweg.columns.compiled import kernel, part
 from thalweg.protocol import Ints
 
 
-@njit(cache=True)
+@part
 def compared(a: Ints, b: Ints, width: int) -> int:
     """-1, 0 or 1: the order of two rows by their first columns."""
     for c in range(width):
@@ -78,7 +79,7 @@ def distinct(ids: Ints) -> Ints:
     return _distinct(ids)
 
 
-@njit(cache=True)
+@kernel
 def _sorted_already(ids: Ints, rows: Ints, width: int) -> bool:
     for i in range(1, len(ids)):
         if ids[i] < ids[i - 1] or (ids[i] == ids[i - 1] and compared(rows[i - 1], rows[i], width) > 0):

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from thalweg.columns.slabs import widened
+from thalweg.columns.compiled import part
+from thalweg.columns.slabs import LENGTH, OFFSET, Places, widened
 from thalweg.columns.timelines import OPEN
 from thalweg.protocol import Ints
 
@@ -77,7 +78,7 @@ def combine(
     return offsets, lengths, out
 
 
-@njit(cache=True)
+@part
 def _ending(pool: Ints, start: int, length: int, time: int) -> int:
     """The first position of a list whose interval ends at or after the time."""
     lo, hi = start, start + length
@@ -92,8 +93,7 @@ def _ending(pool: Ints, start: int, length: int, time: int) -> int:
 
 @njit(cache=True)
 def with_value(
-    offsets: Ints,
-    lengths: Ints,
+    table: Places,
     pool: Ints,
     ids: Ints,
     values: Ints,
@@ -108,7 +108,7 @@ def with_value(
     total = 0
     for k in range(n):
         if ids[k] >= 0:
-            start, length = offsets[ids[k]], lengths[ids[k]]
+            start, length = int(table[ids[k], OFFSET]), int(table[ids[k], LENGTH])
             firsts[k] = _ending(pool, start, length, lows[k])
             r = firsts[k]
             while r < start + length and pool[r, 0] <= highs[k]:
@@ -121,7 +121,7 @@ def with_value(
     for k in range(n):
         o[k] = used
         if ids[k] >= 0:
-            r, end = firsts[k], offsets[ids[k]] + lengths[ids[k]]
+            r, end = firsts[k], table[ids[k], OFFSET] + table[ids[k], LENGTH]
             while r < end and pool[r, 0] <= highs[k]:
                 if pool[r, 2] == values[k]:
                     s, e = pool[r, 0], pool[r, 1]
@@ -137,14 +137,14 @@ def with_value(
 
 @njit(cache=True)
 def reach(
-    offsets: Ints, lengths: Ints, pool: Ints, ids: Ints, values: Ints, lows: Ints, highs: Ints
+    table: Places, pool: Ints, ids: Ints, values: Ints, lows: Ints, highs: Ints
 ) -> None:
     """Widen [lows[k], highs[k]) to the ends of the intervals of list ids[k], of value values[k], that it meets or
     touches."""
     for k in range(len(ids)):
         if ids[k] < 0:
             continue
-        start, end = offsets[ids[k]], offsets[ids[k]] + lengths[ids[k]]
+        start, end = int(table[ids[k], OFFSET]), int(table[ids[k], OFFSET] + table[ids[k], LENGTH])
         r = _ending(pool, start, end - start, lows[k])
         low, high = lows[k], highs[k]
         while r < end and pool[r, 0] <= highs[k]:
@@ -156,8 +156,7 @@ def reach(
 
 @njit(cache=True)
 def given_in(
-    offsets: Ints,
-    lengths: Ints,
+    table: Places,
     pool: Ints,
     ids: Ints,
     longest: Ints,
@@ -174,7 +173,7 @@ def given_in(
     used = 0
     for k in range(n):
         o[k] = used
-        r, end = offsets[ids[k]], offsets[ids[k]] + lengths[ids[k]]
+        r, end = int(table[ids[k], OFFSET]), int(table[ids[k], OFFSET] + table[ids[k], LENGTH])
         lo, hi = r, end
         while lo < hi:
             mid = (lo + hi) >> 1
@@ -349,8 +348,7 @@ def unite_sorted(starts: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
 
 @njit(cache=True)
 def splice(
-    offsets: Ints,
-    lengths: Ints,
+    table: Places,
     pool: Ints,
     ids: Ints,
     lows: Ints,
@@ -368,7 +366,7 @@ def splice(
     out = np.empty((len(new) + 2 * len(ids) + 16, 3), np.int64)
     n = 0
     for k in range(len(ids)):
-        start, end = offsets[ids[k]], offsets[ids[k]] + lengths[ids[k]]
+        start, end = int(table[ids[k], OFFSET]), int(table[ids[k], OFFSET] + table[ids[k], LENGTH])
         low, high = lows[k], highs[k]
         r = _ending(pool, start, end - start, low)
         first = n

@@ -1,53 +1,101 @@
-"""Texts by number: added at the end, taken in any order, never copied as a whole.
+"""Texts by number, and texts made of others: written straight into the buffers of an Arrow array.
 
 An Arrow array of texts cannot grow; here the bytes of all texts lie in one buffer that doubles when it is full.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from numba import njit
 
+from thalweg.columns.compiled import kernel, part
 from thalweg.protocol import Ints
 
 Bytes = npt.NDArray[np.uint8]
+Indices = npt.NDArray[np.int32]
 
 
-@njit(cache=True)
-def _sizes(ends: Ints, codes: Ints, offsets: npt.NDArray[np.int32]) -> int:
+@part
+def _copy(data: Bytes, start: int, end: int, out: Bytes, at: int) -> int:
+    for k in range(start, end):
+        out[at] = data[k]
+        at += 1
+    return at
+
+
+@kernel
+def _sizes(ends: Ints, numbers: Ints, literals: Ints, offsets: Indices) -> int:
+    """Where texts that are made of literals with others between them start; returns where the last one ends."""
+    fixed = literals[len(literals) - 1] - literals[0]
     total = 0
-    for k in range(len(codes)):
+    for k in range(numbers.shape[1]):
         offsets[k] = total
-        total += ends[codes[k] + 1] - ends[codes[k]]
-    offsets[len(codes)] = total
+        total += fixed
+        for c in range(numbers.shape[0]):
+            total += ends[numbers[c, k] + 1] - ends[numbers[c, k]]
+    offsets[numbers.shape[1]] = total
     return total
 
 
-@njit(cache=True)
-def _copy(ends: Ints, data: Bytes, codes: Ints, out: Bytes) -> None:
-    n = 0
-    for k in range(len(codes)):
-        for at in range(ends[codes[k]], ends[codes[k] + 1]):
-            out[n] = data[at]
-            n += 1
+@kernel
+def _compose(ends: Ints, data: Bytes, numbers: Ints, literals: Ints, letters: Bytes, out: Bytes) -> None:
+    at = 0
+    for k in range(numbers.shape[1]):
+        at = _copy(letters, literals[0], literals[1], out, at)
+        for c in range(numbers.shape[0]):
+            at = _copy(data, ends[numbers[c, k]], ends[numbers[c, k] + 1], out, at)
+            at = _copy(letters, literals[c + 1], literals[c + 2], out, at)
 
 
-@njit(cache=True)
-def _compact(codes: Ints, places: npt.NDArray[np.int32], first: Ints, out: npt.NDArray[np.int32]) -> int:
-    """Number the codes in order of first sight; `places` holds -1 everywhere before and after. Linear."""
-    n = 0
+@kernel
+def number_anew(codes: Ints, places: Indices, first: Ints, known: int, base: int, out: Indices) -> int:
+    """Number codes in the order of first sight, from `base` on, the first `known` of which are in `first`; returns how
+    many there are. `places` holds -1 for codes that have no number. Linear."""
     for k in range(len(codes)):
         place = places[codes[k]]
         if place < 0:
-            place = places[codes[k]] = n
-            first[n] = codes[k]
-            n += 1
+            place = places[codes[k]] = base + known
+            first[known] = codes[k]
+            known += 1
         out[k] = place
-    for k in range(n):
+    return known
+
+
+@kernel
+def number_anew_by(keys: Ints, column: int, ids: Ints, places: Indices, first: Ints, known: int, out: Indices) -> int:
+    """`number_anew` for a component of the keys with these ids, from 0 on."""
+    for k in range(len(ids)):
+        code = keys[ids[k], column]
+        place = places[code]
+        if place < 0:
+            place = places[code] = known
+            first[known] = code
+            known += 1
+        out[k] = place
+    return known
+
+
+@kernel
+def unnumber(places: Indices, first: Ints) -> None:
+    """Take the numbers away again."""
+    for k in range(len(first)):
         places[first[k]] = -1
-    return n
+
+
+class Marks:
+    """Room for numbers of codes, of which all are -1 between two uses."""
+
+    def __init__(self) -> None:
+        self._room = np.full(1024, -1, np.int32)
+
+    def of(self, count: int) -> Indices:
+        """Room for codes below `count`."""
+        if count > len(self._room):
+            self._room = np.full(max(count, 2 * len(self._room)), -1, np.int32)
+        return self._room
 
 
 class TextPool:
@@ -57,7 +105,6 @@ class TextPool:
         self.count = 0
         self._ends = np.zeros(1024, np.int64)
         self._data = np.empty(1 << 14, np.uint8)
-        self._places = np.full(1024, -1, np.int32)
 
     def add(self, texts: pa.Array) -> Ints:
         """The numbers of new texts; equal texts get numbers of their own."""
@@ -79,7 +126,6 @@ class TextPool:
         if count >= len(self._ends):
             room = max(count + 1, 2 * len(self._ends))
             self._ends = np.concatenate([self._ends, np.zeros(room - len(self._ends), np.int64)])
-            self._places = np.full(room, -1, np.int32)
         if size > len(self._data):
             data = np.empty(max(size, 2 * len(self._data)), np.uint8)
             data[: len(self._data)] = self._data
@@ -87,17 +133,17 @@ class TextPool:
 
     def take(self, codes: Ints) -> pa.Array:
         """The texts with these numbers."""
-        offsets = np.empty(len(codes) + 1, np.int32)
-        out = np.empty(_sizes(self._ends, codes, offsets), np.uint8)
-        _copy(self._ends, self._data, codes, out)
-        return pa.StringArray.from_buffers(len(codes), pa.py_buffer(offsets), pa.py_buffer(out))
+        return self.compose(("", ""), np.ascontiguousarray(codes).reshape(1, -1))
 
-    def encode(self, codes: Ints) -> pa.DictionaryArray:
-        """The texts with these numbers as a dictionary column with each of them once."""
-        first = np.empty(min(len(codes), self.count), np.int64)
-        indices = np.empty(len(codes), np.int32)
-        n = _compact(codes, self._places, first, indices)
-        return pa.DictionaryArray.from_arrays(pa.array(indices), self.take(first[:n]))
+    def compose(self, literals: Sequence[str], numbers: Ints) -> pa.Array:
+        """Texts made of literals and, between them, the texts of numbers[c] (a row per gap)."""
+        encoded = [text.encode() for text in literals]
+        borders = np.cumsum([0, *map(len, encoded)])
+        letters = np.frombuffer(b"".join(encoded) or b" ", np.uint8).copy()
+        offsets = np.empty(numbers.shape[1] + 1, np.int32)
+        out = np.empty(_sizes(self._ends, numbers, borders, offsets), np.uint8)
+        _compose(self._ends, self._data, numbers, borders, letters, out)
+        return pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(out))
 
 
 class Numbers:

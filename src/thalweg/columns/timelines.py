@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from thalweg.columns.slabs import widened
+from thalweg.columns.compiled import kernel, part
+from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, place, remember_all, widened
 from thalweg.protocol import Ints, Mask
 
 OPEN = np.int64(2**63 - 1)
@@ -20,7 +21,7 @@ TERMINATE = 1
 TERMINATE_ALL = 2
 
 
-@njit(cache=True)
+@part
 def next_value(pool: Ints, lo: int, hi: int, held: bool, value: int) -> tuple[bool, int]:
     """Value after the points pool[lo:hi] of one time-point: (holds, value). Columns 1, 2: kind, value."""
     others = False  # an initiation of another value than `value`
@@ -53,7 +54,7 @@ def next_value(pool: Ints, lo: int, hi: int, held: bool, value: int) -> tuple[bo
     return True, chosen
 
 
-@njit(cache=True)
+@part
 def _before(rows: Ints, start: int, length: int, time: int) -> int:
     """How many rows of a list have a first column before the time."""
     lo, hi = start, start + length
@@ -68,19 +69,18 @@ def _before(rows: Ints, start: int, length: int, time: int) -> int:
 
 @njit(cache=True)
 def rebuild(
-    p_offsets: Ints,
-    p_lengths: Ints,
+    p_starts: Ints,
+    p_ends: Ints,
     points: Ints,
-    offsets: Ints,
-    lengths: Ints,
+    table: Places,
     pool: Ints,
     ids: Ints,
     first: Ints,
     last: Ints,
     tick: int,
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """New timelines of the instances `ids`, whose points changed between first[k] and last[k] inclusive: how many
-    intervals stay, and the others (for `Ragged.replace`).
+    """New timelines of the instances `ids`, whose points are points[p_starts[k]:p_ends[k]] and changed between first[k]
+    and last[k] inclusive: how many intervals stay, and the others (for `Ragged.replace`).
 
     Intervals that started by first[k] stay, the points from there on are replayed, and once past last[k] with the state
     as it was, the rest of the old list follows. Linear in the points and intervals from first[k] on.
@@ -93,8 +93,8 @@ def rebuild(
     for k in range(len(ids)):
         i = ids[k]
         froms[k] = n
-        old, n_old = offsets[i], lengths[i]
-        p, p_end = p_offsets[i], p_offsets[i] + p_lengths[i]
+        old, n_old = int(table[i, OFFSET]), int(table[i, LENGTH])
+        p, p_end = p_starts[k], p_ends[k]
         a = _before(pool, old, n_old, first[k] + 1)
         kept[k] = a
         held, value, since = False, 0, 0
@@ -151,77 +151,87 @@ def rebuild(
     return kept, froms, tos, out
 
 
-@njit(cache=True)
-def truncate(offsets: Ints, lengths: Ints, rooms: Ints, pool: Ints, used: int, count: int, final: int) -> int:
-    """Timelines as they would be if nothing happened after `final`: what holds then holds on. The last two versions
-    are written; linear in all lists."""
+@kernel
+def truncate(table: Places, past: Places, pool: Ints, used: int, count: int, final: int) -> int:
+    """Timelines as they would be if nothing happened after `final`: what holds then holds on. The base stays; linear in
+    all lists."""
     for i in range(count):
-        out = used
+        remember_all(table, past, i)
         n = 0
-        for r in range(offsets[2, i], offsets[2, i] + lengths[2, i]):
+        for r in range(table[i, OFFSET], table[i, OFFSET] + table[i, LENGTH]):
             if pool[r, 0] > final:
                 break
             for c in range(3):
-                pool[out + n, c] = pool[r, c]
+                pool[used + n, c] = pool[r, c]
             if pool[r, 1] > final:
-                pool[out + n, 1] = OPEN
+                pool[used + n, 1] = OPEN
             n += 1
-        for v in range(1, 3):
-            offsets[v, i] = out
-            lengths[v, i] = n
-        rooms[i] = n
+        table[i, OFFSET], table[i, LENGTH], table[i, ROOM] = used, n, n
         used += n
     return used
 
 
-@njit(cache=True)
-def covering(
-    offsets: Ints,
-    lengths: Ints,
-    rests: Ints,
-    rest_lengths: Ints,
+@part
+def _covering(
+    table: Places, past: Places, version: int, pool: Ints, i: int, t: int, cursors: Ints
+) -> int:
+    """Pool position of the interval of list i that covers t, or -1."""
+    start, count, rest, more = place(table, past, version, i)
+    if more and pool[rest, 0] <= t:
+        start, count = rest, more
+    end = start + count
+    at = start
+    if len(cursors) and start <= cursors[i] < end:
+        at = cursors[i]
+        if at > start and pool[at - 1, 1] > t:
+            at = start
+    far = min(at + 4, end)
+    while at < far and pool[at, 1] <= t:
+        at += 1
+    if at == far:
+        hi = end
+        while at < hi:
+            mid = (at + hi) >> 1
+            if pool[mid, 1] <= t:
+                at = mid + 1
+            else:
+                hi = mid
+    if len(cursors):
+        cursors[i] = at
+    return at if at < end and pool[at, 0] <= t else -1
+
+
+@kernel
+def holding(
+    table: Places,
+    past: Places,
+    version: int,
     pool: Ints,
     ids: Ints,
     times: Ints,
-    out: Ints,
-) -> None:
-    """Pool position of the interval of list ids[k] that covers times[k], or -1. Adaptive: amortised constant when
-    consecutive rows ask the same list in time order."""
-    at = np.int64(0)
-    current = np.int64(-2)
+    wanted: Ints,
+    negated: bool,
+    cursors: Ints,
+    rows: Ints,
+    values: Ints,
+) -> int:
+    """Rows k at which list ids[k] has the wanted value (one for all, one for each, or any where none is given) at
+    times[k], or with `negated` has not; returns how many. `values` gets the values, where there is room for them.
+    Logarithmic per row; with `cursors`, one for each list, constant where a list is asked in the order of time."""
+    step = 0 if len(wanted) == 1 else 1
+    n = 0
     for k in range(len(ids)):
-        i = ids[k]
-        if i < 0:
-            out[k] = -1
-            continue
-        t = times[k]
-        start, count = offsets[i], lengths[i]
-        if rest_lengths[i] > 0 and pool[rests[i], 0] <= t:
-            start, count = rests[i], rest_lengths[i]
-        if count == 0:
-            out[k] = -1
-            continue
-        end = start + count
-        if start != current:
-            current = start
-            at = start
-            if end - start > 16:
-                lo, hi = start, end
-                while lo < hi:
-                    mid = (lo + hi) >> 1
-                    if pool[mid, 1] <= t:
-                        lo = mid + 1
-                    else:
-                        hi = mid
-                at = lo
-        elif at > start and pool[at - 1, 1] > t:
-            at = start
-        while at < end and pool[at, 1] <= t:
-            at += 1
-        out[k] = at if at < end and pool[at, 0] <= t else -1
+        at = -1 if ids[k] < 0 else _covering(table, past, version, pool, ids[k], times[k], cursors)
+        hit = at >= 0 and (len(wanted) == 0 or pool[at, 2] == wanted[k * step])
+        if hit != negated:
+            rows[n] = k
+            if len(values):
+                values[n] = pool[at, 2]
+            n += 1
+    return n
 
 
-@njit(cache=True)
+@part
 def _column_before(pool: Ints, column: int, start: int, count: int, value: int) -> int:
     """The first position of a list from which on the column is not below the value."""
     lo, hi = start, start + count
@@ -234,12 +244,11 @@ def _column_before(pool: Ints, column: int, start: int, count: int, value: int) 
     return lo
 
 
-@njit(cache=True)
+@kernel
 def edge_at(
-    offsets: Ints,
-    lengths: Ints,
-    rests: Ints,
-    rest_lengths: Ints,
+    table: Places,
+    past: Places,
+    version: int,
     pool: Ints,
     ids: Ints,
     times: Ints,
@@ -254,20 +263,19 @@ def edge_at(
         if i < 0:
             continue
         wanted = times[k] + tick
-        start, count = offsets[i], lengths[i]
-        if rest_lengths[i] > 0 and pool[rests[i], column] <= wanted:
-            start, count = rests[i], rest_lengths[i]
+        start, count, rest, more = place(table, past, version, i)
+        if more and pool[rest, column] <= wanted:
+            start, count = rest, more
         at = _column_before(pool, column, start, count, wanted)
         if at < start + count and pool[at, column] == wanted:
             out[k] = at
 
 
-@njit(cache=True)
+@kernel
 def edges_in(
-    offsets: Ints,
-    lengths: Ints,
-    rests: Ints,
-    rest_lengths: Ints,
+    table: Places,
+    past: Places,
+    version: int,
     pool: Ints,
     ids: Ints,
     froms: Ints,
@@ -283,8 +291,10 @@ def edges_in(
         i = ids[k]
         if i < 0:
             continue
-        for part in range(2):
-            start, count = (offsets[i], lengths[i]) if part == 0 else (rests[i], rest_lengths[i])
+        start, count, rest, more = place(table, past, version, i)
+        for nth in range(2 if more else 1):
+            if nth:
+                start, count = rest, more
             at = _column_before(pool, column, start, count, froms[k] + tick)
             while at < start + count and pool[at, column] != OPEN and pool[at, column] - tick < tos[k]:
                 if len(out):
@@ -295,34 +305,58 @@ def edges_in(
     return n
 
 
-@njit(cache=True)
+@kernel
 def moved_edges(
-    old_ids: Ints, old: Ints, new_ids: Ints, new: Ints, column: int, low: int, gone: Mask, came: Mask
-) -> None:
-    """Of intervals that went and came, by id and time, those whose start (column 0) or end (1) is in only one of the
-    two, and not before `low`. Linear."""
-    a = b = 0
+    old_ids: Ints,
+    old: Ints,
+    old_values: Ints,
+    new_ids: Ints,
+    new: Ints,
+    new_values: Ints,
+    low: int,
+    gone: Ints,
+    came: Ints,
+) -> tuple[int, int]:
+    """Of edges of intervals that went and came, by id and time, the positions of those that are in only one of the two,
+    and not before `low`; returns how many. An interval that has no end has no such edge. Without values (none are
+    given) all are the same. Linear."""
+    a = b = n_gone = n_came = 0
     while a < len(old) or b < len(new):
         if a == len(old):
             order = 1
         elif b == len(new):
             order = -1
         else:
-            order = _order(old_ids[a], old[a, column], old[a, 2], new_ids[b], new[b, column], new[b, 2])
-        if order < 0:
-            gone[a] = old[a, column] != OPEN and old[a, column] >= low
-        elif order > 0:
-            came[b] = new[b, column] != OPEN and new[b, column] >= low
-        else:
-            gone[a] = came[b] = False
+            v = old_values[a] if len(old_values) else 0
+            w = new_values[b] if len(new_values) else 0
+            order = _order(old_ids[a], old[a], v, new_ids[b], new[b], w)
+        if order < 0 and old[a] != OPEN and old[a] >= low:
+            gone[n_gone] = a
+            n_gone += 1
+        elif order > 0 and new[b] != OPEN and new[b] >= low:
+            came[n_came] = b
+            n_came += 1
         if order <= 0:
             a += 1
         if order >= 0:
             b += 1
+    return n_gone, n_came
 
 
-@njit(cache=True)
-def revised(old_ids: Ints, old: Ints, new_ids: Ints, new: Ints, spoken: int, gone: Mask, came: Mask) -> None:
+@kernel
+def revised(
+    old_ids: Ints,
+    old: Ints,
+    old_ends: Ints,
+    old_values: Ints,
+    new_ids: Ints,
+    new: Ints,
+    new_ends: Ints,
+    new_values: Ints,
+    spoken: int,
+    gone: Mask,
+    came: Mask,
+) -> None:
     """Of intervals that went and came, by id and time, those that are others up to the point `spoken`: an interval that
     only ends at another point after it is still the same there. Linear."""
     a = b = 0
@@ -332,17 +366,17 @@ def revised(old_ids: Ints, old: Ints, new_ids: Ints, new: Ints, spoken: int, gon
         elif b == len(new):
             order = -1
         else:
-            order = _order(old_ids[a], old[a, 0], old[a, 2], new_ids[b], new[b, 0], new[b, 2])
-        same = order == 0 and old[a, 1] > spoken and new[b, 1] > spoken
+            order = _order(old_ids[a], old[a], old_values[a], new_ids[b], new[b], new_values[b])
+        same = order == 0 and old_ends[a] > spoken and new_ends[b] > spoken
         if order <= 0:
-            gone[a] = not same and old[a, 0] <= spoken
+            gone[a] = not same and old[a] <= spoken
             a += 1
         if order >= 0:
-            came[b] = not same and new[b, 0] <= spoken
+            came[b] = not same and new[b] <= spoken
             b += 1
 
 
-@njit(cache=True)
+@part
 def _order(i: int, s: int, v: int, j: int, t: int, w: int) -> int:
     if i != j:
         return -1 if i < j else 1
@@ -351,14 +385,11 @@ def _order(i: int, s: int, v: int, j: int, t: int, w: int) -> int:
     return -1 if v < w else 1 if v > w else 0
 
 
-@njit(cache=True)
+@kernel
 def differences(
-    old_offsets: Ints,
-    old_lengths: Ints,
-    rests: Ints,
-    rest_lengths: Ints,
-    offsets: Ints,
-    lengths: Ints,
+    table: Places,
+    past: Places,
+    version: int,
     pool: Ints,
     ids: Ints,
     expiry: int,
@@ -375,11 +406,11 @@ def differences(
     write = len(removed) > 0 or len(added) > 0 or len(dirty) > 0
     for k in range(len(ids)):
         i = ids[k]
-        old, new = old_offsets[i], offsets[i]
-        n_first = old_lengths[i]
-        jump = rests[i] - old - n_first  # from the first part of the old list to its rest
-        a, a_end = 0, n_first + rest_lengths[i]
-        b, b_end = 0, lengths[i]
+        old, n_first, rest, more = place(table, past, version, i)
+        jump = rest - old - n_first  # from the first part of the old list to its rest
+        new = int(table[i, OFFSET])
+        a, a_end = 0, n_first + more
+        b, b_end = 0, int(table[i, LENGTH])
         if old == new:  # what stands before the rest is the same
             a = b = min(n_first, b_end)
         while a < a_end and pool[old + a + (jump if a >= n_first else 0), 1] <= expiry:

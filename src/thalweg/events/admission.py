@@ -18,8 +18,8 @@ from numba import njit
 
 from thalweg.columns.keys import KeyTable, repeats
 from thalweg.columns.symbols import EXACT
+from thalweg.events.moves import NEVER
 from thalweg.events.plan import Plan
-from thalweg.events.stores import NEVER
 from thalweg.events.waiting import ARRIVAL, COUNTS, FACT, OP, ROW, Coded, Waiting, in_order, owned
 from thalweg.protocol import OPEN_END, Ints, Mask, Rows
 

@@ -17,7 +17,9 @@ from thalweg.columns.sorting import distinct, group_starts
 from thalweg.columns.timelines import OPEN
 from thalweg.events.expressions import SpanPlan, Touched, replace_stretches
 from thalweg.events.frames import Reader
-from thalweg.events.stores import NEVER, FluentStore
+from thalweg.events.moves import NEVER
+from thalweg.events.pointwise import pointwise, writer
+from thalweg.events.stores import FluentStore
 from thalweg.events.units import Clock, FluentUnit
 from thalweg.protocol import Ints, Mask
 
@@ -30,6 +32,11 @@ class SpanUnit(FluentUnit):
         self.store = store
         self.plans = list(plans)
         self._found: list[Touched] = []
+        self._pointwise = pointwise(plans[0].node) if len(plans) == 1 and not plans[0].gates else None
+
+    def _one_pass(self, clock: Clock) -> bool:
+        """Can all lists be written in one pass over their inputs? Complements have nothing before the start."""
+        return self.plans[0].one_each and clock.final + 1 >= clock.start
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for plan in self.plans:
@@ -50,6 +57,8 @@ class SpanUnit(FluentUnit):
         self._found = []
         heads, lows, highs, causes = hulls(found.ids, found.lows, found.highs, found.causes)
         lows = np.maximum(lows, clock.final + 1)
+        if clock.once and not round and self._pointwise is not None and self._one_pass(clock):
+            return self.renew(clock, [(heads, writer(self.plans[0], self._pointwise, heads, lows, clock.final))])
         self._renew(heads, lows, np.maximum(lows, highs), clock)
         self.note(0, heads, causes)
         return self.announce(clock, Version.LAST, [(heads, causes)])
@@ -149,7 +158,7 @@ class InputUnit(FluentUnit):
     def __init__(self, store: FluentStore) -> None:
         super().__init__([store])
         self.store = store
-        self.given = Ragged(3, clock=1)
+        self.given = Ragged(3, clock=1, ordered=False)
         self._found: list[Touched] = []
         self.ahead = np.empty((0, 2), np.int64)  # last point, instance
         self._longest = np.zeros(0, np.int64)
@@ -210,8 +219,7 @@ class InputUnit(FluentUnit):
         lows = np.maximum(lows, clock.final + 1)
         highs = np.maximum(lows, highs)
         self._measure(nothing, np.empty((0, 2), np.int64))
-        offsets, lengths, _, _ = self.given.view(Version.NOW)
-        new = spans.given_in(offsets, lengths, self.given.pool, touched, self._longest, lows, highs, horizon)
+        new = spans.given_in(self.given.table, self.given.pool, touched, self._longest, lows, highs, horizon)
         replace_stretches(self.store.lists, touched, lows, highs, new, clock.final)
         self.note(0, touched, why)
         return self.announce(clock, Version.LAST, [(touched, why)])

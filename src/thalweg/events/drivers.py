@@ -16,7 +16,8 @@ from thalweg.columns.gathering import TIME
 from thalweg.columns.keys import same_as
 from thalweg.columns.ragged import Version
 from thalweg.events.frames import CAUSE, Frame, Reader, Slot, Step
-from thalweg.events.stores import Block, EventStore, FactStore, FluentStore, Moves
+from thalweg.events.moves import Block, Moves, empty
+from thalweg.events.stores import EventStore, FactStore, FluentStore
 from thalweg.language.rules import Edge
 from thalweg.protocol import Ints, Mask
 
@@ -191,6 +192,9 @@ class Trigger:
             case FluentStore():
                 s = store.stretches
                 back = self.tick if self.kind in ("edge", "next") else 0
+                if s.first - back > high:
+                    nothing = np.empty(0, np.int64)
+                    return empty(store.instances.width), nothing, nothing, nothing
                 near = ((s.froms - back <= high) & (s.tos > low + 1)).nonzero()[0]
                 froms, tos = s.froms[near] - back, s.tos[near]
                 rows = store.instances.keys[s.ids[near]]

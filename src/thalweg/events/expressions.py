@@ -18,9 +18,11 @@ from thalweg.columns import spans
 from thalweg.columns.gathering import TIME, hulls
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged, Version
+from thalweg.columns.slabs import LENGTH, OFFSET, Places
 from thalweg.columns.timelines import OPEN
 from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps, value_of
-from thalweg.events.stores import NEVER, Access, FluentStore
+from thalweg.events.moves import NEVER
+from thalweg.events.stores import Access, FluentStore
 from thalweg.events.units import NOW, Clock
 from thalweg.language.terms import Term
 from thalweg.protocol import Ints
@@ -50,10 +52,9 @@ class Leaf:
     known: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     """The instance of each binding, -1 where it is not known yet."""
 
-    def _of(self, frame: Frame) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-        offsets, lengths, _, _ = self.store.lists.view(Version.NOW)
+    def _of(self, frame: Frame) -> tuple[Places, Ints, Ints, Ints]:
         values = np.zeros(len(frame), np.int64) if self.value is None else self.value.column(frame)
-        return offsets, lengths, self.store.lists.pool, self.ids(frame), values
+        return self.store.lists.table, self.store.lists.pool, self.ids(frame), values
 
     def ids(self, frame: Frame) -> Ints:
         """The instances that the bindings of a frame (its origin) read, -1 where there is none."""
@@ -239,7 +240,9 @@ class SpanPlan:
             stretches = leaf.store.stretches
             if not stretches:
                 continue
-            ids, lows, highs, causes = hulls(stretches.ids, stretches.froms, stretches.tos, stretches.causes)
+            ids, lows, highs, causes = stretches.ids, stretches.froms, stretches.tos, stretches.causes
+            if not stretches.single:
+                ids, lows, highs, causes = hulls(ids, lows, highs, causes)
             if self.far or any(leaf is gate for gate in self.gates):
                 lows, highs = np.full(len(ids), NEVER), np.full(len(ids), OPEN)
             frame = self._bound(leaf, joins, steps, Touched(ids, causes, lows, highs))
@@ -364,7 +367,8 @@ class SpanPlan:
             case Leaf():
                 node.reach(where)
             case Whole(_, memory):
-                spans.reach(*_newest(memory), where.bindings, np.zeros_like(where.lows), where.lows, where.highs)
+                zeros = np.zeros_like(where.lows)
+                spans.reach(memory.table, memory.pool, where.bindings, zeros, where.lows, where.highs)
             case Lasting(_, child, _):
                 self._reach(child, where)
             case _:
@@ -383,8 +387,11 @@ class SpanPlan:
         offsets, lengths, pool = self._lists(self.node, where, clock)
         frame = where.frame
         for gate in self.gates:
-            ids = gate.ids(frame)
-            lengths = np.where(gate.store.covering(ids, frame.time, Version.NOW) >= 0, lengths, 0)
+            rows, _ = gate.store.holding(
+                gate.ids(frame), frame.time, np.empty(0, np.int64), Version.NOW, negated=True
+            )
+            lengths = lengths.copy()
+            lengths[rows] = 0
         return offsets, lengths, pool
 
     def _lists(self, node: Node, where: Where, clock: Clock) -> spans.Batch:
@@ -426,11 +433,12 @@ class SpanPlan:
             case Leaf():
                 return node.lists(where, whole=True)
             case Whole(_, memory):
-                offsets, lengths, pool = _newest(memory)
+                table, pool = memory.table, memory.pool
                 if self.far:
-                    return offsets[where.bindings], lengths[where.bindings], pool
+                    offsets, lengths = (table[where.bindings, c].astype(np.int64) for c in (OFFSET, LENGTH))
+                    return offsets, lengths, pool
                 zeros = np.zeros_like(where.lows)
-                return spans.with_value(offsets, lengths, pool, where.bindings, zeros, where.lows, where.highs, True)
+                return spans.with_value(table, pool, where.bindings, zeros, where.lows, where.highs, True)
             case _:
                 return self._lists(node, where, clock)
 
@@ -476,12 +484,7 @@ def _join(frame: Frame, store: FluentStore, slots: tuple[Slot, ...]) -> Frame:
     return out
 
 
-def _newest(lists: Ragged) -> tuple[Ints, Ints, Ints]:
-    offsets, lengths, _, _ = lists.view(Version.NOW)
-    return offsets, lengths, lists.pool
-
-
 def replace_stretches(lists: Ragged, ids: Ints, lows: Ints, highs: Ints, new: spans.Batch, expiry: int) -> None:
     """Put the new lists in the place of what the lists `ids` have in [lows[k], highs[k])."""
     highs = np.maximum(lows, highs)
-    lists.replace(ids, *spans.splice(*_newest(lists), ids, lows, highs, *new), expiry)
+    lists.replace(ids, *spans.splice(lists.table, lists.pool, ids, lows, highs, *new), expiry)

@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from thalweg.columns.ragged import Version
 from thalweg.columns.symbols import SymbolTable, as_floats, numbers
-from thalweg.events.stores import Block, EventStore, FactStore, FluentStore
+from thalweg.events.moves import Block
+from thalweg.events.stores import EventStore, FactStore, FluentStore
 from thalweg.language.rules import Edge, Effect
 from thalweg.language.terms import Compound, Number, Term, Variable
 from thalweg.protocol import Ints, Mask
@@ -262,50 +263,56 @@ class HoldsStep:
         return self.store.find(self.match.keys(frame), len(frame))
 
     def run(self, frame: Frame, reader: Reader) -> Frame:
-        store, n = self.store, len(frame)
+        store = self.store
         if self.match.complete:
-            ids, which = self._instances(frame), None
             times = frame.time + self.shift if self.shift else frame.time
-        else:
-            ids, which = store.match(self.match.positions, self.match.keys(frame), n)
-            times = frame.time[which] + self.shift
-        version = reader.version(store)
-        if self.edge is None:
-            at = store.covering(ids, times, version)
-        else:
-            at = store.edge_at(ids, times, self.edge, self.tick, version)
-        hit = at >= 0
-        value = self.value
-        if value is not None and not value.binds:
-            wanted = value.code if value.name is None else frame[value.name]
-            if which is not None and not np.isscalar(wanted):
-                wanted = wanted[which]  # type: ignore[index]
-            hit &= store.lists.pool[at, 2] == wanted
-        if which is None:
-            if self.negated:
-                return frame.take(~hit)
-            out = frame.take(hit)
-            if value is not None and value.binds:
-                assert value.name is not None
-                return out.bind(value.name, store.lists.pool[at[hit], 2])
+            rows, values = self._hits(frame, None, self._instances(frame), times, reader, negated=self.negated)
+            out = frame.take(rows) if len(rows) < len(frame) else frame
+            if self._binds and not self.negated:
+                assert self.value is not None and self.value.name is not None
+                return out.bind(self.value.name, values)
             return out
-        ids, which, at = ids[hit], which[hit], at[hit]
+        ids, which = store.match(self.match.positions, self.match.keys(frame), len(frame))
+        rows, values = self._hits(frame, which, ids, frame.time[which] + self.shift, reader, negated=False)
+        ids, which = ids[rows], which[rows]
         if self.negated:
             found = self.match.extend(_numbered(frame), which, lambda p: store.instances.column(p, ids))
-            keep = np.ones(n, np.bool_)
+            keep = np.ones(len(frame), np.bool_)
             keep[found.origin] = False
             return frame.take(keep)
         slots = self.match.slots
-        if value is not None and value.binds:
-            both = Match((*slots, value))
+        if self._binds:
+            assert self.value is not None
             last = len(slots)
-            pool = store.lists.pool
-            return both.extend(
-                frame,
-                which,
-                lambda p: pool[at, 2] if p == last else store.instances.column(p, ids),
+            return Match((*slots, self.value)).extend(
+                frame, which, lambda p: values if p == last else store.instances.column(p, ids)
             )
         return self.match.extend(frame, which, lambda p: store.instances.column(p, ids))
+
+    @property
+    def _binds(self) -> bool:
+        return self.value is not None and self.value.binds
+
+    def _hits(
+        self, frame: Frame, which: Ints | None, ids: Ints, times: Ints, reader: Reader, *, negated: bool
+    ) -> tuple[Ints, Ints]:
+        """Positions of the instances for which the literal is true (or is not), and the values there."""
+        wanted = np.empty(0, np.int64)
+        if self.value is not None and not self.value.binds:
+            wanted = np.full(1, self.value.code)
+            if self.value.name is not None:
+                wanted = frame[self.value.name] if which is None else frame[self.value.name][which]
+                wanted = np.full(1, wanted[0]) if is_constant(wanted) else np.ascontiguousarray(wanted)
+        version = reader.version(self.store)
+        if self.edge is None:
+            return self.store.holding(ids, times, wanted, version, negated=negated, values=self._binds)
+        at = self.store.edge_at(ids, times, self.edge, self.tick, version)
+        pool = self.store.lists.pool
+        hit = at >= 0
+        if len(wanted):
+            hit &= pool[at, 2] == wanted
+        rows = np.flatnonzero(hit != negated)
+        return rows, pool[at[rows], 2]
 
 
 @dataclass(slots=True)

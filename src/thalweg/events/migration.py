@@ -188,7 +188,7 @@ def _closings(store: FluentStore, query: int, tick: int, texts: Output) -> Itera
     if not len(rows):
         return
     values = store.instances.column(store.arity, ids) if store.by_value else np.ascontiguousarray(rows[:, 2])
-    names, shown = texts.fluent_texts(store, ids), texts.value_texts(store, values)
+    names, shown = texts.words.fluents(store, ids), texts.words.values(store, values)
     n = len(rows)
     starts, last = pa.array(np.ascontiguousarray(rows[:, 0])), pa.array(np.full(n, query + tick))
     for op, ends in (("delete", pa.nulls(n, pa.int64())), ("insert", last)):

@@ -1,11 +1,11 @@
 """What a query found, as Arrow tables: changes of intervals, derived events, pending countdowns.
 
-Texts of instances are made once per instance and then taken by number; the table of changes is dictionary-encoded, with
-each text once.
+The table of changes is dictionary-encoded, with each text once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,15 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.columns.cells import NONE
-from thalweg.columns.gathering import TIME
-from thalweg.columns.symbols import as_floats, number_text
-from thalweg.columns.texts import Numbers, TextPool
+from thalweg.columns.texts import Indices, Marks, number_anew, number_anew_by, unnumber
 from thalweg.columns.timelines import OPEN
+from thalweg.events.moves import Moves, Spans, by_time, told
 from thalweg.events.plan import Plan
-from thalweg.events.stores import EventStore, FluentStore, Moves
+from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit
 from thalweg.events.units import Clock
-from thalweg.protocol import Ints
+from thalweg.events.words import Words, cause_texts
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 CHANGES = pa.schema(
@@ -65,10 +64,7 @@ class Part:
 
     query: int
     op: int
-    ids: Ints
-    values: Ints
-    intervals: Ints
-    causes: Ints
+    found: Spans
 
 
 class Output:
@@ -76,68 +72,15 @@ class Output:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._changes: dict[int, tuple[FluentStore, list[Part]]] = {}
-        self._events: list[pa.Table] = []
         self.forget()
 
     def forget(self) -> None:
         """Drop texts and collected rows, after a snapshot was put in."""
-        self._pool = TextPool()
-        self._symbols = Numbers()
-        self._instances = {id(store): Numbers() for _, _, store in self.plan.outputs}
-        self._numbers: dict[int, int] = {}
-        self._changes, self._events = {}, []
-
-    # ----------------------------------------------------------------- texts
-
-    def _symbol_numbers(self) -> Ints:
-        """The numbers of the texts of all symbols."""
-        texts = self.plan.catalogue.coder.symbols.texts
-        if self._symbols.count < len(texts):
-            self._symbols.extend(self._pool.add(pa.array(texts[self._symbols.count :], pa.string())))
-        return self._symbols.known
-
-    def _argument(self, kind: str, name: str, position: int, codes: Ints) -> pa.Array:
-        """The texts of one argument."""
-        if self.plan.catalogue.coder.sorts.numeric((kind, name, position)):
-            return pa.array([number_text(v) for v in as_floats(codes).tolist()], pa.string())
-        return self._pool.take(self._symbol_numbers()[codes])
-
-    def _written(self, kind: str, name: str, keys: Ints) -> pa.Array:
-        """The texts of ground instances: the relation's name with its holes filled."""
-        parts = _split(name)
-        if len(parts) == 1:
-            return pa.repeat(name, len(keys))
-        pieces: list[pa.Array | str] = []
-        for i, part in enumerate(parts[:-1]):
-            pieces += [part, self._argument(kind, name, i, np.ascontiguousarray(keys[:, i]))]
-        return pc.binary_join_element_wise(*pieces, parts[-1], "")
-
-    def _fluent_numbers(self, store: FluentStore, ids: Ints) -> Ints:
-        """The numbers of the texts of fluent instances, which are written when first asked for."""
-        known = self._instances[id(store)]
-        if known.count < store.instances.count:
-            keys = store.instances.keys[known.count :, : store.arity]
-            known.extend(self._pool.add(self._written("fluent", store.name, keys)))
-        return known.known[ids]
-
-    def _value_numbers(self, store: FluentStore, values: Ints) -> Ints:
-        """The numbers of the texts of values."""
-        if not self.plan.catalogue.coder.sorts.numeric(("value", store.name, 0)):
-            return self._symbol_numbers()[values]
-        codes, inverse = np.unique(values, return_inverse=True)
-        new = [code for code in codes.tolist() if code not in self._numbers]
-        texts = [number_text(v) for v in as_floats(np.array(new, np.int64)).tolist()]
-        self._numbers.update(zip(new, self._pool.add(pa.array(texts, pa.string())).tolist(), strict=True))
-        return np.array([self._numbers[code] for code in codes.tolist()], np.int64)[inverse]
-
-    def fluent_texts(self, store: FluentStore, ids: Ints) -> pa.Array:
-        """The texts of fluent instances."""
-        return self._pool.take(self._fluent_numbers(store, ids))
-
-    def value_texts(self, store: FluentStore, values: Ints) -> pa.Array:
-        """The texts of values."""
-        return self._pool.take(self._value_numbers(store, values))
+        self.words = Words(self.plan.catalogue.coder)
+        self._marks = Marks()
+        self._changes: dict[int, tuple[FluentStore, list[Part]]] = {}
+        self._events: list[pa.Table] = []
+        self._borrowed: list[Part] = []
 
     # ----------------------------------------------------------------- collecting
 
@@ -146,43 +89,119 @@ class Output:
         for unit, at, store in self.plan.outputs:
             difference = unit.reported(at, clock)
             if difference is not None:
-                d = difference
-                self._change(clock, store, 0, d.removed_ids, d.removed, d.removed_cause)
-                self._change(clock, store, 1, d.added_ids, d.added, d.added_cause)
+                self._change(clock, store, 0, difference.removed)
+                self._change(clock, store, 1, difference.added)
         for derived in self.plan.derived:
             moves = derived.reported(clock)
             if moves:
                 self._happened(clock, derived.store, moves)
 
-    def _change(self, clock: Clock, store: FluentStore, op: int, ids: Ints, intervals: Ints, causes: Ints) -> None:
-        if len(ids):
-            values = store.instances.column(store.arity, ids) if store.by_value else intervals[:, 2]
-            part = Part(clock.query, op, ids, values, intervals, causes)
+    def _change(self, clock: Clock, store: FluentStore, op: int, found: Spans) -> None:
+        if len(found):
+            part = Part(clock.query, op, found)
+            self._borrowed.append(part)
             self._changes.setdefault(id(store), (store, []))[1].append(part)
 
+    def keep(self) -> None:
+        """Before another query: what was collected is valid during its query only, so copy it."""
+        for part in self._borrowed:
+            part.found = part.found.copy()
+        self._borrowed = []
+
     def _change_table(self) -> pa.Table:
-        """The collected changes, fluent by fluent."""
+        """The collected changes, fluent by fluent, each column written in one go."""
         if not self._changes:
             return CHANGES.empty_table()
-        found = [(store, part) for store, parts in self._changes.values() for part in parts]
-        self._changes = {}
-        sizes = [len(part.ids) for _, part in found]
-        fluents = np.concatenate([self._fluent_numbers(store, part.ids) for store, part in found])
-        values = np.concatenate([self._value_numbers(store, part.values) for store, part in found])
-        starts, ends = (np.concatenate([part.intervals[:, c] for _, part in found]) for c in (0, 1))
-        ops = np.repeat(np.array([part.op for _, part in found], np.int32), sizes)
+        found = list(self._changes.values())
+        self._changes, self._borrowed = {}, []
+        parts = [part for _, some in found for part in some]
+        sizes = [len(part.found) for part in parts]
+        total = sum(sizes)
+        queries, starts, ends = (np.empty(total, np.int64) for _ in range(3))
+        ops, open_ended = np.empty(total, np.int32), np.empty(total, np.bool_)
+        at = 0
+        for part, n in zip(parts, sizes, strict=True):
+            here = slice(at, at + n)
+            queries[here], ops[here] = part.query, part.op
+            starts[here], ends[here] = part.found.starts, part.found.ends
+            np.equal(part.found.ends, OPEN, out=open_ended[here])
+            at += n
+        causes = by_time(total)
+        if any(told(part.found.causes) for part in parts):
+            causes = np.concatenate([part.found.causes for part in parts])
         return pa.table(
             [
-                pa.array(np.repeat([part.query for _, part in found], sizes)),
+                pa.array(queries),
                 pa.DictionaryArray.from_arrays(pa.array(ops), pa.array(["delete", "insert"])),
-                self._pool.encode(fluents),
-                self._pool.encode(values),
+                self._fluent_column(found, total),
+                self._value_column(found, total),
                 pa.array(starts),
-                pa.array(ends, mask=ends == OPEN),
-                cause_texts(np.concatenate([part.causes for _, part in found])),
+                pa.array(ends, mask=open_ended),
+                cause_texts(causes),
             ],
             schema=CHANGES,
         )
+
+    def _fluent_column(self, found: Sequence[tuple[FluentStore, list[Part]]], total: int) -> pa.DictionaryArray:
+        """The instances, with each text once."""
+        indices = np.empty(total, np.int32)
+        texts = []
+        at = base = 0
+        for store, parts in found:
+            places = self._marks.of(store.instances.count)
+            first = np.empty(min(store.instances.count, sum(len(part.found) for part in parts)), np.int64)
+            known = 0
+            for part in parts:
+                out = indices[at : at + len(part.found)]
+                known = number_anew(part.found.ids, places, first, known, base, out)
+                at += len(part.found)
+            unnumber(places, first[:known])
+            texts.append(self.words.fluents(store, first[:known]))
+            base += known
+        return pa.DictionaryArray.from_arrays(pa.array(indices), pa.concat_arrays(texts))
+
+    def _value_column(self, found: Sequence[tuple[FluentStore, list[Part]]], total: int) -> pa.DictionaryArray:
+        """The values, with each text once."""
+        indices = np.empty(total, np.int32)
+        symbols = self.words.symbol_numbers()
+        places = self._marks.of(len(symbols))
+        first = np.empty(len(symbols), np.int64)
+        known = at = 0
+        numeric: list[tuple[FluentStore, Part, slice]] = []
+        for store, parts in found:
+            is_number = self.plan.catalogue.coder.sorts.numeric(("value", store.name, 0))
+            for part in parts:
+                here = slice(at, at + len(part.found))
+                at = here.stop
+                if is_number:
+                    numeric.append((store, part, here))
+                elif store.by_value:
+                    keys = store.instances.keys, store.arity, part.found.ids
+                    known = number_anew_by(*keys, places, first, known, indices[here])
+                else:
+                    known = number_anew(part.found.values, places, first, known, 0, indices[here])
+        unnumber(places, first[:known])
+        texts = [self.words.take(symbols[first[:known]])]
+        if numeric:
+            texts.append(self._numbers(numeric, known, indices))
+        return pa.DictionaryArray.from_arrays(pa.array(indices), pa.concat_arrays(texts))
+
+    def _numbers(self, numeric: list[tuple[FluentStore, Part, slice]], base: int, indices: Indices) -> pa.Array:
+        """Values that are numbers: their indices, from `base` on, and their texts."""
+        codes = [
+            store.instances.column(store.arity, part.found.ids) if store.by_value else part.found.values
+            for store, part, _ in numeric
+        ]
+        numbers = [
+            self.words.text_numbers(("value", store.name, 0), some)
+            for (store, _, _), some in zip(numeric, codes, strict=True)
+        ]
+        most = max(int(some.max()) for some in numbers) + 1
+        places, first, known = self._marks.of(most), np.empty(most, np.int64), 0
+        for (_, _, here), some in zip(numeric, numbers, strict=True):
+            known = number_anew(some, places, first, known, base, indices[here])
+        unnumber(places, first[:known])
+        return self.words.take(first[:known])
 
     def _happened(self, clock: Clock, store: EventStore, moves: Moves) -> None:
         for op, rows, causes in (
@@ -190,7 +209,7 @@ class Output:
             ("insert", moves.came, moves.came_cause),
         ):
             if len(rows):
-                names = self._written("event", store.name, np.ascontiguousarray(rows[:, 1:]))
+                names = self.words.written("event", store.name, rows[:, 1:])
                 self._events.append(
                     pa.table(
                         [
@@ -225,11 +244,11 @@ class Output:
                     continue
                 source, target = pending.value[mine], pending.target[mine]
                 ends = target == NONE
-                name = self.fluent_texts(store, pending.instance[mine])
-                pair = pc.binary_join_element_wise(name, self.value_texts(store, source), "=")
+                name = self.words.fluents(store, pending.instance[mine])
+                pair = pc.binary_join_element_wise(name, self.words.values(store, source), "=")
                 end = pc.binary_join_element_wise("end of ", pair, "")
                 again = pc.binary_join_element_wise(end, " or initiation of ", pair, "")
-                shown = self.value_texts(store, np.where(ends, source, target))
+                shown = self.words.values(store, np.where(ends, source, target))
                 found.append(
                     pa.table(
                         [
@@ -248,19 +267,3 @@ class Output:
     @staticmethod
     def schemas() -> dict[str, pa.Schema]:
         return {"changes": CHANGES, "events": EVENTS, "open": PENDING, "rejected": REJECTED}
-
-
-def cause_texts(causes: Ints) -> pa.DictionaryArray:
-    """``time``, or the input row."""
-    if (causes == TIME).all():
-        return pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(causes), np.int32)), pa.array(["time"]))
-    codes, inverse = np.unique(causes, return_inverse=True)
-    texts = ["time" if c == TIME else f"row {c}" for c in codes.tolist()]
-    return pa.DictionaryArray.from_arrays(pa.array(inverse.astype(np.int32)), pa.array(texts))
-
-
-def _split(name: str) -> list[str]:
-    """A relation's name around its holes."""
-    import re
-
-    return re.split(r"(?<=[(,])_(?=[,)])", name)

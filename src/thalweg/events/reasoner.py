@@ -84,6 +84,7 @@ class Reasoner:
         again = self.recompute and self.window > self.step
         while self.query_time + self.step <= to:
             query = self.query_time + self.step
+            self._output.keep()
             self._query(query, self.query_time, self.final(query, self.query_time), recompute=again)
         tables = self._output.tables(self.query_time)
         if self.query_time > self.start and is_due(self):
@@ -108,6 +109,7 @@ class Reasoner:
     def revise(self) -> Revision:
         """Evaluate the window of the last query time again, from scratch; returns what is different now."""
         if self.query_time > self.start:
+            self._output.keep()
             self._query(self.query_time, self.query_time - self.step, self.kept_from, recompute=True)
         revision = self.advance(self.query_time)
         changes = pa.concat_tables([self._ended, revision["changes"]])

@@ -155,8 +155,9 @@ def put_memory(reasoner: Reasoner, arrays: dict[str, Any]) -> None:
     """Put what `memory` gave into the stores and units."""
     plan = reasoner._plan
 
-    def ragged(name: str, clock: int = 0) -> Ragged:
-        lists = Ragged.of({"rows": arrays[f"{name}.rows"], "sizes": arrays[f"{name}.sizes"]}, clock)
+    def ragged(name: str, clock: int = 0, *, ordered: bool = True) -> Ragged:
+        state = {"rows": arrays[f"{name}.rows"], "sizes": arrays[f"{name}.sizes"]}
+        lists = Ragged.of(state, clock, ordered=ordered)
         lists.expiry = int(arrays[f"{name}.expiry"][0])
         return lists
 
@@ -189,7 +190,7 @@ def put_memory(reasoner: Reasoner, arrays: dict[str, Any]) -> None:
                     for m, lists in enumerate(plan_.memories()):
                         lists.adopt(ragged(f"unit {at}.{k}.{m}", clock=1))
             case InputUnit():
-                unit.given = ragged(f"unit {at}", clock=1)
+                unit.given = ragged(f"unit {at}", clock=1, ordered=False)
                 unit.ahead = arrays[f"unit {at}.ahead"]
             case _:
                 pass

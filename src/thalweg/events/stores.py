@@ -6,131 +6,32 @@ came or went, fluents as stretches of time in which the value differs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from thalweg.columns import fresh
 from thalweg.columns.gathering import TIME
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged, Version
-from thalweg.columns.timelines import (
-    covering,
-    differences,
-    edge_at,
-    edges_in,
-    moved_edges,
-    revised,
-    truncate,
+from thalweg.columns.slabs import LENGTH
+from thalweg.columns.timelines import differences, edge_at, edges_in, holding, moved_edges, truncate
+from thalweg.events.moves import (
+    NEVER,
+    Block,
+    Difference,
+    Moves,
+    Spans,
+    Stretches,
+    by_time,
+    told,
 )
 from thalweg.language.rules import Edge
 from thalweg.protocol import Ints, Mask
 
-NEVER = -(2**62)
-
-
-def empty(width: int) -> Ints:
-    return np.empty((0, width), np.int64)
-
-
-class Block:
-    """Rows of a relation, as columns or as a matrix; either is laid out when first asked for and then shared."""
-
-    __slots__ = ("_columns", "_matrix", "length", "width")
-    length: int
-    width: int
-
-    def __init__(self, matrix: Ints) -> None:
-        self._matrix: Ints | None = matrix
-        self._columns: dict[int, Ints] = {}
-        self.length, self.width = matrix.shape
-
-    @classmethod
-    def of_columns(cls, columns: Sequence[Ints]) -> Block:
-        """Rows given as columns: the time, then the arguments."""
-        block = cls.__new__(cls)
-        block._matrix, block._columns = None, dict(enumerate(columns))
-        block.length, block.width = len(columns[0]), len(columns)
-        return block
-
-    def __len__(self) -> int:
-        return self.length
-
-    @property
-    def matrix(self) -> Ints:
-        """A row per tuple."""
-        if self._matrix is None:
-            self._matrix = np.empty((self.length, self.width), np.int64)
-            for position, column in self._columns.items():
-                self._matrix[:, position] = column
-        return self._matrix
-
-    def rows(self, which: Ints) -> Ints:
-        """Some of the rows, as a matrix."""
-        if self._matrix is None:
-            return Block.of_columns([self._columns[p][which] for p in range(self.width)]).matrix
-        return self._matrix[which]
-
-    def column(self, position: int) -> Ints:
-        found = self._columns.get(position)
-        if found is None:
-            assert self._matrix is not None
-            found = self._columns[position] = np.ascontiguousarray(self._matrix[:, position])
-        return found
-
-
-class Moves:
-    """Rows of an event-like relation that went and came, each with its cause. Columns: time, arguments."""
-
-    __slots__ = ("came_block", "came_cause", "gone_block", "gone_cause", "width")
-
-    def __init__(self, width: int, gone: Ints, came: Ints, gone_cause: Ints, came_cause: Ints) -> None:
-        self.width = width
-        self.gone_block, self.came_block = Block(gone), Block(came)
-        self.gone_cause, self.came_cause = gone_cause, came_cause
-
-    @classmethod
-    def none(cls, width: int) -> Moves:
-        nothing = np.empty(0, np.int64)
-        return cls(width, empty(width), empty(width), nothing, nothing)
-
-    @classmethod
-    def arrivals(cls, columns: Sequence[Ints]) -> Moves:
-        """Rows that came, given as columns, because of nothing but time."""
-        moves = cls.none(len(columns))
-        moves.came_block = Block.of_columns(columns)
-        moves.came_cause = np.broadcast_to(np.int64(TIME), len(columns[0]))
-        return moves
-
-    @property
-    def gone(self) -> Ints:
-        return self.gone_block.matrix
-
-    @property
-    def came(self) -> Ints:
-        return self.came_block.matrix
-
-    def __bool__(self) -> bool:
-        return len(self.gone_block) > 0 or len(self.came_block) > 0
-
-
-@dataclass(slots=True)
-class Stretches:
-    """Where timelines differ: instance, from, to (exclusive), cause."""
-
-    ids: Ints
-    froms: Ints
-    tos: Ints
-    causes: Ints
-
-    @classmethod
-    def none(cls) -> Stretches:
-        nothing = np.empty(0, np.int64)
-        return cls(nothing, nothing, nothing, nothing)
-
-    def __bool__(self) -> bool:
-        return len(self.ids) > 0
-
+Writer = Callable[[Ragged, int], tuple[int, int, int]]
+"""Writes lists from the k-th on at the end of the pool: the new end, how far it came, how many rows there were."""
 
 class EventIndex:
     """The events of one relation by some of their arguments, each list in time order."""
@@ -154,6 +55,14 @@ class EventIndex:
             self.ids(rows), np.column_stack([rows, counts]), causes, assign=assign
         )
         return Moves(rows.shape[1], gone[0][:, :-1], came[0][:, :-1], gone[1], came[1])
+
+
+    def append(self, columns: Sequence[Ints]) -> None:
+        """Add rows in the order of time that are all different and later than any that is there."""
+        n = len(columns[0])
+        ids = self.keys.intern([columns[1 + p] for p in self.positions], n)
+        self.lists.ensure(self.keys.count)
+        self.lists.append(ids, Block.of_columns([*columns, np.broadcast_to(np.int64(1), n)]).matrix)
 
 
 class EventStore:
@@ -205,7 +114,7 @@ class EventStore:
         for index in self.indexes.values():
             rows = columns if index.probed else [column[later:] for column in columns]
             if len(rows[0]):
-                index.merge(Block.of_columns(rows).matrix, np.ones(len(rows[0]), np.int64))
+                index.append(rows)
 
     def all_new(self, final: int) -> None:
         """Announce every event in the window as if it had just come (for evaluation from scratch), list by list."""
@@ -277,7 +186,7 @@ class Access:
         ids = np.arange(self.seen, instances.count)
         keys = self.keys.intern([instances.column(p, ids) for p in self.positions], len(ids))
         self.lists.ensure(self.keys.count)
-        self.lists.merge(keys, np.column_stack([ids, np.ones(len(ids), np.int64)]))
+        self.lists.append(keys, np.column_stack([ids, np.ones(len(ids), np.int64)]))
         self.lists.commit()
         self.seen = instances.count
 
@@ -340,6 +249,7 @@ class FluentStore:
         self.narrows: dict[tuple[object, ...], Narrow] = {}
         self.stretches = Stretches.none()
         self.effects = Moves.none(arity + 3)
+        self._rooms: dict[str, Ints] = {}
 
     def access(self, positions: tuple[int, ...]) -> Access:
         found = self.accesses.get(positions)
@@ -376,11 +286,16 @@ class FluentStore:
         access.refresh(self.instances)
         return access.match(columns, length)
 
-    def covering(self, ids: Ints, times: Ints, version: Version) -> Ints:
-        """Pool positions of the intervals that cover the times, -1 where none does."""
-        out = np.empty(len(ids), np.int64)
-        covering(*self.lists.view(version), self.lists.pool, ids, times, out)
-        return out
+    def holding(
+        self, ids: Ints, times: Ints, wanted: Ints, version: Version, *, negated: bool = False, values: bool = False
+    ) -> tuple[Ints, Ints]:
+        """Rows at which the instances have the wanted value (one for all, one for each, or any where none is given), or
+        with `negated` have not; and the values, if they are asked for."""
+        n, lists = len(ids), self.lists
+        cursors = np.zeros(lists.count if 4 * n > lists.count else 0, np.int64)
+        rows, found = np.empty(n, np.int64), np.empty(n if values else 0, np.int64)
+        n = holding(*lists.view(version), lists.pool, ids, times, wanted, negated, cursors, rows, found)
+        return rows[:n], found[:n]
 
     def edge_at(self, ids: Ints, times: Ints, edge: Edge, tick: int, version: Version) -> Ints:
         out = np.empty(len(ids), np.int64)
@@ -402,60 +317,115 @@ class FluentStore:
 
     def _rows(self, ids: Ints, times: Ints, values: Ints) -> Ints:
         """Rows (time, arguments, value)."""
-        keys = self.instances.keys[ids]
-        parts = [times.reshape(-1, 1), keys] if self.by_value else [times.reshape(-1, 1), keys, values.reshape(-1, 1)]
-        return np.hstack(parts)
+        return self._block(ids, times, values).matrix
+
+    def _block(self, ids: Ints, times: Ints, values: Ints) -> Block:
+        """Rows (time, arguments, value), fetched when they are asked for."""
+        width = self.instances.width
+
+        def column(position: int) -> Ints:
+            if position == 0:
+                return times
+            return self.instances.column(position - 1, ids) if position <= width else values
+
+        return Block.lazily(len(ids), self.arity + 2, column)
 
     def compare(self, ids: Ints, causes: Ints, version: Version, expiry: int, spoken: int) -> Difference:
         """What changed in these instances between a version and now. Of each instance that has another cause than time,
         that is the cause of whatever is different up to the point `spoken`, of which the last query has spoken."""
-        offsets, lengths, _, _ = self.lists.view(Version.NOW)
-        old = self.lists.view(version)
-        n_old, n_new = int((old[1][ids] + old[3][ids]).sum()), int(lengths[ids].sum())
+        n_old, n_new = (self.lists.sizes(ids, v)[1] for v in (version, Version.NOW))
         removed, added = np.empty((n_old, 2), np.int64), np.empty((n_new, 2), np.int64)
         dirty = np.empty((2 * (n_old + n_new), 3), np.int64)
         n_removed, n_added, n_dirty = differences(
-            *old, offsets, lengths, self.lists.pool, ids, expiry, removed, added, dirty
+            *self.lists.view(version), self.lists.pool, ids, expiry, removed, added, dirty
         )
         removed, added, dirty = removed[:n_removed], added[:n_added], dirty[:n_dirty]
-        found = Difference(
-            ids[removed[:, 0]],
-            self.lists.pool[removed[:, 1]],
-            causes[removed[:, 0]],
-            ids[added[:, 0]],
-            self.lists.pool[added[:, 1]],
-            causes[added[:, 0]],
-            Stretches(ids[dirty[:, 0]], dirty[:, 1], dirty[:, 2], causes[dirty[:, 0]]),
-        )
-        if (causes != TIME).any():
+
+        def spans(found: Ints) -> Spans:
+            rows = self.lists.pool[found[:, 1]]
+            return Spans(ids[found[:, 0]], rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(), causes[found[:, 0]])
+
+        first = int(dirty[:, 1].min()) if n_dirty else NEVER
+        stretches = Stretches(ids[dirty[:, 0]], dirty[:, 1], dirty[:, 2], causes[dirty[:, 0]], first)
+        found = Difference(spans(removed), spans(added), stretches)
+        if told(causes) and (causes != TIME).any():
             found.blame(spoken)
+        return found
+
+    def renew(self, ids: Ints, write: Writer) -> int:
+        """Lists written anew at the end of the pool, as `columns.fresh` does; returns how many rows there were."""
+        lists = self.lists
+        lists.reserve_past(len(ids))
+        lists.touch(ids)
+        done = before = 0
+        while True:
+            lists.used, done, more = write(lists, done)
+            before += more
+            if done == len(ids):
+                return before
+            lists.reserve(len(lists.pool) - lists.used + 1)
+
+    def compare_fresh(self, ids: Ints, before: int, start: int, expiry: int) -> Difference:
+        """What changed in instances whose lists were just written, from `start` on in the pool; they had `before` rows.
+        The result is valid during the query only."""
+        after = self.lists.used - start
+        columns = 2 if self.by_value else 3
+        removed_ids, added_ids = self._room("removed ids", 1, before), self._room("added ids", 1, after)
+        removed, added = self._room("removed", 3, before), self._room("added", columns, after)
+        touched = np.empty((3, len(ids)), np.int64)
+        n_removed, n_added, n = fresh.changes(
+            *self.lists.view(Version.LAST),
+            self.lists.pool,
+            ids,
+            expiry,
+            removed_ids[0],
+            removed,
+            added_ids[0],
+            added,
+            touched,
+        )
+
+        def spans(ids: Ints, found: Ints, n: int) -> Spans:
+            values = found[2, :n] if columns == 3 else found[0, :0]
+            return Spans(ids[0, :n], found[0, :n], found[1, :n], values, by_time(n))
+
+        first = int(touched[1, :n].min()) if n else NEVER
+        stretches = Stretches(touched[0, :n], touched[1, :n], touched[2, :n], by_time(n), first, single=True)
+        return Difference(spans(removed_ids, removed, n_removed), spans(added_ids, added, n_added), stretches)
+
+    def _room(self, name: str, columns: int, length: int) -> Ints:
+        """Columns of this length at least, the same ones in every query: memory that was used before costs less."""
+        found = self._rooms.get(name)
+        if found is None or found.shape[1] < length or found.shape[1] > 8 * length + 4096:
+            found = self._rooms[name] = np.empty((columns, length + (length >> 2)), np.int64)
         return found
 
     def forget(self, final: int) -> None:
         """Timelines as they would be if nothing happened after `final`; no points."""
         lists = self.lists
-        lists.reserve(int(lists.lengths[2, : lists.count].sum()))
-        lists.used = truncate(
-            lists.offsets, lists.lengths, lists.rooms, lists.pool, lists.used, lists.count, final
-        )
+        lists.reserve(int(lists.places[:, LENGTH].sum()))
+        lists.reserve_past(lists.count)
+        lists.used = truncate(lists.table, lists.past, lists.pool, lists.used, lists.count, final)
         lists.touch(np.arange(lists.count))
+        lists.settle()
         self.points.clear()
 
     def edge_moves(self, difference: Difference, edge: Edge, tick: int, low: int, previous: int) -> Moves:
         """The difference as edges at or after `low` that went and came; those after the last query, because of time."""
-        column = int(edge is Edge.END)
-        d = difference
-        gone, came = np.empty(len(d.removed), np.bool_), np.empty(len(d.added), np.bool_)
-        moved_edges(d.removed_ids, d.removed, d.added_ids, d.added, column, low + tick, gone, came)
+        old, new = difference.removed, difference.added
+        gone, came = np.empty(len(old), np.int64), np.empty(len(new), np.int64)
+        sides = [(x.ids, x.starts if edge is Edge.START else x.ends, x.values) for x in (old, new)]
+        n_gone, n_came = moved_edges(*sides[0], *sides[1], low + tick, gone, came)
 
-        def rows(which: Mask, ids: Ints, intervals: Ints, causes: Ints) -> tuple[Ints, Ints]:
-            at = intervals[which]
-            found = self._rows(ids[which], at[:, column] - tick, at[:, 2])
-            return found, until(previous, found[:, 0], causes[which])
+        def block(side: tuple[Ints, Ints, Ints], which: Ints, causes: Ints) -> tuple[Block, Ints]:
+            ids, times, values = side
+            times = times[which] - tick
+            found = self._block(ids[which], times, values[which] if len(values) else values)
+            return found, until(previous, times, causes[which]) if told(causes) else by_time(len(which))
 
-        gone_rows, gone_cause = rows(gone, d.removed_ids, d.removed, d.removed_cause)
-        came_rows, came_cause = rows(came, d.added_ids, d.added, d.added_cause)
-        return Moves(self.arity + 2, gone_rows, came_rows, gone_cause, came_cause)
+        gone_block, gone_cause = block(sides[0], gone[:n_gone], old.causes)
+        came_block, came_cause = block(sides[1], came[:n_came], new.causes)
+        return Moves.of_blocks(gone_block, came_block, gone_cause, came_cause)
 
     def settle(self) -> None:
         self.lists.settle()
@@ -467,27 +437,6 @@ class FluentStore:
         self.points.expiry = final - 1
         self.lists.commit()
         self.points.commit()
-
-
-@dataclass(slots=True)
-class Difference:
-    """Intervals (start, end, value) that went and came, and where values differ."""
-
-    removed_ids: Ints
-    removed: Ints
-    removed_cause: Ints
-    added_ids: Ints
-    added: Ints
-    added_cause: Ints
-    stretches: Stretches
-
-    def blame(self, spoken: int) -> None:
-        """Give what is as it was up to the point `spoken` the cause time."""
-        gone, came = np.empty(len(self.removed), np.bool_), np.empty(len(self.added), np.bool_)
-        revised(self.removed_ids, self.removed, self.added_ids, self.added, spoken, gone, came)
-        self.removed_cause[~gone] = TIME
-        self.added_cause[~came] = TIME
-        self.stretches.causes[self.stretches.froms > spoken] = TIME
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ swept again, and of those only the cells to which something happens.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from thalweg.columns.cells import (
     trim,
     unite,
 )
+from thalweg.columns.fresh import take_over
 from thalweg.columns.gathering import TIME
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.sorting import distinct, order_by
@@ -34,7 +36,8 @@ from thalweg.columns.timelines import GREET
 from thalweg.events.chains import ChainPlan, ChainRules
 from thalweg.events.countdowns import Countdowns, DelayPlan
 from thalweg.events.frames import Frame, Reader
-from thalweg.events.stores import FluentStore, Moves
+from thalweg.events.moves import Moves
+from thalweg.events.stores import FluentStore, Writer
 from thalweg.events.units import Clock, FluentUnit, Head, effect_moves, fresh_only, head_rows
 from thalweg.protocol import Ints
 
@@ -164,7 +167,7 @@ class SweepUnit(FluentUnit):
             self.announce(clock, Version.LAST, [(nothing, nothing)] * len(self.stores))
             return False
         settled = (clock.query if clock.tumbling and not round else clock.final) - 1
-        changed = self._sweep(clock, settled, wanted, cells, rows if once else rows[:0], causes)
+        changed = self._sweep(clock, settled, wanted, cells, rows if once else rows[:0], causes, round=round)
         if once:
             edge = rows[:, 0] >= clock.query
             if edge.any():
@@ -172,12 +175,22 @@ class SweepUnit(FluentUnit):
         return changed
 
     def _sweep(
-        self, clock: Clock, settled: int, wanted: Ints, changed: Ints, fresh: Ints, causes: Ints | None
+        self,
+        clock: Clock,
+        settled: int,
+        wanted: Ints,
+        changed: Ints,
+        fresh: Ints,
+        causes: Ints | None,
+        *,
+        round: bool,
     ) -> bool:
         """Sweep the groups of the wanted cells, and keep what is found."""
         cells, out, logged = self._run(wanted, changed, fresh, settled, clock.query, clock)
         self._trim(cells)
         cells = np.sort(cells) if self.linked else cells
+        if clock.once and not round and not self._logs():
+            return self.renew(clock, self._writers(out, cells, clock))
         why = self._causes(cells, changed, causes)
         touched = self._write(out, cells, why, clock)
         if self._logs():
@@ -187,7 +200,7 @@ class SweepUnit(FluentUnit):
     def _trim(self, cells: Ints) -> None:
         """Drop the candidates that the carry has taken in."""
         lists = self.candidates
-        trim(lists.offsets, lists.lengths, lists.rooms, lists.pool, cells, self.arrays.cells)
+        trim(lists.table, lists.pool, cells, self.arrays.cells)
         lists.touch(cells)
 
     def tidy(self, clock: Clock) -> None:
@@ -225,8 +238,8 @@ class SweepUnit(FluentUnit):
         stretch = Stretch(settled, until, clock.tick, clock.start, self._stamp)
         parents, arrays = self.arrays.parents, self.arrays
         if self.linked:
-            sizes = self.candidates.lengths[Version.NOW]
-            cells, starts = active(parents, wanted, arrays.alert, sizes, self.cells, until, self._rank)
+            lists = self.candidates.table
+            cells, starts = active(parents, wanted, arrays.alert, lists, self.cells, until, self._rank)
         else:
             cells, starts = wanted, np.arange(len(wanted) + 1)
             self._rank[wanted] = starts[:-1]
@@ -252,19 +265,33 @@ class SweepUnit(FluentUnit):
         )
         return sweep(cells, starts, rows, row_cells, order, row_starts, board, stretch, log=self._logs())
 
-    def _write(self, out: Ints, cells: Ints, why: Ints, clock: Clock) -> list[tuple[Ints, Ints]]:
-        """Store the swept timelines, fluent by fluent."""
+    def _shares(self, out: Ints, cells: Ints) -> tuple[Ints, list[tuple[Ints, Ints, Ints, Ints]]]:
+        """The swept intervals, and for each fluent its instances, their places, and from where to where their intervals
+        go."""
         owners = np.ascontiguousarray(out[:, 0])
         if self.linked and len(out):
             order = order_by(owners, np.ascontiguousarray(out[:, 1]))
             owners, out = owners[order], out[order]
-        intervals = np.ascontiguousarray(out[:, 1:])
+        fluents = len(self.stores)
+        found = [shares(cells, owners, at, fluents, s.instances.count) for at, s in enumerate(self.stores)]
+        return np.ascontiguousarray(out[:, 1:]), found
+
+    def _writers(self, out: Ints, cells: Ints, clock: Clock) -> list[tuple[Ints, Writer] | None]:
+        """What writes the swept timelines of each fluent."""
+        intervals, found = self._shares(out, cells)
+        writers: list[tuple[Ints, Writer] | None] = []
+        for store, (ids, _, starts, stops) in zip(self.stores, found, strict=True):
+            store.lists.reserve(int((stops - starts).sum()))
+            writers.append((ids, partial(_take_over, starts, stops, intervals, ids, clock.final)))
+        return writers
+
+    def _write(self, out: Ints, cells: Ints, why: Ints, clock: Clock) -> list[tuple[Ints, Ints]]:
+        """Store the swept timelines, fluent by fluent."""
+        intervals, found = self._shares(out, cells)
         touched = []
-        for at, store in enumerate(self.stores):
+        for at, (store, (ids, places, starts, stops)) in enumerate(zip(self.stores, found, strict=True)):
             lists = store.lists
-            ids, places, starts, stops = shares(cells, owners, at, len(self.stores), store.instances.count)
-            offsets, lengths, _, _ = lists.view(Version.NOW)
-            kept, froms = beginning(offsets, lengths, lists.pool, ids, intervals, starts, stops, clock.final)
+            kept, froms = beginning(lists.table, lists.pool, ids, intervals, starts, stops, clock.final)
             lists.replace(ids, kept, froms, stops, intervals, clock.final)
             self.note(at, ids, why[places])
             touched.append((ids, why[places]))
@@ -329,3 +356,10 @@ class SweepUnit(FluentUnit):
         self.chains.restore(part("chains."))
         self.cells = max(s.instances.count for s in self.stores) * len(self.stores)
         self._make_room()
+
+
+def _take_over(
+    starts: Ints, stops: Ints, intervals: Ints, ids: Ints, expiry: int, lists: Ragged, first: int
+) -> tuple[int, int, int]:
+    place = lists.table, lists.past, lists.pool, lists.used
+    return take_over(starts, stops, intervals, *place, ids, first, expiry)

@@ -13,15 +13,18 @@ from typing import Protocol
 
 import numpy as np
 
+from thalweg.columns import fresh
 from thalweg.columns.gathering import TIME, cause_by_id
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.points import Thinner
-from thalweg.columns.ragged import Version
-from thalweg.columns.sorting import distinct, group_starts, order_by
+from thalweg.columns.ragged import Ragged, Version
+from thalweg.columns.slabs import LENGTH, OFFSET
+from thalweg.columns.sorting import distinct, group_starts
 from thalweg.columns.timelines import GREET, INITIATE, OPEN, rebuild
 from thalweg.events.drivers import Body, EdgeDriver
 from thalweg.events.frames import Frame, Reader, Slot, Step, constant, run_steps
-from thalweg.events.stores import NEVER, Difference, EventStore, FluentStore, Moves, Stretches, until
+from thalweg.events.moves import NEVER, Difference, Moves, Stretches
+from thalweg.events.stores import EventStore, FluentStore, Writer, until
 from thalweg.protocol import Ints
 
 NOW = np.int64(2**62)
@@ -43,6 +46,11 @@ class Clock:
     """The window is evaluated from scratch: everything in it is new."""
     tumbling: bool = False
     """Windows do not overlap: no point of an earlier query is needed again, but for those of its very end."""
+
+    @property
+    def once(self) -> bool:
+        """Is each row of the window looked at by this query only, and caused by nothing but time?"""
+        return self.tumbling and not self.causes
 
     @property
     def needed_from(self) -> int:
@@ -245,17 +253,30 @@ class FluentUnit:
 
     def announce(self, clock: Clock, version: Version, touched: Sequence[tuple[Ints, Ints]]) -> bool:
         """Compare the touched instances with a version; leave stretches and edges. True when anything differs."""
-        changed = False
+        differences = [
+            store.compare(ids, causes, version, clock.final, self.spoken(clock)) if len(ids) else None
+            for store, (ids, causes) in zip(self.stores, touched, strict=True)
+        ]
+        return self._announce(clock, differences)
+
+    def renew(self, clock: Clock, writers: Sequence[tuple[Ints, Writer] | None]) -> bool:
+        """In windows that do not overlap: write the lists of some instances of each store anew, and announce what
+        changed. Nothing is noted: such a unit is not evaluated in rounds."""
+        differences: list[Difference | None] = []
+        for store, writer in zip(self.stores, writers, strict=True):
+            if writer is None or not len(writer[0]):
+                differences.append(None)
+                continue
+            start = store.lists.used
+            before = store.renew(*writer)
+            differences.append(store.compare_fresh(writer[0], before, start, clock.final))
+        return self._announce(clock, differences)
+
+    def _announce(self, clock: Clock, differences: Sequence[Difference | None]) -> bool:
         self._rounds += 1
-        for at, (store, (ids, causes)) in enumerate(zip(self.stores, touched, strict=True)):
-            store.stretches = Stretches.none()
-            self.differences[at] = None
-            if len(ids):
-                difference = store.compare(ids, causes, version, clock.final, self.spoken(clock))
-                store.stretches = difference.stretches
-                if len(difference.removed_ids) or len(difference.added_ids):
-                    self.differences[at] = difference
-                    changed = True
+        for at, (store, difference) in enumerate(zip(self.stores, differences, strict=True)):
+            store.stretches = Stretches.none() if difference is None else difference.stretches
+            self.differences[at] = difference or None
         for driver in self.edge_drivers:
             at = next(i for i, s in enumerate(self.stores) if s is driver.store)
             found = self.differences[at]
@@ -263,7 +284,7 @@ class FluentUnit:
             driver.edges = None
             if found is not None:
                 driver.edges = driver.store.edge_moves(found, driver.edge, clock.tick, low, clock.previous)
-        return changed
+        return any(self.differences)
 
     def spoken(self, clock: Clock) -> int:
         """The last point of which the last query has spoken: its effects show one point after it."""
@@ -375,57 +396,58 @@ class SimpleUnit(FluentUnit):
             store.effects = Moves.none(store.arity + 3)
             return False
         found, self._found = self._found, []
+        if clock.once and not round and not store.reads_points and self._fits(found, clock):
+            return self.renew(clock, [self._once(found, clock)])
         came = gone = None
-        once = None
-        if clock.tumbling and not round and not clock.causes and not store.reads_points:
-            once = self._once(found, clock)
-        if once is not None:
-            touched, first, last, points = once
-            why = np.full(len(touched), TIME)
+        ids = np.concatenate([f.ids for f in found])
+        rows = np.concatenate([point_rows(f.times, f.kind, f.values, f.sign) for f in found])
+        causes = np.concatenate([_given(f.causes) for f in found]) if clock.causes else None
+        if store.reads_points:
+            gone, came = store.points.merge(ids, rows)
+            touched, first, last = _touched(gone, came)
         else:
-            ids = np.concatenate([f.ids for f in found])
-            rows = np.concatenate([point_rows(f.times, f.kind, f.values, f.sign) for f in found])
-            causes = np.concatenate([_given(f.causes) for f in found]) if clock.causes else None
-            if store.reads_points:
-                gone, came = store.points.merge(ids, rows)
-                touched, first, last = _touched(gone, came)
-            else:
-                if clock.tumbling:  # earlier windows left only the points of their very end
-                    store.points.expiry = max(store.points.expiry, clock.final - 1)
-                touched, first, last = store.points.insert(ids.copy() if clock.causes else ids, rows)
-            points = store.points.offsets[2], store.points.lengths[2], store.points.pool
-            why = cause_by_id(touched, ids, causes)
+            if clock.tumbling:  # earlier windows left only the points of their very end
+                store.points.expiry = max(store.points.expiry, clock.final - 1)
+            touched, first, last = store.points.insert(ids.copy() if clock.causes else ids, rows)
+        starts, sizes = (store.points.table[touched, c].astype(np.int64) for c in (OFFSET, LENGTH))
+        points = starts, starts + sizes, store.points.pool
+        why = cause_by_id(touched, ids, causes)
         lists = store.lists
-        offsets, lengths, _, _ = lists.view(Version.NOW)
-        new = rebuild(*points, offsets, lengths, lists.pool, touched, first, last, clock.tick)
+        new = rebuild(*points, lists.table, lists.pool, touched, first, last, clock.tick)
         lists.replace(touched, *new, clock.final)
         self.note(0, touched, why)
         if gone is not None and came is not None and store.reads_points:
             self.keep_effects(store, effect_moves(store, gone, came, touched, why, clock.previous))
         return self.announce(clock, Version.LAST, [(touched, why)]) or bool(store.effects)
 
-    def _once(
-        self, found: Sequence[Found], clock: Clock
-    ) -> tuple[Ints, Ints, Ints, tuple[Ints, Ints, Ints]] | None:
+    def _fits(self, found: Sequence[Found], clock: Clock) -> bool:
+        """Do points only come, and none that would revise what is final?"""
+        return all(f.sign > 0 and int(f.times.min()) > clock.final for f in found)
+
+    def _once(self, found: Sequence[Found], clock: Clock) -> tuple[Ints, Writer]:
         """Points that no later query needs: thinned, sorted, used, and forgotten, but for those of the query time
-        itself. None when some went or revise what is final."""
-        if any(f.sign < 0 or int(f.times.min()) <= clock.final for f in found):
-            return None
+        itself."""
+        self._keep_last(found, clock)
         parts = [(f.ids, f.times, f.kind, f.values) for f in found]
-        ids, times, kinds, values = self._thin(parts, self.store.instances.count)
-        order = order_by(ids, times)
-        ids, rows = ids[order], point_rows(times[order], kinds[order], values[order], 1)
-        starts = group_starts(ids)
-        touched = ids[starts[:-1]]
-        offsets = np.zeros(self.store.instances.count, np.int64)
-        lengths = np.zeros(self.store.instances.count, np.int64)
-        offsets[touched], lengths[touched] = starts[:-1], np.diff(starts)
+        touched, starts, rows = self._thin(parts, self.store.instances.count)
+
+        def write(lists: Ragged, first: int) -> tuple[int, int, int]:
+            place = lists.table, lists.past, lists.pool, lists.used
+            return fresh.replay(starts, rows, *place, touched, first, clock.tick, clock.final)
+
+        self.store.lists.reserve(len(rows) + 2 * len(touched))
+        return touched, write
+
+    def _keep_last(self, found: Sequence[Found], clock: Clock) -> None:
+        """Keep the points that concern the next query too."""
+        ids, rows = [], []
         for f in found:
-            edge = np.flatnonzero(f.times >= clock.needed_from) if f.times.max() >= clock.needed_from else ()
-            if len(edge):
-                at = f.values[edge]
-                self.store.points.merge(f.ids[edge], point_rows(f.times[edge], f.kind, at, f.sign))
-        return touched, rows[starts[:-1], 0], rows[starts[1:] - 1, 0], (offsets, lengths, rows)
+            if f.times.max() >= clock.needed_from:
+                last = np.flatnonzero(f.times >= clock.needed_from)
+                ids.append(f.ids[last])
+                rows.append(point_rows(f.times[last], f.kind, f.values[last], 1))
+        if ids:
+            self.store.points.merge(np.concatenate(ids), np.concatenate(rows))
 
 
 def _given(causes: Ints | None) -> Ints:

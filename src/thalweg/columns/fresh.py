@@ -1,0 +1,301 @@
+"""Kernels for windows that do not overlap: lists are written once, in order, at the end of the pool.
+
+In such windows nothing that is stored is revised, but for the interval that runs on from the window before. So the
+lists that change are written straight to where they will be read, instead of being made beside and then put in; only
+what has not expired goes with them. Ids ascend. A kernel that finds the pool full says how far it came, to be called
+again with a larger one.
+"""
+
+from __future__ import annotations
+
+from thalweg.columns.compiled import kernel, part
+from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, place, remember_all
+from thalweg.columns.timelines import OPEN, next_value
+from thalweg.protocol import Ints, Mask
+
+MOST = 8
+"""Inputs of an expression that is evaluated in one pass."""
+
+
+@part
+def _live(pool: Ints, start: int, end: int, expiry: int) -> int:
+    """The first row of a list that has not expired; those that have stand first, and are most."""
+    while end > start and pool[end - 1, 1] > expiry:
+        end -= 1
+    return end
+
+
+@part
+def _write(pool: Ints, at: int, start: int, end: int, value: int) -> int:
+    pool[at, 0], pool[at, 1], pool[at, 2] = start, end, value
+    return at + 1
+
+
+@part
+def _put(table: Places, past: Places, i: int, start: int, end: int) -> None:
+    """The list is now the pool's rows from start to end."""
+    remember_all(table, past, i)
+    table[i, OFFSET], table[i, LENGTH], table[i, ROOM] = start, end - start, end - start
+
+
+@kernel
+def replay(
+    starts: Ints,
+    points: Ints,
+    table: Places,
+    past: Places,
+    pool: Ints,
+    used: int,
+    ids: Ints,
+    first: int,
+    tick: int,
+    expiry: int,
+) -> tuple[int, int, int]:
+    """Timelines that go on with points[starts[k]:starts[k+1]] (time, kind, value, count), all later than what is there;
+    from the list ids[first] on. Returns the end of the pool, how far it came, and how many rows the lists had."""
+    before = 0
+    for k in range(first, len(ids)):
+        i = ids[k]
+        end = int(table[i, OFFSET] + table[i, LENGTH])
+        r = _live(pool, int(table[i, OFFSET]), end, expiry)
+        lo, hi = starts[k], starts[k + 1]
+        if used + end - r + hi - lo + 1 > len(pool):
+            return used, k, before
+        before += end - r
+        new = used
+        held, value, since = False, 0, 0
+        while r < end:
+            if pool[r, 1] == OPEN:
+                held, value, since = True, int(pool[r, 2]), int(pool[r, 0])
+            else:
+                used = _write(pool, used, pool[r, 0], pool[r, 1], pool[r, 2])
+            r += 1
+        while lo < hi:
+            t = points[lo, 0]
+            nxt = lo + 1
+            while nxt < hi and points[nxt, 0] == t:
+                nxt += 1
+            now_held, now_value = next_value(points, lo, nxt, held, value)
+            if held and (not now_held or now_value != value):
+                used = _write(pool, used, since, t + tick, value)
+                held = False
+            if now_held and not held:
+                held, value, since = True, now_value, t + tick
+            lo = nxt
+        if held:
+            used = _write(pool, used, since, int(OPEN), value)
+        _put(table, past, i, new, used)
+    return used, len(ids), before
+
+
+@kernel
+def take_over(
+    starts: Ints,
+    stops: Ints,
+    rows: Ints,
+    table: Places,
+    past: Places,
+    pool: Ints,
+    used: int,
+    ids: Ints,
+    first: int,
+    expiry: int,
+) -> tuple[int, int, int]:
+    """Lists as they were found elsewhere, in rows[starts[k]:stops[k]], from the list ids[first] on. Returns the same as
+    `replay`."""
+    before = 0
+    for k in range(first, len(ids)):
+        i = ids[k]
+        if used + stops[k] - starts[k] > len(pool):
+            return used, k, before
+        end = int(table[i, OFFSET] + table[i, LENGTH])
+        before += end - _live(pool, int(table[i, OFFSET]), end, expiry)
+        new = used
+        for r in range(starts[k], stops[k]):
+            if rows[r, 1] > expiry:
+                used = _write(pool, used, rows[r, 0], rows[r, 1], rows[r, 2])
+        _put(table, past, i, new, used)
+    return used, len(ids), before
+
+
+@part
+def _ending_after(pool: Ints, start: int, end: int, time: int) -> int:
+    """The first row of a list that ends after the time."""
+    while start < end:
+        mid = (start + end) >> 1
+        if pool[mid, 1] <= time:
+            start = mid + 1
+        else:
+            end = mid
+    return start
+
+
+@part
+def _next_border(pool: Ints, at: Ints, stop: Ints, n: int, value: int) -> int:
+    """Move input n on to its next interval with the value; returns where that starts."""
+    while at[n] < stop[n] and pool[at[n], 2] != value:
+        at[n] += 1
+    return int(pool[at[n], 0]) if at[n] < stop[n] else int(OPEN)
+
+
+@kernel
+def evaluate(
+    tables: tuple[Places, ...],
+    pools: tuple[Ints, ...],
+    inputs: Ints,
+    values: Ints,
+    truth: Mask,
+    table: Places,
+    past: Places,
+    pool: Ints,
+    used: int,
+    ids: Ints,
+    lows: Ints,
+    first: int,
+    expiry: int,
+    scratch: Ints,
+) -> tuple[int, int, int]:
+    """Lists that from lows[k] on are what a truth table makes of their inputs, from the list ids[first] on.
+
+    Input n of list k are the intervals with values[n, k] of list inputs[n, k] (-1: none) of the n-th table and pool;
+    truth[mask] says whether the result holds where the inputs of the mask do. Before lows[k] the list is as it was.
+    Returns the same as `replay`. One pass over the borders of all inputs.
+    """
+    at, stop, border = scratch[0], scratch[1], scratch[2]
+    before = 0
+    for k in range(first, len(ids)):
+        i, low = ids[k], lows[k]
+        end = int(table[i, OFFSET] + table[i, LENGTH])
+        r = _live(pool, int(table[i, OFFSET]), end, expiry)
+        mask = 0
+        room = end - r + 2
+        for n in range(len(inputs)):
+            border[n] = OPEN
+            j = inputs[n, k]
+            if j < 0:
+                continue
+            at[n] = tables[n][j, OFFSET]
+            stop[n] = at[n] + tables[n][j, LENGTH]
+            at[n] = _ending_after(pools[n], at[n], stop[n], low)
+            room += stop[n] - at[n]
+            border[n] = _next_border(pools[n], at, stop, n, values[n, k])
+            if border[n] <= low:
+                mask |= 1 << n
+                border[n] = pools[n][at[n], 1]
+        if used + room > len(pool):
+            return used, k, before
+        before += end - r
+        new = used
+        while r < end and pool[r, 1] < low:
+            used = _write(pool, used, pool[r, 0], pool[r, 1], pool[r, 2])
+            r += 1
+        on = truth[mask]
+        since = low
+        if r < end and pool[r, 0] < low:  # reaches to where the new part begins
+            since = pool[r, 0]
+            if not on:
+                used = _write(pool, used, since, low, 0)
+        while True:
+            t = int(OPEN)
+            for n in range(len(inputs)):
+                t = min(t, border[n])
+            if t == OPEN:
+                break
+            for n in range(len(inputs)):
+                if border[n] == t:
+                    if (mask >> n) & 1:
+                        at[n] += 1
+                        border[n] = _next_border(pools[n], at, stop, n, values[n, k])
+                    else:
+                        border[n] = pools[n][at[n], 1]
+                    mask ^= 1 << n
+            if truth[mask] != on:
+                if on:
+                    used = _write(pool, used, since, t, 0)
+                on = not on
+                since = t
+        if on:
+            used = _write(pool, used, since, int(OPEN), 0)
+        _put(table, past, i, new, used)
+    return used, len(ids), before
+
+
+@kernel
+def changes(
+    table: Places,
+    past: Places,
+    version: int,
+    pool: Ints,
+    ids: Ints,
+    expiry: int,
+    removed_ids: Ints,
+    removed: Ints,
+    added_ids: Ints,
+    added: Ints,
+    touched: Ints,
+) -> tuple[int, int, int]:
+    """What is different in lists that were written anew as a whole: intervals that went and came, with their ids, as
+    columns (start, end, value); and of each list that changed (id, from, to), outside of which it is what it was."""
+    n_removed = n_added = n_touched = 0
+    for k in range(len(ids)):
+        i = ids[k]
+        start, count, _, _ = place(table, past, version, i)
+        a_end = start + count
+        a = _live(pool, start, a_end, expiry)
+        b, b_end = int(table[i, OFFSET]), int(table[i, OFFSET] + table[i, LENGTH])
+        low, high = int(OPEN), -int(OPEN)
+        runs_on = (  # both are open at the end, with the same value
+            a < a_end
+            and b < b_end
+            and pool[a_end - 1, 1] == OPEN
+            and pool[b_end - 1, 1] == OPEN
+            and pool[a_end - 1, 2] == pool[b_end - 1, 2]
+        )
+        joined = max(pool[a_end - 1, 0], pool[b_end - 1, 0]) if runs_on else int(OPEN)
+        while a < a_end or b < b_end:
+            if a == a_end:
+                order = 1
+            elif b == b_end:
+                order = -1
+            else:
+                order = 0
+                for c in range(3):
+                    if pool[a, c] != pool[b, c]:
+                        order = -1 if pool[a, c] < pool[b, c] else 1
+                        break
+            if order == 0:
+                a += 1
+                b += 1
+                continue
+            if low == OPEN:
+                low = _first_difference(pool, a, a_end, b, b_end)
+            if order < 0:
+                removed_ids[n_removed] = i
+                for c in range(3):
+                    removed[c, n_removed] = pool[a, c]
+                n_removed += 1
+                high = max(high, min(pool[a, 1], joined))
+                a += 1
+            else:
+                added_ids[n_added] = i
+                for c in range(len(added)):
+                    added[c, n_added] = pool[b, c]
+                n_added += 1
+                high = max(high, min(pool[b, 1], joined))
+                b += 1
+        if low != OPEN:
+            touched[0, n_touched], touched[1, n_touched], touched[2, n_touched] = i, low, high
+            n_touched += 1
+    return n_removed, n_added, n_touched
+
+
+@part
+def _first_difference(pool: Ints, a: int, a_end: int, b: int, b_end: int) -> int:
+    """From when on two lists differ that have been the same up to the rows a and b."""
+    if a == a_end:
+        return int(pool[b, 0])
+    if b == b_end:
+        return int(pool[a, 0])
+    if pool[a, 0] == pool[b, 0] and pool[a, 2] == pool[b, 2]:
+        return int(min(pool[a, 1], pool[b, 1]))
+    return int(min(pool[a, 0], pool[b, 0]))

@@ -1,0 +1,222 @@
+"""Merging counted rows into sorted lists, all versions of which are kept."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from thalweg.columns.compiled import kernel, part
+from thalweg.columns.inserting import first_not_before, run_before
+from thalweg.columns.slabs import (
+    LENGTH,
+    OFFSET,
+    PAST,
+    ROOM,
+    Places,
+    drop_front,
+    keep_rest,
+    move,
+    remember_all,
+)
+from thalweg.columns.sorting import compared
+from thalweg.protocol import Ints
+
+
+@part
+def _larger(rows: int) -> int:
+    """Room for a list that is written elsewhere."""
+    return 2 * rows + 4
+
+
+@kernel
+def needed(table: Places, pool: Ints, ids: Ints, rows: Ints, groups: Ints) -> int:
+    """Upper bound of pool rows that a merge of the groups can use."""
+    total = 0
+    for g in range(len(groups) - 1):
+        lo, more = groups[g], groups[g + 1] - groups[g]
+        i = ids[lo]
+        length = int(table[i, LENGTH])
+        if length + more <= table[i, ROOM] and table[i, PAST] == 0:
+            total += length - first_not_before(pool, int(table[i, OFFSET]), length, rows[lo])
+        else:
+            total += _larger(length + more)
+    return total
+
+
+@part
+def _only_more(rows: Ints, lo: int, hi: int) -> bool:
+    """Do all the rows add something?"""
+    for r in range(lo, hi):
+        if rows[r, rows.shape[1] - 1] <= 0:
+            return False
+    return True
+
+
+@kernel
+def merge(
+    table: Places,
+    past: Places,
+    pool: Ints,
+    used: int,
+    ids: Ints,
+    rows: Ints,
+    groups: Ints,
+    clock: int,
+    expiry: int,
+    gone: Ints,
+    came: Ints,
+    assign: bool,
+) -> tuple[int, int, int]:
+    """Merge sorted (id, row) changes into the lists; the last column is a count that adds up, zero removes. With
+    `assign` it is the count that shall be.
+
+    `gone` and `came` receive the positions of rows that ceased or began to be there. Rows of equal key within a
+    group must be adjacent. Linear in the changes and in what stands behind them.
+    """
+    width = pool.shape[1]
+    keys = width - 1
+    n_gone = 0
+    n_came = 0
+    for g in range(len(groups) - 1):
+        lo, hi = groups[g], groups[g + 1]
+        i = ids[lo]
+        expired = 0
+        while expired < table[i, LENGTH] and pool[table[i, OFFSET] + expired, clock] <= expiry:
+            expired += 1
+        if expired:
+            drop_front(table, i, expired)
+        start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
+        if (length == 0 or compared(pool[start + length - 1], rows[lo], keys) < 0) and _only_more(rows, lo, hi):
+            remember_all(table, past, i)
+            if length + hi - lo > table[i, ROOM]:
+                move(pool, used, pool, start, length)
+                start = used
+                table[i, ROOM] = _larger(length + hi - lo)
+                used += _larger(length + hi - lo)
+            n = length
+            for r in range(lo, hi):
+                if n > length and compared(pool[start + n - 1], rows[r], keys) == 0:
+                    if not assign:
+                        pool[start + n - 1, keys] += rows[r, keys]
+                    continue
+                for c in range(width):
+                    pool[start + n, c] = rows[r, c]
+                came[n_came] = r
+                n_came += 1
+                n += 1
+            table[i, OFFSET], table[i, LENGTH] = start, n
+            continue
+        kept = first_not_before(pool, start, length, rows[lo])
+        if length + hi - lo <= table[i, ROOM] and table[i, PAST] == 0:
+            a, end = used, used + length - kept
+            used = keep_rest(table, past, pool, used, i, kept)
+            target = start
+        else:
+            remember_all(table, past, i)
+            target = used
+            move(pool, target, pool, start, kept)
+            a, end = start + kept, start + length
+            table[i, ROOM] = _larger(length + hi - lo)
+            used += _larger(length + hi - lo)
+        n = kept
+        r = lo
+        while a < end or r < hi:
+            if r >= hi:
+                order = -1
+            elif a >= end:
+                order = 1
+            else:
+                order = compared(pool[a], rows[r], keys)
+            if order < 0:
+                run = end - a if r >= hi else run_before(pool, a, end, rows[r])
+                move(pool, target + n, pool, a, run)
+                n += run
+                a += run
+                continue
+            before = np.int64(0)
+            if order == 0:
+                before = pool[a, keys]
+                a += 1
+            first = r
+            count = before
+            while r < hi and compared(rows[r], rows[first], keys) == 0:
+                count = rows[r, keys] if assign else count + rows[r, keys]
+                r += 1
+            if count > 0:
+                for c in range(keys):
+                    pool[target + n, c] = rows[first, c]
+                pool[target + n, keys] = count
+                n += 1
+                if before <= 0:
+                    came[n_came] = first
+                    n_came += 1
+            elif before > 0:
+                gone[n_gone] = first
+                n_gone += 1
+        table[i, OFFSET], table[i, LENGTH] = target, n
+    return used, n_gone, n_came
+
+
+@njit(cache=True)
+def causes_at(ids: Ints, rows: Ints, causes: Ints, at: Ints) -> Ints:
+    """The largest cause of each row at these positions and of those equal to it, which follow it."""
+    keys = rows.shape[1] - 1
+    out = np.empty(len(at), np.int64)
+    for k in range(len(at)):
+        p = at[k]
+        best = causes[p]
+        q = p + 1
+        while q < len(ids) and ids[q] == ids[p] and compared(rows[q], rows[p], keys) == 0:
+            best = max(best, causes[q])
+            q += 1
+        out[k] = best
+    return out
+
+
+@kernel
+def count(
+    table: Places, pool: Ints, ids: Ints, clock: int, expiry: int, counts: Places, touched: Ints
+) -> tuple[int, int]:
+    """How many rows each list gets; forgets the expired rows of those that get some. Returns how many these are (they
+    are `touched`), and the rows that they will have."""
+    n = total = 0
+    for k in range(len(ids)):
+        i = ids[k]
+        if counts[i] == 0:
+            touched[n] = i
+            n += 1
+        counts[i] += 1
+    for k in range(n):
+        i = touched[k]
+        end = int(table[i, OFFSET] + table[i, LENGTH])
+        live = end
+        while live > table[i, OFFSET] and pool[live - 1, clock] > expiry:
+            live -= 1
+        drop_front(table, i, live - int(table[i, OFFSET]))
+        total += end - live + counts[i]
+    return n, total
+
+
+@kernel
+def append(
+    table: Places, past: Places, pool: Ints, used: int, ids: Ints, rows: Ints, counts: Places, touched: Ints
+) -> int:
+    """Rows in the order of time, later than all that is there, to the end of their lists, which are written anew. Rows
+    of one time are put in order. Returns the new end of the pool."""
+    for k in range(len(touched)):
+        i = touched[k]
+        remember_all(table, past, i)
+        move(pool, used, pool, int(table[i, OFFSET]), int(table[i, LENGTH]))
+        table[i, OFFSET], table[i, ROOM] = used, table[i, LENGTH] + counts[i]
+        used += table[i, ROOM]
+    keys = pool.shape[1] - 1
+    for k in range(len(ids)):
+        i = ids[k]
+        at = int(table[i, OFFSET] + table[i, LENGTH])
+        while at > table[i, OFFSET] and pool[at - 1, 0] == rows[k, 0] and compared(pool[at - 1], rows[k], keys) > 0:
+            move(pool, at, pool, at - 1, 1)
+            at -= 1
+        for c in range(keys + 1):
+            pool[at, c] = rows[k, c]
+        table[i, LENGTH] += 1
+    return used

@@ -1,0 +1,193 @@
+"""What changed in a query: rows that came and went, intervals that came and went, stretches in which values differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from thalweg.columns.gathering import TIME
+from thalweg.columns.timelines import revised
+from thalweg.protocol import Ints
+
+NEVER = -(2**62)
+
+
+def by_time(length: int) -> Ints:
+    """Causes of so many changes that only time brought, which take no room."""
+    return np.broadcast_to(np.int64(TIME), length)
+
+
+def told(causes: Ints) -> bool:
+    """May there be another cause than time?"""
+    return len(causes) > 0 and causes.strides != (0,)
+
+
+def empty(width: int) -> Ints:
+    return np.empty((0, width), np.int64)
+
+
+class Block:
+    """Rows of a relation, as columns or as a matrix; either is laid out when first asked for and then shared."""
+
+    __slots__ = ("_columns", "_fetch", "_matrix", "length", "width")
+    length: int
+    width: int
+
+    def __init__(self, matrix: Ints) -> None:
+        self._matrix: Ints | None = matrix
+        self._columns: dict[int, Ints] = {}
+        self._fetch: Callable[[int], Ints] | None = None
+        self.length, self.width = matrix.shape
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[Ints]) -> Block:
+        """Rows given as columns: the time, then the arguments."""
+        block = cls.__new__(cls)
+        block._matrix, block._columns, block._fetch = None, dict(enumerate(columns)), None
+        block.length, block.width = len(columns[0]), len(columns)
+        return block
+
+    @classmethod
+    def lazily(cls, length: int, width: int, fetch: Callable[[int], Ints]) -> Block:
+        """Rows whose columns are fetched when they are first asked for."""
+        block = cls.__new__(cls)
+        block._matrix, block._columns, block._fetch = None, {}, fetch
+        block.length, block.width = length, width
+        return block
+
+    def __len__(self) -> int:
+        return self.length
+
+    @property
+    def matrix(self) -> Ints:
+        """A row per tuple."""
+        if self._matrix is None:
+            self._matrix = np.empty((self.length, self.width), np.int64)
+            for position in range(self.width):
+                self._matrix[:, position] = self.column(position)
+        return self._matrix
+
+    def rows(self, which: Ints) -> Ints:
+        """Some of the rows, as a matrix."""
+        if self._matrix is None:
+            return Block.of_columns([self.column(p)[which] for p in range(self.width)]).matrix
+        return self._matrix[which]
+
+    def column(self, position: int) -> Ints:
+        found = self._columns.get(position)
+        if found is None:
+            if self._fetch is not None:
+                found = self._fetch(position)
+            else:
+                assert self._matrix is not None
+                found = np.ascontiguousarray(self._matrix[:, position])
+            self._columns[position] = found
+        return found
+
+
+class Moves:
+    """Rows of an event-like relation that went and came, each with its cause. Columns: time, arguments."""
+
+    __slots__ = ("came_block", "came_cause", "gone_block", "gone_cause", "width")
+
+    def __init__(self, width: int, gone: Ints, came: Ints, gone_cause: Ints, came_cause: Ints) -> None:
+        self.width = width
+        self.gone_block, self.came_block = Block(gone), Block(came)
+        self.gone_cause, self.came_cause = gone_cause, came_cause
+
+    @classmethod
+    def none(cls, width: int) -> Moves:
+        nothing = np.empty(0, np.int64)
+        return cls(width, empty(width), empty(width), nothing, nothing)
+
+    @classmethod
+    def arrivals(cls, columns: Sequence[Ints]) -> Moves:
+        """Rows that came, given as columns, because of nothing but time."""
+        moves = cls.none(len(columns))
+        moves.came_block = Block.of_columns(columns)
+        moves.came_cause = by_time(len(columns[0]))
+        return moves
+
+    @classmethod
+    def of_blocks(cls, gone: Block, came: Block, gone_cause: Ints, came_cause: Ints) -> Moves:
+        """Rows that went and came."""
+        moves = cls.__new__(cls)
+        moves.width, moves.gone_block, moves.came_block = came.width, gone, came
+        moves.gone_cause, moves.came_cause = gone_cause, came_cause
+        return moves
+
+    @property
+    def gone(self) -> Ints:
+        return self.gone_block.matrix
+
+    @property
+    def came(self) -> Ints:
+        return self.came_block.matrix
+
+    def __bool__(self) -> bool:
+        return len(self.gone_block) > 0 or len(self.came_block) > 0
+
+
+@dataclass(slots=True)
+class Stretches:
+    """Where timelines differ: instance, from, to (exclusive), cause."""
+
+    ids: Ints
+    froms: Ints
+    tos: Ints
+    causes: Ints
+    first: int
+    """No stretch starts earlier."""
+    single: bool = False
+    """Each instance is there once, ascending."""
+
+    @classmethod
+    def none(cls) -> Stretches:
+        nothing = np.empty(0, np.int64)
+        return cls(nothing, nothing, nothing, nothing, NEVER)
+
+    def __bool__(self) -> bool:
+        return len(self.ids) > 0
+
+
+@dataclass(slots=True)
+class Spans:
+    """Intervals of instances, by id and time, with their causes. Where the value is part of the key, `values` is
+    empty."""
+
+    ids: Ints
+    starts: Ints
+    ends: Ints
+    values: Ints
+    causes: Ints
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def copy(self) -> Spans:
+        """The same in arrays of its own."""
+        causes = self.causes.copy() if told(self.causes) else self.causes
+        return Spans(self.ids.copy(), self.starts.copy(), self.ends.copy(), self.values.copy(), causes)
+
+
+@dataclass(slots=True)
+class Difference:
+    """Intervals that went and came, and where values differ."""
+
+    removed: Spans
+    added: Spans
+    stretches: Stretches
+
+    def __bool__(self) -> bool:
+        return len(self.removed) > 0 or len(self.added) > 0
+
+    def blame(self, spoken: int) -> None:
+        """Give what is as it was up to the point `spoken` the cause time."""
+        gone, came = np.empty(len(self.removed), np.bool_), np.empty(len(self.added), np.bool_)
+        old, new = ((x.ids, x.starts, x.ends, x.values) for x in (self.removed, self.added))
+        revised(*old, *new, spoken, gone, came)
+        self.removed.causes[~gone] = TIME
+        self.added.causes[~came] = TIME
+        self.stretches.causes[self.stretches.froms > spoken] = TIME
