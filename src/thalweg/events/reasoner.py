@@ -142,6 +142,8 @@ class Reasoner:
     def _query(self, query: int, previous: int, final: int, *, recompute: bool) -> None:
         clock = Clock(final, previous, query, self.tick, self.start)
         clock.tumbling = self.window <= self.step
+        for store in self._plan.catalogue.events.values():
+            store.expire(final - 1)
         clock.causes = self._admission.admit(query, previous)
         if recompute:
             self._forget(clock)

@@ -153,6 +153,11 @@ class EventStore:
         found[which[same]] = True
         return found
 
+    def expire(self, expiry: int) -> None:
+        """Nobody will ask for events up to the expiry: they go when their lists are written."""
+        for index in self.indexes.values():
+            index.lists.expiry = max(index.lists.expiry, expiry)
+
     def settle(self) -> None:
         self.moves = Moves.none(self.arity + 1)
         for index in self.indexes.values():
