@@ -187,11 +187,12 @@ class Coder:
         known: dict[str, int] = {}
         found = []
         for term in terms:
-            code = known.get(term.name) if type(term) is Atom else None
-            if code is None:
-                code = self.constant(term, node, span)
-                if type(term) is Atom:
-                    known[term.name] = code
+            if type(term) is Atom:
+                code = known.get(term.name)
+                if code is None:
+                    code = known[term.name] = self.symbols.add(atom_text(term.name))
+            else:
+                code = self.symbols.add(constant_of(term))
             found.append(code)
         return found
 

@@ -25,6 +25,7 @@ class Program:
     sources: Mapping[str, str] = field(
         default_factory=lambda: MappingProxyType({}), compare=False, repr=False
     )
+    _text: str | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
     def tick_seconds(self) -> float | None:
@@ -32,10 +33,13 @@ class Program:
         return next((s.seconds for s in self.statements if isinstance(s, Tick)), None)
 
     def __str__(self) -> str:
-        """Canonical text that parses to an equal program."""
+        """Canonical text that parses to an equal program; it is written once."""
         from thalweg.language.printer import to_text
 
-        return to_text(self)
+        if self._text is None:
+            object.__setattr__(self, "_text", to_text(self))
+        assert self._text is not None
+        return self._text
 
     def _repr_html_(self) -> str:
         from thalweg.language.printer import to_html

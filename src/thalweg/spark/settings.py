@@ -128,15 +128,6 @@ def parsed(text: str) -> Program:
     return found
 
 
-def written(program: Program) -> str:
-    """The text of a program; one that was written before is not written again."""
-    found = next((text for text, known in _PROGRAMS.items() if known is program), None)
-    if found is None:
-        found = str(program)
-        _know(found, program)
-    return found
-
-
 def _know(text: str, program: Program) -> None:
     _PROGRAMS[text] = program
     while len(_PROGRAMS) > KNOWN:
@@ -162,7 +153,8 @@ def settings_of(
 ) -> Settings:
     """Check the request and plan the stages. No columns: the rows come from files, each with its own."""
     program = with_query(program, options.query)
-    text = written(program)
+    text = str(program)
+    _know(text, program)
     given = {**asdict(options), "query": None}
     plan = planned(text, tuple(given.items()))
     if shards < 1:
