@@ -131,6 +131,20 @@ def test_a_change_by_a_row_in_time_has_the_cause_time() -> None:
     assert ("insert", "f(a)", 4, 16) in found
 
 
+def test_what_a_late_row_does_not_reach_has_the_cause_time_in_its_own_instance_too() -> None:
+    found = causes(ON_OFF, "e(a) 2\ng(a) 4@15\ne(a) 7\ng(a) 14")
+    assert found[("delete", "f(a)", 3, None)] == found[("insert", "f(a)", 3, 5)] == "row 2"
+    assert found[("insert", "f(a)", 8, 15)] == "row 2"
+    found = causes(ON_OFF, "e(a) 2\ng(a) 4\ne(a) 3@15\ne(a) 7\ng(a) 14")
+    assert {found[("delete", "f(a)", 8, None)], found[("insert", "f(a)", 8, 15)]} == {"time"}
+
+
+def test_two_late_rows_that_need_each_other_name_the_later_one() -> None:
+    both = "initiatedAt(f(X)=true, T) :- happensAt(e(X), T), happensAt(g(X), T)."
+    assert causes(both, "g(a) 3@15\ne(a) 3@16") == {("insert", "f(a)", 4, None): "row 2"}
+    assert causes(both, "e(a) 3@15\ng(a) 3@16") == {("insert", "f(a)", 4, None): "row 2"}
+
+
 def test_a_countdown_that_fires_has_the_cause_time() -> None:
     assert set(causes(ON_OFF + "ft(f(X)=true, 12).", "e(a) 3\ng(b) 2@15").values()) == {"time"}
 

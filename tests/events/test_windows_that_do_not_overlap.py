@@ -69,6 +69,12 @@ def test_windows_that_do_not_overlap_give_the_timeline_of_windows_that_do() -> N
     assert standing(table(again, 8)) == expected
 
 
+def test_recomputing_windows_that_do_not_overlap_is_no_other_work() -> None:
+    usual, again = (Reasoner(thalweg.parse(PROGRAM), window=100, step=100, recompute=r) for r in (False, True))
+    assert table(usual, 3) == table(again, 3)
+    assert usual.snapshot() == again.snapshot()
+
+
 def test_a_row_that_is_there_twice_counts_once() -> None:
     once, twice = (Reasoner(thalweg.parse(PROGRAM), window=100, step=100) for _ in range(2))
     once.accept(hour(0))
