@@ -101,6 +101,16 @@ CASES = {
         "f=true [8,13) [20,..)\nf=false [13,20)",
         (7, 7, 28),
     ),
+    "a lasting complement of a value that was initiated and ended at once": (
+        """
+        initiatedAt(f(_)=V, T) :- happensAt(e(_, V), T).
+        terminatedAt(f(X)=_, T) :- happensAt(e(X, _), T).
+        holdsFor(g(X)=true, I) :- holdsFor(f(X)=_, I1), complement_all([I1], I2), intDurGreater(I2, 6, I).
+        """,
+        "e(a,3) 3",
+        "g(a)=true [4,..)",
+        (40, 40, 40),
+    ),
 }
 
 

@@ -366,7 +366,10 @@ class Domains:
             if variable not in names((x,)):
                 continue
             if any(v.name == variable for v in variables(x.value)):
-                body: tuple[Flat, ...] = (EdgeAt(Edge.START, x.fluent.removeprefix(VIEW), x.args, x.value),)
+                fluent = x.fluent.removeprefix(VIEW)
+                body: tuple[Flat, ...] = (EdgeAt(Edge.START, fluent, x.args, x.value),)
+                for effect in Effect if fluent in self._effects_of else ():  # a value may come and end at once
+                    self._add(name, (Variable(variable),), (EffectAt(effect, fluent, x.args, x.value),))
             else:
                 body = (EdgeAt(Edge.START, self.known(x.fluent.removeprefix(VIEW)), x.args, TRUE),)
                 if x.fluent not in self.inputs and x.fluent not in self.determined and not hidden(x.fluent):
