@@ -34,13 +34,25 @@ def _place(sorted_ids: Ints, wanted: int, near: int) -> int:
 
 
 @njit(cache=True)
+def _positions(sorted_ids: Ints, ids: Ints) -> Ints:
+    """Where each id stands among those that are not much fewer than the largest of them."""
+    places = np.empty(sorted_ids[-1] + 1, np.int32)
+    for k in range(len(sorted_ids)):
+        places[sorted_ids[k]] = k
+    out = np.empty(len(ids), np.int64)
+    for k in range(len(ids)):
+        out[k] = places[ids[k]]
+    return out
+
+
+@njit(cache=True)
 def _hulls(
-    once: Ints, ids: Ints, lows: Ints, highs: Ints, causes: Ints, low: Ints, high: Ints, cause: Ints
+    once: Ints, positions: Ints, ids: Ints, lows: Ints, highs: Ints, causes: Ints, low: Ints, high: Ints, cause: Ints
 ) -> None:
     known = np.zeros(len(once), np.bool_)
     at = 0
     for k in range(len(ids)):
-        at = _place(once, ids[k], at)
+        at = positions[k] if len(positions) else _place(once, ids[k], at)
         if not known[at]:
             known[at] = True
             low[at], high[at], cause[at] = lows[k], highs[k], causes[k]
@@ -54,7 +66,9 @@ def hulls(ids: Ints, lows: Ints, highs: Ints, causes: Ints) -> tuple[Ints, Ints,
     """Each id once, ascending, with its least low, its greatest high and its largest cause."""
     once = distinct(ids)
     low, high, cause = (np.empty(len(once), np.int64) for _ in range(3))
-    _hulls(once, ids, lows, highs, causes, low, high, cause)
+    dense = len(once) > 0 and int(once[-1]) < 8 * len(ids)
+    positions = _positions(once, ids) if dense else np.empty(0, np.int64)
+    _hulls(once, positions, ids, lows, highs, causes, low, high, cause)
     return once, low, high, cause
 
 

@@ -251,7 +251,9 @@ class Countdowns:
         """Put a snapshot in."""
         self.arrays = arrays
         self.counts = GrowingRows(2, state["counts"])
-        lists = np.unique(arrays.cells[: arrays.count, [TEMPLATE, DELAYS]], axis=0)
+        once = KeyTable(2)  # few lists for many cells
+        once.intern([arrays.cells[: arrays.count, c] for c in (TEMPLATE, DELAYS)], arrays.count)
+        lists = np.unique(once.keys, axis=0)
         self.templates = Templates.of(state["templates"], lists[lists[:, 1] > 0])
         self.pairs = KeyTable.of(state["pairs"])
         self.known = state["known"].tolist()

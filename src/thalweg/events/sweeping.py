@@ -157,7 +157,7 @@ class SweepUnit(FluentUnit):
                 gone, came = self.candidates.merge(cells, rows)
                 touched = distinct(np.concatenate([gone[0], came[0]]))
         late = self._late(clock)
-        wanted = np.union1d(touched, late) if len(late) else touched
+        wanted = distinct(np.concatenate([touched, late])) if len(late) else touched
         if self._all:
             wanted, self._all = np.arange(self.cells), False
         if not len(wanted):
@@ -188,7 +188,7 @@ class SweepUnit(FluentUnit):
         """Sweep the groups of the wanted cells, and keep what is found."""
         cells, out, logged = self._run(wanted, changed, fresh, settled, clock.query, clock)
         self._trim(cells)
-        cells = np.sort(cells) if self.linked else cells
+        cells = distinct(cells) if self.linked else cells
         if clock.once and not round and not self._logs():
             return self.renew(clock, self._writers(out, cells, clock))
         why = self._causes(cells, changed, causes)
@@ -209,7 +209,7 @@ class SweepUnit(FluentUnit):
         rows, owners = self.candidates.everything(Version.NOW)
         cells = self.arrays.cells[: self.cells]
         lively = np.flatnonzero((cells[:, LIVELY] != 0) & (cells[:, CARRY_TIME] < settled))
-        stale = np.union1d(owners[rows[:, 0] <= settled], lively)
+        stale = distinct(np.concatenate([owners[rows[:, 0] <= settled], lively]))
         if len(stale):
             nothing = np.empty(0, np.int64)
             cells, _, _ = self._run(stale, nothing, rows[:0], settled, clock.query, clock)
