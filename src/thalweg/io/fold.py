@@ -241,7 +241,7 @@ class Folding:
     event its own point, which boundary effects may still touch at the start itself.
     """
 
-    def __init__(self, sort: Sort, room: int = 4_000_000) -> None:
+    def __init__(self, sort: Sort, room: int = 1_000_000) -> None:
         self._sort = sort
         self._room = self._limit = room
         self._held: list[pa.Table] = []
