@@ -104,8 +104,8 @@ class CellArrays:
         self.count = count
 
     def state(self) -> dict[str, Ints]:
-        """What a snapshot needs."""
-        cells = self.cells[: self.count].copy()
+        """What a snapshot needs; between queries the carry says it all."""
+        cells = self.cells[: self.count]
         cells[:, :CARRY] = cells[:, CARRY:CARRY_TIME]
         cells[:, MARK] = 0
         rest = {name: getattr(self, name)[: self.count] for name in ("due", "alert", "parents")}

@@ -324,7 +324,7 @@ class KeyTable:
     @classmethod
     def of(cls, keys: Ints) -> KeyTable:
         """A table that knows these tuples, in this order."""
-        table = cls(keys.shape[1])
+        table = cls(keys.shape[1], len(keys) + 1)
         table.intern([keys[:, c] for c in range(keys.shape[1])], len(keys))
         return table
 

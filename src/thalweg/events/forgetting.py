@@ -19,11 +19,11 @@ from thalweg.columns.cells import (
     DELAYS,
     FIRST_CHAIN,
     LAST_CHAIN,
-    NONE,
     CellArrays,
     unite,
     unite_pairs,
 )
+from thalweg.columns.sorting import distinct
 from thalweg.columns.timelines import OPEN
 from thalweg.events import chains, sweeping
 from thalweg.events.determined import InputUnit, SpanUnit
@@ -210,25 +210,21 @@ class _Forgetting:
     def _keep_cells(self, name: str, unit: SweepUnit) -> None:
         """Cells in which something is or may happen, and those that they refer to."""
         arrays = self.arrays
-        cells = arrays[f"{name}.cells.cells"]
-        lively = (cells[:, CARRY] != 0) | (self._trim(name, 0, len(cells)) > 0)
+        table = arrays[f"{name}.cells.cells"]
+        carried, first, last = (np.ascontiguousarray(c) for c in table[:, [CARRY, FIRST_CHAIN, LAST_CHAIN]].T)
+        lively = (carried != 0) | (self._trim(name, 0, len(table)) > 0)
         for part in ("due", "alert"):
             lively |= arrays[f"{name}.cells.{part}"] != OPEN
-        owners, at = _runs(cells[:, COUNTS], cells[:, DELAYS])
-        lively[owners[(arrays[f"{name}.delays.counts"][at] != NONE).any(axis=1)]] = True
         for fluent, store in enumerate(unit.stores):
-            alive = self.alive[id(store)]
-            lively[np.flatnonzero(alive) * len(unit.stores) + fluent] = True
+            lively[np.flatnonzero(self.alive[id(store)]) * len(unit.stores) + fluent] = True
         lively[_conditions(arrays[f"{name}.rows"], sweeping.CONDITIONS)] = True
         rules = arrays[f"{name}.chains.rows"]
-        sources, at = _runs(cells[:, FIRST_CHAIN], cells[:, LAST_CHAIN] - cells[:, FIRST_CHAIN])
-        while True:
-            before = int(lively.sum())
-            followed = rules[at[lively[sources]]]
-            lively[followed[:, 2]] = True
-            lively[_conditions(followed, chains.CONDITIONS)] = True
-            if int(lively.sum()) == before:
-                break
+        new = np.flatnonzero(lively)
+        while len(new):
+            _, at = _runs(first[new], last[new] - first[new])
+            named = np.concatenate([rules[at, 2], _conditions(rules[at], chains.CONDITIONS)])
+            new = distinct(named[~lively[named]])
+            lively[new] = True
         for fluent, store in enumerate(unit.stores):
             alive = self.alive[id(store)]
             alive |= lively[fluent :: len(unit.stores)][: len(alive)]
