@@ -165,6 +165,6 @@ def made(
 
 
 def pieces(rows: pa.Table, count: int) -> list[pa.Table]:
-    """The rows in so many batches, in their order."""
+    """The rows in so many batches at most, in their order; none is empty."""
     size = -(-rows.num_rows // count)
-    return [rows.slice(i * size, size) for i in range(count)]
+    return [rows.slice(first, size) for first in range(0, rows.num_rows, size)]
