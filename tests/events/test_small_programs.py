@@ -111,6 +111,18 @@ CASES = {
         "g(a)=true [4,..)",
         (40, 40, 40),
     ),
+    "a count for each instance that a state inside its own cycle names": (
+        """
+        initiatedAt(f(X)=low, T) :- happensAt(e(X), T).
+        initiatedAt(f(X)=high, T) :-
+            happensAt(k, T), holdsAt(f(X)=low, T),
+            findall(Y, holdsAt(g(X, Y)=true, T), L), length(L, N), N =:= 0.
+        initiatedAt(g(X, Y)=true, T) :- happensAt(v(X, Y), T).
+        """,
+        "e(a) 1\ne(b) 2\nv(b,3) 4\nk 6",
+        "f(a)=low [2,7)\nf(a)=high [7,..)\nf(b)=low [3,..)\ng(b,3)=true [5,..)",
+        (9, 4, 12),
+    ),
 }
 
 

@@ -52,9 +52,10 @@ def _free(args: tuple[Term, ...], body: tuple[Flat, ...]) -> set[str]:
 
 
 def binding(body: Iterable[Flat]) -> set[str]:
-    """Variables that positive literals bind: all but what only negations and filters mention."""
+    """Variables that positive literals bind: all but what only negations, filters and counted bodies mention."""
     positive = [x for x in body if not isinstance(x, Missing) and not getattr(x, "negated", False)]
-    return names(tuple(positive))
+    counted = {v.name for x in positive if isinstance(x, Total) for v in variables(x.result)}
+    return counted | names(tuple(x for x in positive if not isinstance(x, Total)))
 
 
 class Domains:
