@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 
+from thalweg.analysis.nearest import Names
 from thalweg.analysis.temporal import Signature, Sorts, Time, time_of
 from thalweg.language.diagnostics import Code, Diagnostic, Severity, register
 from thalweg.language.program import Program
@@ -308,8 +308,8 @@ class _Reading:
                 f"{signature(goal)[0]}/{signature(goal)[1]}" if isinstance(goal, (Atom, Compound)) else "this"
             )
             known = sorted(f"{name}/{arity}" for name, arity in self.heads)
-            hint = get_close_matches(named, known, n=1) or known
-            self._refuse("TW304", f"no rule defines {named}", query.span, f"ask about {' or '.join(hint)}")
+            hint = Names(known).nearest(named) or " or ".join(known)
+            self._refuse("TW304", f"no rule defines {named}", query.span, f"ask about {hint}")
             return None
         return self._atom(goal, sorts, False, query.span) if signature(goal) in self.ruled_or_given else None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from thalweg.columns.compiled import kernel, part
 from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, place, remember_all
-from thalweg.columns.timelines import OPEN, next_value
+from thalweg.columns.timelines import OPEN, ending_after, next_value
 from thalweg.protocol import Ints, Mask
 
 MOST = 8
@@ -119,18 +119,6 @@ def take_over(
 
 
 @part
-def _ending_after(pool: Ints, start: int, end: int, time: int) -> int:
-    """The first row of a list that ends after the time."""
-    while start < end:
-        mid = (start + end) >> 1
-        if pool[mid, 1] <= time:
-            start = mid + 1
-        else:
-            end = mid
-    return start
-
-
-@part
 def _next_border(pool: Ints, at: Ints, stop: Ints, n: int, value: int) -> int:
     """Move input n on to its next interval with the value; returns where that starts."""
     while at[n] < stop[n] and pool[at[n], 2] != value:
@@ -176,7 +164,7 @@ def evaluate(
                 continue
             at[n] = tables[n][j, OFFSET]
             stop[n] = at[n] + tables[n][j, LENGTH]
-            at[n] = _ending_after(pools[n], at[n], stop[n], low)
+            at[n] = ending_after(pools[n], at[n], stop[n], low)
             room += stop[n] - at[n]
             border[n] = _next_border(pools[n], at, stop, n, values[n, k])
             if border[n] <= low:

@@ -51,7 +51,7 @@ def _slab(size: int, i: int) -> int:
 
 
 @part
-def _expired(pool: Ints, start: int, length: int, clock: int, expiry: int) -> int:
+def expired_rows(pool: Ints, start: int, length: int, clock: int, expiry: int) -> int:
     """How many rows at the front of a list are at or before the expiry."""
     count = 0
     while count < length and pool[start + count, clock] <= expiry:
@@ -73,7 +73,7 @@ def overflow(
     total = 0
     for g in range(len(groups) - 1):
         i = ids[groups[g]]
-        expired = _expired(pool, int(table[i, OFFSET]), int(table[i, LENGTH]), clock, expiry)
+        expired = expired_rows(pool, int(table[i, OFFSET]), int(table[i, LENGTH]), clock, expiry)
         length = int(table[i, LENGTH]) - expired
         size = length + groups[g + 1] - groups[g]
         front = int(fronts[i]) + expired
@@ -144,7 +144,7 @@ def insert(
         lo, hi = groups[g], groups[g + 1]
         i = ids[lo]
         first[g], last[g] = NOTHING, NOTHING
-        expired = _expired(pool, int(table[i, OFFSET]), int(table[i, LENGTH]), clock, expiry)
+        expired = expired_rows(pool, int(table[i, OFFSET]), int(table[i, LENGTH]), clock, expiry)
         drop_front(table, i, expired)
         fronts[i] += expired
         start, length = int(table[i, OFFSET]), int(table[i, LENGTH])

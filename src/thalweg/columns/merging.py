@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from thalweg.columns.compiled import kernel, part
-from thalweg.columns.inserting import first_not_before, run_before
+from thalweg.columns.inserting import expired_rows, first_not_before, run_before
 from thalweg.columns.slabs import (
     LENGTH,
     OFFSET,
@@ -80,11 +80,7 @@ def merge(
     for g in range(len(groups) - 1):
         lo, hi = groups[g], groups[g + 1]
         i = ids[lo]
-        expired = 0
-        while expired < table[i, LENGTH] and pool[table[i, OFFSET] + expired, clock] <= expiry:
-            expired += 1
-        if expired:
-            drop_front(table, i, expired)
+        drop_front(table, i, expired_rows(pool, int(table[i, OFFSET]), int(table[i, LENGTH]), clock, expiry))
         start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
         if (length == 0 or compared(pool[start + length - 1], rows[lo], keys) < 0) and _only_more(rows, lo, hi):
             remember_all(table, past, i)

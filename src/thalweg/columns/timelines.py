@@ -172,6 +172,18 @@ def truncate(table: Places, past: Places, pool: Ints, used: int, count: int, fin
 
 
 @part
+def ending_after(pool: Ints, start: int, end: int, time: int) -> int:
+    """The first row of a list that ends after the time."""
+    while start < end:
+        mid = (start + end) >> 1
+        if pool[mid, 1] <= time:
+            start = mid + 1
+        else:
+            end = mid
+    return start
+
+
+@part
 def _covering(
     table: Places, past: Places, version: int, pool: Ints, i: int, t: int, cursors: Ints
 ) -> int:
@@ -189,13 +201,7 @@ def _covering(
     while at < far and pool[at, 1] <= t:
         at += 1
     if at == far:
-        hi = end
-        while at < hi:
-            mid = (at + hi) >> 1
-            if pool[mid, 1] <= t:
-                at = mid + 1
-            else:
-                hi = mid
+        at = ending_after(pool, at, end, t)
     if len(cursors):
         cursors[i] = at
     return at if at < end and pool[at, 0] <= t else -1
