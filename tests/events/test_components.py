@@ -17,7 +17,7 @@ from thalweg.events.plan import plan
 from thalweg.events.reasoner import Reasoner
 from thalweg.events.sweeping import SweepUnit
 from thalweg.testing.comparison import assert_same_timeline
-from thalweg.testing.engines import Result, replay_with
+from thalweg.testing.engines import Result, replay_with, to_batch
 from thalweg.testing.fuzz import difference
 from thalweg.testing.shrink import shrunk
 from thalweg.testing.streams import Mess, Scenario, random_rows
@@ -192,3 +192,18 @@ def test_countdowns_that_run_are_listed_with_what_would_cancel_them() -> None:
         ("f(a)", "false", 23, 18, "end of f(a)=true"),
         ("g(a)", None, 48, 18, "end of g(a)=on or initiation of g(a)=on"),
     }
+
+
+def test_a_snapshot_keeps_countdowns_whose_list_of_delays_has_grown() -> None:
+    rules = "initiatedAt(f(X)=V, T) :- happensAt(e(X, V), T).\nfi(f(X)=_, f(X)=off, 7).\nft(f(_)=off, 2)."
+    first, second = (Reasoner(parse(rules), window=4, step=4) for _ in range(2))
+    rows = stream("e(a,one) 1\ne(a,two) 6\ne(b,three) 7\ne(b,four) 20")
+    first.accept(to_batch(rows[:3]))
+    first.advance(8)
+    second.restore(first.snapshot())
+    first.accept(to_batch(rows[3:]))
+    second.accept(to_batch(rows[3:]))
+    told = [reasoner.advance(28)["changes"].to_pylist() for reasoner in (first, second)]
+    assert told[1] == told[0]
+    ended = {(row["fluent"], row["value"], row["start"], row["end"]) for row in told[1] if row["op"] == "insert"}
+    assert {("f(a)", "two", 7, 14), ("f(b)", "three", 8, 15)} <= ended

@@ -12,6 +12,17 @@ from thalweg.testing.engines import replay_with
 from thalweg.testing.tables import stream, timeline
 
 CASES = {
+    "the length of a whole interval that began before its instance was known": (
+        """
+        initially(f=high).
+        initiatedAt(walk(X)=true, T) :- happensAt(g(X), T).
+        holdsFor(short(X)=true, I) :-
+            holdsFor(f=high, I1), holdsFor(walk(X)=true, I2), union_all([I1, I2], I3), intDurLess(I3, 3, I).
+        """,
+        "g(a) 25",
+        "f=high [0,..)\nwalk(a)=true [26,..)",
+        (2, 2, 30),
+    ),
     "a variable that stands twice in an event": (
         "initiatedAt(f=true, T) :- happensAt(h(X, X), T).",
         "h(a,b) 3\nh(b,b) 6",

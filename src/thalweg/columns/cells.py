@@ -103,11 +103,20 @@ class CellArrays:
         self.parents[first:count] = np.arange(first, count)
         self.count = count
 
+    def keep(self, ids: Ints, places: Ints, count: int) -> None:
+        """Forget all cells but these, which go to these places among `count`, each a group of its own. The room that
+        the others took is kept for those that come next, unless it was more than was needed."""
+        cells, due, alert = _at_rest(self.cells[ids]), self.due[ids], self.alert[ids]
+        if len(self.parents) > 4 * max(self.count, 8):
+            self.__dict__.update(CellArrays().__dict__)
+        self.cells[: self.count] = 0
+        self.count = 0
+        self.ensure(count)
+        self.cells[places], self.due[places], self.alert[places] = cells, due, alert
+
     def state(self) -> dict[str, Ints]:
-        """What a snapshot needs; between queries the carry says it all."""
-        cells = self.cells[: self.count]
-        cells[:, :CARRY] = cells[:, CARRY:CARRY_TIME]
-        cells[:, MARK] = 0
+        """What a snapshot needs."""
+        cells = _at_rest(self.cells[: self.count])
         rest = {name: getattr(self, name)[: self.count] for name in ("due", "alert", "parents")}
         return {"cells": cells, **rest}
 
@@ -119,6 +128,13 @@ class CellArrays:
         self.alert, self.parents = state["alert"].copy(), state["parents"].copy()
         self.count = len(self.parents)
         return self
+
+
+def _at_rest(cells: Ints) -> Ints:
+    """Between queries the carry says it all."""
+    cells[:, :CARRY] = cells[:, CARRY:CARRY_TIME]
+    cells[:, MARK] = 0
+    return cells
 
 
 class GrowingRows:
@@ -137,9 +153,41 @@ class GrowingRows:
         self.count = end
         return start
 
+    def keep(self, at: Ints) -> None:
+        """Forget all rows but these, in this order. The room of the others is kept, unless it was more than was
+        needed."""
+        kept = self.rows[at]
+        if len(self.rows) > 4 * max(self.count, 8):
+            self.rows = np.empty((2 * self.count, self.rows.shape[1]), np.int64)
+        self.count = len(kept)
+        self.rows[: self.count] = kept
+
     def filled(self) -> Ints:
         """The rows that are there."""
         return self.rows[: self.count]
+
+
+# --------------------------------------------------------------------------- rows that name cells
+
+
+def runs(starts: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+    """Positions starts[i] .. starts[i] + sizes[i] - 1 for every i: the i of each, and the position."""
+    owners = np.repeat(np.arange(len(starts)), sizes)
+    return owners, np.arange(len(owners)) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+
+
+def named(rows: Ints, first: int) -> Ints:
+    """The cells that the conditions of rows name, which start at column `first`."""
+    found = rows[:, first:-1:2]
+    return found[found >= 0] >> 1
+
+
+def renumber(rows: Ints, first: int, new_of: Ints) -> None:
+    """Name the cells in conditions by their new numbers."""
+    for column in range(first, rows.shape[1] - 1, 2):
+        there = rows[:, column] >= 0
+        cell = rows[there, column]
+        rows[there, column] = 2 * new_of[cell >> 1] + (cell & 1)
 
 
 # --------------------------------------------------------------------------- groups

@@ -200,7 +200,7 @@ SMALL = 1 << 26
 
 
 class KeyTable:
-    """Tuples of a fixed width and their ids, in order of first sight; nothing is ever removed.
+    """Tuples of a fixed width and their ids, in order of first sight.
 
     Single keys that are small, as the ids of symbols are, are kept in an array. Two to four small ones are packed into
     one number and hashed as that; anything else is hashed component by component.
@@ -316,6 +316,18 @@ class KeyTable:
             _rehash_packed(old, self._table, self._shift())
         else:
             _rehash(self._keys, self.count, self._table)
+
+    def keep(self, ids: Ints) -> None:
+        """Forget all tuples but those with these ids, which are numbered anew in this order. The room that the others
+        took is kept for those that come next, unless it was more than was needed."""
+        kept = self._keys[ids]
+        if len(self._keys) > 4 * max(self.count, 16):
+            self.__dict__.update(KeyTable(self.width, 2 * self.count).__dict__)
+        self.count = 0
+        self._table[:] = 0
+        if self._direct is not None:
+            self._direct[:] = 0
+        self.intern([kept[:, c] for c in range(self.width)], len(kept))
 
     def state(self) -> Ints:
         """The known tuples, for a snapshot."""

@@ -362,6 +362,24 @@ class Ragged:
         self._pack_at = max(4096, 4 * self.used, len(self.pool) // 2)
         self._packed = self.used
 
+    def live(self) -> Places:
+        """How many rows of each list have not expired; only between queries."""
+        _live_rows(self.table, self.pool, self.count, self.clock, self.expiry, self.ordered)
+        return self.places[:, LENGTH]
+
+    def keep(self, ids: Ints) -> None:
+        """Forget all lists but these, which are numbered anew in this order (-1: an empty one); only between
+        queries."""
+        kept = self.table[ids]
+        kept[ids < 0] = 0
+        if len(self.table) > 4 * max(self.count, 8):
+            self.table = np.zeros((2 * self.count, slabs.WIDTH), np.int32)
+        self.table[: self.count] = 0
+        self.count = 0
+        self.ensure(len(ids))
+        self.table[: len(ids)] = kept
+        self.pack()
+
     def state(self) -> dict[str, Ints]:
         """All lists of the base version, for a snapshot."""
         rows, sizes = self.gather(np.arange(self.count), Version.NOW)

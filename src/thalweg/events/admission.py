@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
-from thalweg.columns.keys import KeyTable, repeats
+from thalweg.columns.keys import KeyTable, repeats, same_as
 from thalweg.columns.symbols import EXACT
 from thalweg.events.moves import NEVER
 from thalweg.events.plan import Plan
@@ -201,7 +201,8 @@ class Admission:
     def _deliver(self, relation: str, fluent: bool, rows: Coded, query: int, previous: int) -> bool:
         """Hand rows to their store; True when some are late or retracted."""
         fresh = rows.plain and bool(rows[FACT].min() > previous)
-        if fresh and self.once and not fluent and self._arrive(relation, rows, query):
+        if fresh and self.once and not fluent:
+            self._arrive(relation, rows, query)
             return False
         causes: Ints | None = None
         if not fresh:
@@ -232,17 +233,16 @@ class Admission:
         """Rows from here on will be asked for again by later queries."""
         return query - query % self.tick if self.once else NEVER
 
-    def _arrive(self, relation: str, rows: Coded, query: int) -> bool:
-        """New rows of a window that does not overlap the last one go to their store as they are; False when one of them
-        is there twice."""
+    def _arrive(self, relation: str, rows: Coded, query: int) -> None:
+        """New rows of a window that does not overlap the last one go to their store as they are, each once."""
         columns = rows.fact
         if not in_order(columns[0]):
             order = np.argsort(columns[0], kind="stable")
             columns = tuple(column[order] for column in columns)
         if repeats(columns):
-            return False
+            first = same_as(np.column_stack(columns)) == np.arange(len(rows))
+            columns = tuple(column[first] for column in columns)
         self.plan.input_events[relation].arrive(columns, self._needed_from(query))
-        return True
 
     def _settle(
         self,

@@ -9,7 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thalweg.columns.cells import ANY, FIRST_CHAIN, LAST_CHAIN, CellArrays, GrowingRows, unite, unite_pairs
+from thalweg.columns.cells import (
+    ANY,
+    FIRST_CHAIN,
+    LAST_CHAIN,
+    CellArrays,
+    GrowingRows,
+    renumber,
+    runs,
+    unite,
+    unite_pairs,
+)
 from thalweg.columns.sorting import group_starts
 from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps
 from thalweg.events.stores import FluentStore
@@ -69,10 +79,10 @@ class ChainRules:
         order = np.argsort(cells, kind="stable")
         cells, rows = cells[order], rows[order]
         start = self.table.append(rows)
-        runs = group_starts(cells)
-        self.most = max(self.most, int(np.diff(runs).max()))
-        arrays.cells[cells[runs[:-1]], FIRST_CHAIN] = start + runs[:-1]
-        arrays.cells[cells[runs[:-1]], LAST_CHAIN] = start + runs[1:]
+        borders = group_starts(cells)
+        self.most = max(self.most, int(np.diff(borders).max()))
+        arrays.cells[cells[borders[:-1]], FIRST_CHAIN] = start + borders[:-1]
+        arrays.cells[cells[borders[:-1]], LAST_CHAIN] = start + borders[1:]
         unite_pairs(arrays.parents, cells, np.ascontiguousarray(rows[:, 2]))
         unite(arrays.parents, cells, rows, CONDITIONS)
 
@@ -99,6 +109,22 @@ class ChainRules:
         """Cells of the instances, known or new."""
         ids = self.stores[fluent].intern([s.column(frame) for s in slots], len(frame))
         return ids * len(self.stores) + fluent
+
+    def keep(self, stay: Sequence[Ints], new_of: Ints, arrays: CellArrays) -> None:
+        """After cells were forgotten, and the others put where `new_of` says: their chains, and the groups that these
+        make. Of each store these instances `stay`."""
+        table = arrays.cells[: arrays.count]
+        sizes = table[:, LAST_CHAIN] - table[:, FIRST_CHAIN]
+        sources, at = runs(table[:, FIRST_CHAIN], sizes)
+        self.table.keep(at)
+        rows = self.table.filled()
+        rows[:, 2] = new_of[rows[:, 2]]
+        renumber(rows, CONDITIONS, new_of)
+        table[:, LAST_CHAIN] = np.cumsum(sizes)
+        table[:, FIRST_CHAIN] = table[:, LAST_CHAIN] - sizes
+        unite_pairs(arrays.parents, sources, np.ascontiguousarray(rows[:, 2]))
+        unite(arrays.parents, sources, rows, CONDITIONS)
+        self.known = [int(np.searchsorted(ids, n)) for ids, n in zip(stay, self.known, strict=True)]
 
     def state(self) -> dict[str, Ints]:
         """What a snapshot needs apart from the cells."""

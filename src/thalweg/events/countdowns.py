@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thalweg.columns.cells import COUNTS, DELAYS, NONE, TEMPLATE, CellArrays, GrowingRows
+from thalweg.columns.cells import COUNTS, DELAYS, NONE, TEMPLATE, CellArrays, GrowingRows, runs
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.sorting import distinct, group_starts
 from thalweg.columns.timelines import INITIATE, OPEN
@@ -79,10 +79,13 @@ class Templates:
 
     @classmethod
     def of(cls, rows: Ints, lists: Ints) -> Templates:
-        """From a snapshot: the rows, and where lists start and how long they are, in that order."""
+        """From a snapshot: the rows, and where lists that are in use start and how long they are."""
         self = cls()
+        self.rows = GrowingRows(ROW, rows)
         for start, size in lists.tolist():
-            self.starts(rows[start : start + size].reshape(1, size, ROW))
+            known = self._known.setdefault(size, KeyTable(ROW * size))
+            known.intern(list(rows[start : start + size].reshape(ROW * size, 1)), 1)
+            self._starts.setdefault(size, []).append(start)
         return self
 
 
@@ -195,10 +198,10 @@ class Countdowns:
         rows = np.concatenate([old, rows])
         order = np.argsort(rows[:, ROW], kind="stable")
         rows, since = rows[order], since[order]
-        runs = group_starts(np.ascontiguousarray(rows[:, ROW]))
-        sizes = np.diff(runs)
+        borders = group_starts(np.ascontiguousarray(rows[:, ROW]))
+        sizes = np.diff(borders)
         for size in distinct(np.sort(sizes)).tolist():
-            first = runs[:-1][sizes == size]
+            first = borders[:-1][sizes == size]
             at = first[:, None] + np.arange(size)
             start = self.counts.append(since[at.ravel()])
             starts = self.templates.starts(np.ascontiguousarray(rows[at][:, :, :ROW]))
@@ -236,7 +239,19 @@ class Countdowns:
         k = len(self.stores)
         return Pending(rows[:, ROW] % k, rows[:, ROW] // k, rows[:, 0], rows[:, 1], due, since, rows[:, 3] == 1)
 
-    # ----------------------------------------------------------------- snapshots
+    # ----------------------------------------------------------------- forgetting, snapshots
+
+    def keep(self, stay: Sequence[Ints], new_of: Ints) -> None:
+        """After cells were forgotten, and the others put where `new_of` says: their countdowns. Of each store these
+        instances `stay`."""
+        table = self.arrays.cells[: self.arrays.count]
+        sizes = table[:, DELAYS].copy()
+        self.counts.keep(runs(table[:, COUNTS], sizes)[1])
+        table[:, COUNTS] = np.cumsum(sizes) - sizes
+        pairs = self.pairs.keys.copy()
+        pairs[:, 0] = new_of[pairs[:, 0]]
+        self.pairs = KeyTable.of(pairs[pairs[:, 0] >= 0])
+        self.known = [int(np.searchsorted(ids, n)) for ids, n in zip(stay, self.known, strict=True)]
 
     def state(self) -> dict[str, Ints]:
         """What a snapshot needs apart from the cells."""

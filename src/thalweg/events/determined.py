@@ -235,3 +235,9 @@ class InputUnit(FluentUnit):
     def commit_memories(self, final: int) -> None:
         self.given.expiry = final
         self.given.commit()
+
+    def keep(self, ids: Ints, new_of: Ints) -> None:
+        """Forget all instances but these, whose new numbers are in `new_of`."""
+        self.given.keep(ids)
+        self.ahead[:, 1] = new_of[self.ahead[:, 1]]
+        self._measured = None

@@ -330,8 +330,19 @@ class SpanPlan:
             table.seen = len(self.heads)
         return table.match([heads], len(heads))[0]
 
+    def keep(self, bindings: Ints, heads: Ints) -> None:
+        """Forget all bindings but these, in this order; `heads` are the new numbers of all heads."""
+        known = self.bindings.count
+        for memory in self.memories():
+            memory.ensure(known)
+            memory.keep(bindings)
+        self.bindings.keep(bindings)
+        self.flips = self.flips[bindings]
+        self.heads = heads[self.heads[bindings]]
+        self.reset_index()
+
     def reset_index(self) -> None:
-        """After a snapshot was put in."""
+        """After the numbers of bindings and heads have changed."""
         self.by_head = Access((0,))
         self.one_each = bool((self.heads == np.arange(len(self.heads))).all())
         for leaf in (*leaves(self.node), *self.gates):
@@ -341,7 +352,10 @@ class SpanPlan:
         return Where(bindings, self.frame(bindings), lows.copy(), highs.copy())
 
     def prepare(self, where: Where, clock: Clock) -> None:
-        """Renew what whole-interval operators remember in the stretches, and widen these to whatever that changes."""
+        """Renew what whole-interval operators remember in the stretches, and widen these to whatever that changes. Of
+        new bindings they remember all that is there."""
+        for memory in self.memories()[:1]:
+            where.lows[where.bindings >= memory.count] = NEVER
         self._prepare(self.node, where, clock)
         np.maximum(where.lows, clock.final + 1, out=where.lows)
 
@@ -375,9 +389,10 @@ class SpanPlan:
                 raise TypeError(node)
 
     def _remember(self, node: Whole, where: Where, lists: spans.Batch, clock: Clock) -> None:
+        new = where.bindings >= node.memory.count
         node.memory.ensure(self.bindings.count)
         expiry = NEVER if node.keeps_past else clock.final
-        lows = np.maximum(where.lows, clock.final + 1)
+        lows = np.where(new, where.lows, np.maximum(where.lows, clock.final + 1))
         replace_stretches(node.memory, where.bindings, lows, where.highs, lists, expiry)
 
     def evaluate(self, where: Where, clock: Clock) -> spans.Batch:

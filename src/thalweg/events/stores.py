@@ -280,6 +280,15 @@ class FluentStore:
             narrow = self.narrows[constants, position] = Narrow(constants, position)
         return narrow.find(self.instances, column)
 
+    def keep(self, ids: Ints) -> None:
+        """Forget all instances but these, which are numbered anew in this order; only between queries."""
+        if self.points.count:
+            self.points.ensure(self.instances.count)
+            self.points.keep(ids)
+        self.instances.keep(ids)
+        self.lists.keep(ids)
+        self.forget_accesses()
+
     def forget_accesses(self) -> None:
         """After the instances were replaced."""
         self.accesses.clear()

@@ -15,14 +15,20 @@ import numpy as np
 
 from thalweg.columns.cells import (
     ANY,
+    CARRY,
     CARRY_TIME,
+    FIRST_CHAIN,
+    LAST_CHAIN,
     LIVELY,
     Board,
     CellArrays,
     Stretch,
     active,
     beginning,
+    named,
+    renumber,
     roots,
+    runs,
     shares,
     trim,
     unite,
@@ -30,16 +36,18 @@ from thalweg.columns.cells import (
 from thalweg.columns.fresh import take_over
 from thalweg.columns.gathering import TIME
 from thalweg.columns.ragged import Ragged, Version
+from thalweg.columns.slabs import LENGTH, OFFSET
 from thalweg.columns.sorting import distinct, order_by
 from thalweg.columns.sweep import sweep
-from thalweg.columns.timelines import GREET
+from thalweg.columns.timelines import GREET, OPEN
+from thalweg.events import chains
 from thalweg.events.chains import ChainPlan, ChainRules
 from thalweg.events.countdowns import Countdowns, DelayPlan
 from thalweg.events.frames import Frame, Reader
 from thalweg.events.moves import Moves
 from thalweg.events.stores import FluentStore, Writer
 from thalweg.events.units import Clock, FluentUnit, Head, effect_moves, fresh_only, head_rows
-from thalweg.protocol import Ints
+from thalweg.protocol import Ints, Mask
 
 CONDITIONS = 3
 """The column of a candidate's first condition."""
@@ -79,13 +87,12 @@ class SweepUnit(FluentUnit):
 
     def _grow(self) -> None:
         """Room for all instances, and the chains and delays of new ones."""
-        tied, chains = self.chains.grow()
-        self.cells = max(s.instances.count for s in self.stores) * len(self.stores)
-        self._make_room()
-        self.chains.add(tied, chains, self.arrays)
+        tied, more = self.chains.grow()
+        self.cover()
+        self.chains.add(tied, more, self.arrays)
         if self.countdowns.plans:
             found = [(cells, rows[:, 1], rows[:, 2]) for cells, rows, _ in self._found]
-            found.append((chains[:, 2], chains[:, 3], chains[:, 4]))
+            found.append((more[:, 2], more[:, 3], more[:, 4]))
             self.countdowns.grow(found)
 
     def _make_room(self) -> None:
@@ -335,12 +342,61 @@ class SweepUnit(FluentUnit):
     def commit_memories(self, final: int) -> None:
         self.candidates.commit()
 
+    # ----------------------------------------------------------------- forgetting
+
+    def alive(self, kept: Sequence[Mask]) -> Mask:
+        """Cells in which something is or may happen, those of instances that are `kept` of each store, and all that
+        they refer to."""
+        self.cover()
+        table = self.arrays.cells[: self.cells]
+        found: Mask = (table[:, CARRY] != 0) | (self.candidates.live() > 0)
+        for part in (self.arrays.due, self.arrays.alert):
+            found |= part[: self.cells] != OPEN
+        for fluent, mask in enumerate(kept):
+            found[fluent :: len(self.stores)][: len(mask)] |= mask
+        found[named(self.candidates.everything(Version.NOW)[0], CONDITIONS)] = True
+        new = np.flatnonzero(found)
+        while len(new):
+            first, last = table[new, FIRST_CHAIN], table[new, LAST_CHAIN]
+            rows = self.chains.table.rows[runs(first, last - first)[1]]
+            mentioned = np.concatenate([rows[:, 2], named(rows, chains.CONDITIONS)])
+            new = distinct(mentioned[~found[mentioned]])
+            found[new] = True
+        return found
+
+    def keep(self, numbers: Sequence[Ints]) -> None:
+        """Forget the cells of instances that have no new number in their store; the stores have done so."""
+        new_of = np.full(self.cells, -1)
+        stay = [np.flatnonzero(new >= 0) for new in numbers]
+        for fluent, (new, ids) in enumerate(zip(numbers, stay, strict=True)):
+            new_of[self._cells(fluent, ids)] = self._cells(fluent, new[ids])
+        kept = np.flatnonzero(new_of >= 0)
+        places = new_of[kept]
+        count = max(s.instances.count for s in self.stores) * len(self.stores)
+        came_from = np.full(count, -1)
+        came_from[places] = kept
+        self.arrays.keep(kept, places, count)
+        self.countdowns.keep(stay, new_of)
+        self.chains.keep(stay, new_of, self.arrays)
+        self.candidates.keep(came_from)
+        self.cells = count
+        lists = self.candidates
+        owners, at = runs(*(lists.places[:, c].astype(np.int64) for c in (OFFSET, LENGTH)))
+        rows = lists.pool[at]
+        renumber(rows, CONDITIONS, new_of)
+        lists.pool[at] = rows
+        unite(self.arrays.parents, owners, rows, CONDITIONS)
+
     # ----------------------------------------------------------------- snapshots
+
+    def cover(self) -> None:
+        """Have a cell for every instance."""
+        self.cells = max(s.instances.count for s in self.stores) * len(self.stores)
+        self._make_room()
 
     def state(self) -> dict[str, Ints]:
         """What a snapshot needs apart from the stores and the candidates."""
-        self.cells = max(s.instances.count for s in self.stores) * len(self.stores)
-        self._make_room()
+        self.cover()
         parts = {"cells": self.arrays.state(), "delays": self.countdowns.state(), "chains": self.chains.state()}
         return {f"{part}.{name}": array for part, found in parts.items() for name, array in found.items()}
 
@@ -354,8 +410,7 @@ class SweepUnit(FluentUnit):
         self.arrays = CellArrays.of(part("cells."))
         self.countdowns.restore(self.arrays, part("delays."))
         self.chains.restore(part("chains."))
-        self.cells = max(s.instances.count for s in self.stores) * len(self.stores)
-        self._make_room()
+        self.cover()
 
 
 def _take_over(
