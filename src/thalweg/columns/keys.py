@@ -202,7 +202,7 @@ SMALL = 1 << 26
 class KeyTable:
     """Tuples of a fixed width and their ids, in order of first sight.
 
-    Single keys that are small, as the ids of symbols are, are kept in an array. Two to four small ones are packed into
+    Single keys that are small, as the ids of symbols are, are kept in an array. Two to five small ones are packed into
     one number and hashed as that; anything else is hashed component by component.
     """
 
@@ -211,7 +211,7 @@ class KeyTable:
         self.count = 0
         self._keys = np.empty((max(16, room), width), np.int64)
         self._direct: Ints | None = np.zeros(64, np.int64) if width == 1 else None
-        self._bits = 62 // width if 2 <= width <= 4 else 0
+        self._bits = 62 // width if 2 <= width <= 5 else 0
         slots = 1 << (2 * max(16, room) - 1).bit_length()
         self._table = np.zeros((slots, 2) if self._bits else slots, np.int64)
 
@@ -368,31 +368,44 @@ def _fold(hashes: npt.NDArray[np.uint64], column: Ints) -> None:
 
 
 @njit(cache=True)
-def _ties(times: Ints, hashes: npt.NDArray[np.uint64]) -> bool:
-    """Do two rows of one time have the same hash? Linear for short runs, else with the sorting of each run."""
+def _ties(times: Ints, hashes: npt.NDArray[np.uint64]) -> Ints:
+    """Positions of all rows of times at which two have the same hash. Linear for short runs of one time, else with
+    the sorting of each run."""
     n = len(times)
+    out = np.empty(16, np.int64)
+    found = 0
     lo = 0
     while lo < n:
         hi = lo + 1
         while hi < n and times[hi] == times[lo]:
             hi += 1
+        twice = False
         if hi - lo <= 24:
             for a in range(lo + 1, hi):
                 for b in range(lo, a):
-                    if hashes[a] == hashes[b]:
-                        return True
+                    twice |= hashes[a] == hashes[b]
         else:
             run = np.sort(hashes[lo:hi])
             for a in range(1, len(run)):
-                if run[a] == run[a - 1]:
-                    return True
+                twice |= run[a] == run[a - 1]
+        if twice:
+            if found + hi - lo > len(out):
+                out = np.concatenate((out[:found], np.empty(found + 2 * (hi - lo), np.int64)))
+            for a in range(lo, hi):
+                out[found] = a
+                found += 1
         lo = hi
-    return False
+    return out[:found]
 
 
-def repeats(columns: Sequence[Ints]) -> bool:
-    """Is some row there twice (or, very rarely, seems to be)? The first column is in order."""
+def each_once(columns: Sequence[Ints]) -> Sequence[Ints]:
+    """The rows without those that are there before; the first column is in order."""
     hashes = np.full(len(columns[0]), 0x9E3779B97F4A7C15, np.uint64)
     for column in columns[1:]:
         _fold(hashes, column)
-    return bool(_ties(columns[0], hashes))
+    near = _ties(columns[0], hashes)
+    if not len(near):
+        return columns
+    keep = np.ones(len(columns[0]), np.bool_)
+    keep[near] = same_as(np.column_stack([column[near] for column in columns])) == np.arange(len(near))
+    return [column[keep] for column in columns]

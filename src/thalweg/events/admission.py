@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
-from thalweg.columns.keys import KeyTable, repeats, same_as
+from thalweg.columns.keys import KeyTable, each_once
 from thalweg.columns.symbols import EXACT
 from thalweg.events.moves import NEVER
 from thalweg.events.plan import Plan
@@ -239,10 +239,7 @@ class Admission:
         if not in_order(columns[0]):
             order = np.argsort(columns[0], kind="stable")
             columns = tuple(column[order] for column in columns)
-        if repeats(columns):
-            first = same_as(np.column_stack(columns)) == np.arange(len(rows))
-            columns = tuple(column[first] for column in columns)
-        self.plan.input_events[relation].arrive(columns, self._needed_from(query))
+        self.plan.input_events[relation].arrive(each_once(columns), self._needed_from(query))
 
     def _settle(
         self,

@@ -157,8 +157,8 @@ class Reasoner:
                 unit.apply(clock, round=False)
                 unit.finish(clock)
         self._output.collect(clock)
-        self._commit(clock)
         self.query_time = query
+        self._commit(self.kept_from)
 
     def _forget(self, clock: Clock) -> None:
         """Start again from the state at the window's start, with every event in the window new."""
@@ -187,14 +187,15 @@ class Reasoner:
         for unit in stage.units:
             unit.finish(clock)
 
-    def _commit(self, clock: Clock) -> None:
+    def _commit(self, final: int) -> None:
+        """End of a query. What was over at the final point is not asked for again."""
         for store in self._plan.catalogue.events.values():
-            store.commit(clock.final - 1)
+            store.commit(final - 1)
         for fluent in (*self._plan.catalogue.simple.values(), *self._plan.catalogue.determined.values()):
-            fluent.commit(clock.final)
+            fluent.commit(final)
         for unit in self._plan.units():
             unit.clear()
-            unit.commit_memories(clock.final)
+            unit.commit_memories(final)
 
     # ----------------------------------------------------------------- what is known
 

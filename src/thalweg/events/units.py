@@ -25,6 +25,7 @@ from thalweg.events.drivers import Body, EdgeDriver
 from thalweg.events.frames import Frame, Reader, Slot, Step, constant, run_steps
 from thalweg.events.moves import NEVER, Difference, Moves, Stretches
 from thalweg.events.stores import EventStore, FluentStore, Writer, until
+from thalweg.language.rules import Edge
 from thalweg.protocol import Ints
 
 NOW = np.int64(2**62)
@@ -277,13 +278,17 @@ class FluentUnit:
         for at, (store, difference) in enumerate(zip(self.stores, differences, strict=True)):
             store.stretches = Stretches.none() if difference is None else difference.stretches
             self.differences[at] = difference or None
+        made: dict[tuple[int, Edge, int], Moves] = {}
         for driver in self.edge_drivers:
             at = next(i for i, s in enumerate(self.stores) if s is driver.store)
             found = self.differences[at]
             low = NEVER if driver.from_before else max(clock.start, clock.final)
             driver.edges = None
             if found is not None:
-                driver.edges = driver.store.edge_moves(found, driver.edge, clock.tick, low, clock.previous)
+                if (at, driver.edge, low) not in made:
+                    moves = driver.store.edge_moves(found, driver.edge, clock.tick, low, clock.previous)
+                    made[at, driver.edge, low] = moves
+                driver.edges = made[at, driver.edge, low]
         return any(self.differences)
 
     def spoken(self, clock: Clock) -> int:
