@@ -20,6 +20,7 @@ from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.slabs import LENGTH, OFFSET, Places
 from thalweg.columns.timelines import OPEN
+from thalweg.events.bindings import Known
 from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps, value_of
 from thalweg.events.moves import NEVER
 from thalweg.events.stores import Access, FluentStore
@@ -198,6 +199,8 @@ class Touched:
     @classmethod
     def together(cls, parts: Sequence[Touched]) -> Touched:
         nothing = np.empty(0, np.int64)
+        if len(parts) == 1:
+            return cls(parts[0].ids, np.ascontiguousarray(parts[0].causes), parts[0].lows, parts[0].highs)
         return cls(
             np.concatenate([nothing, *(p.ids for p in parts)]),
             np.concatenate([nothing, *(p.causes for p in parts)]),
@@ -225,6 +228,8 @@ class SpanPlan:
     started: bool = False
     one_each: bool = True
     """Every binding has a head of its own, with the same number."""
+    known: dict[int, Known] = field(default_factory=dict)
+    """The bindings of the instances of a leaf, where no other fluent is needed to find them."""
     far: bool = field(init=False)
     """Looks at intervals at any distance."""
 
@@ -245,12 +250,20 @@ class SpanPlan:
                 ids, lows, highs, causes = hulls(ids, lows, highs, causes)
             if self.far or any(leaf is gate for gate in self.gates):
                 lows, highs = np.full(len(ids), NEVER), np.full(len(ids), OPEN)
-            frame = self._bound(leaf, joins, steps, Touched(ids, causes, lows, highs))
-            if len(frame):
-                bindings = self._intern(store, frame)
+            if joins:
+                frame = self._bound(leaf, joins, steps, Touched(ids, causes, lows, highs))
+                if not len(frame):
+                    continue
+                bindings, causes, lows, highs = self._intern(store, frame), _given(frame.cause), frame[LOW], frame[HIGH]
+            else:
+                which, bindings = self._direct(store, leaf, steps, ids)
+                if which is not None:
+                    causes, lows, highs = causes[which], lows[which], highs[which]
+            if len(bindings):
                 new = bindings >= known
-                lows, highs = np.where(new, NEVER, frame[LOW]), np.where(new, OPEN, frame[HIGH])
-                found.append(Touched(bindings, _given(frame.cause), lows, highs))
+                if new.any():
+                    lows, highs = np.where(new, NEVER, lows), np.where(new, OPEN, highs)
+                found.append(Touched(bindings, causes, lows, highs))
         late = np.flatnonzero(self.flips[: self.bindings.count] <= query + self.tick)
         if len(late):
             lows = np.full(len(late), NEVER if self.far else query)
@@ -261,6 +274,17 @@ class SpanPlan:
             frame = run_steps(self.alone, frame, Reader(before=False))
             found.append(Touched.everywhere(self._intern(store, frame)))
         return Touched.together(found)
+
+    def _direct(self, store: FluentStore, leaf: Leaf, steps: list[Step], ids: Ints) -> tuple[Ints | None, Ints]:
+        """The bindings that instances of a leaf take part in, where that never changes; and which instance each has."""
+        table = self.known.setdefault(id(leaf), Known())
+        unknown = table.unknown(ids, leaf.store.instances.count)
+        if len(unknown):
+            frame = self._bound(leaf, [], steps, Touched.everywhere(unknown))
+            bindings = self._intern(store, frame) if len(frame) else frame.origin
+            order = np.argsort(frame.origin, kind="stable")
+            table.add(unknown, np.bincount(frame.origin, minlength=len(unknown)), bindings[order])
+        return table.of(ids)
 
     def _bound(
         self,
@@ -344,6 +368,7 @@ class SpanPlan:
     def reset_index(self) -> None:
         """After the numbers of bindings and heads have changed."""
         self.by_head = Access((0,))
+        self.known = {}
         self.one_each = bool((self.heads == np.arange(len(self.heads))).all())
         for leaf in (*leaves(self.node), *self.gates):
             leaf.known = leaf.known[:0]

@@ -21,6 +21,7 @@ from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit
 from thalweg.events.units import Clock
 from thalweg.events.words import Words, cause_texts
+from thalweg.protocol import Ints
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 CHANGES = pa.schema(
@@ -65,6 +66,12 @@ class Part:
     query: int
     op: int
     found: Spans
+
+
+def _without_open(ends: Ints) -> pa.Array:
+    """Ends of intervals, null where there is none; takes the array over."""
+    bits = np.packbits(ends != OPEN, bitorder="little")
+    return pa.Array.from_buffers(pa.int64(), len(ends), [pa.py_buffer(bits), pa.py_buffer(ends)])
 
 
 class Output:
@@ -118,13 +125,12 @@ class Output:
         sizes = [len(part.found) for part in parts]
         total = sum(sizes)
         queries, starts, ends = (np.empty(total, np.int64) for _ in range(3))
-        ops, open_ended = np.empty(total, np.int32), np.empty(total, np.bool_)
+        ops = np.empty(total, np.int32)
         at = 0
         for part, n in zip(parts, sizes, strict=True):
             here = slice(at, at + n)
             queries[here], ops[here] = part.query, part.op
             starts[here], ends[here] = part.found.starts, part.found.ends
-            np.equal(part.found.ends, OPEN, out=open_ended[here])
             at += n
         causes = by_time(total)
         if any(told(part.found.causes) for part in parts):
@@ -136,7 +142,7 @@ class Output:
                 self._fluent_column(found, total),
                 self._value_column(found, total),
                 pa.array(starts),
-                pa.array(ends, mask=open_ended),
+                _without_open(ends),
                 cause_texts(causes),
             ],
             schema=CHANGES,

@@ -1,0 +1,39 @@
+"""The bindings of a rule that instances of a fluent take part in, for rules in which that never changes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from thalweg.columns.cells import GrowingRows, runs
+from thalweg.protocol import Ints
+
+
+class Known:
+    """The bindings of instances, found once for each."""
+
+    def __init__(self) -> None:
+        self._places = np.empty(0, np.int64)
+        self._sizes = np.empty(0, np.int64)
+        self._bindings = GrowingRows(1)
+
+    def unknown(self, ids: Ints, count: int) -> Ints:
+        """Those of the instances, all below `count`, whose bindings have not been found."""
+        if count > len(self._places):
+            places, sizes = np.full(2 * count, -1), np.zeros(2 * count, np.int64)
+            places[: len(self._places)], sizes[: len(self._sizes)] = self._places, self._sizes
+            self._places, self._sizes = places, sizes
+        return ids[self._places[ids] < 0]
+
+    def add(self, ids: Ints, sizes: Ints, bindings: Ints) -> None:
+        """The bindings of instances one after the other, so many of each."""
+        start = self._bindings.append(bindings.reshape(-1, 1))
+        self._places[ids] = start + np.cumsum(sizes) - sizes
+        self._sizes[ids] = sizes
+
+    def of(self, ids: Ints) -> tuple[Ints | None, Ints]:
+        """All bindings of the instances, and which of these has each (None: each has one)."""
+        sizes = self._sizes[ids]
+        if len(sizes) and sizes.min() == sizes.max() == 1:
+            return None, self._bindings.rows[self._places[ids], 0]
+        which, at = runs(self._places[ids], sizes)
+        return which, self._bindings.rows[at, 0]
