@@ -31,6 +31,8 @@ from thalweg.lars.literals import (
     InBackground,
     NoFact,
     Nothing,
+    Written,
+    groups_of,
     positioned,
     renamed,
 )
@@ -107,19 +109,24 @@ class RuleCompiler:
     def run(self) -> None:
         """Add the rules of the clause to the network."""
         if signature(self.clause.head) in self.compiler.same:
-            self.compiler.head(signature(self.clause.head), pointed=self.clause.at is not None)
+            same = self.compiler.head(signature(self.clause.head), pointed=self.clause.at is not None)
+            self._write(self.clause.body, (same,))
             return
         self.clause = without_points(self.clause, self.compiler.stands_now)
         self.clause = replace(self.clause, body=tuple(map(self._timeless, self.clause.body)))
         head = self.compiler.head(signature(self.clause.head), pointed=self.clause.at is not None)
         for body in self._variants():
-            self._rule(body, head, self.index)
+            self._write(body, self._rule(body, head, self.index))
 
     def fill(self, view: Store) -> None:
         """Let the clause fill a view of its head."""
         self.clause = replace(self.clause, body=tuple(map(self._timeless, self.clause.body)))
         for body in self._variants():
             self._rule(body, view, None)
+
+    def _write(self, literals: tuple[Literal | Extra, ...], stores: tuple[Store | None, ...]) -> None:
+        written = self.compiler.network.written.setdefault(signature(self.clause.head), [])
+        written.append(Written(self.clause, literals, stores))
 
     def _timeless(self, literal: Literal) -> Literal:
         """``[w] at(T) a`` with a time that nothing else asks for is ``[w] sometime a``."""
@@ -165,20 +172,7 @@ class RuleCompiler:
                 bound |= {v.name for v in variables(atom)}
                 if isinstance(other, Windowed) and other.time is not None:
                     bound |= {v.name for v in variables(other.time)}
-        return set(self._groups(literal)) <= bound
-
-    def _groups(self, literal: Aggregate) -> list[str]:
-        """Variables of the aggregated atom that the rest of the rule uses, in order."""
-        terms = [self.clause.head, literal.result]
-        if self.clause.at is not None:
-            terms.append(self.clause.at)
-        for other in self.clause.body:
-            if other is not literal:
-                terms += literal_terms(other)
-        elsewhere = {v.name for t in terms for v in variables(t)}
-        return [
-            n for n in dict.fromkeys(v.name for v in variables(literal.atom)) if n in elsewhere and n != "_"
-        ]
+        return set(groups_of(self.clause, literal)) <= bound
 
     def _apart(self, literal: Windowed) -> Windowed:
         """The literal with new names for the variables that occur in it alone."""
@@ -196,15 +190,17 @@ class RuleCompiler:
 
     # ------------------------------------------------------------------ one rule
 
-    def _rule(self, literals: tuple[Literal | Extra, ...], head: Store, origin: int | None) -> None:
+    def _rule(
+        self, literals: tuple[Literal | Extra, ...], head: Store, origin: int | None
+    ) -> tuple[Store | None, ...]:
+        """Add the rule to the network; the stores that its literals read."""
         body, self._count = Body(), 0
         kinds = self.compiler.kinds_of(signature(self.clause.head))
         slots = [self._slot(body, t, k) for t, k in zip(arguments(self.clause.head), kinds, strict=True)]
         if self.clause.at is not None:
             slots.append(self._slot(body, self.clause.at, NUMBER))
             self._whole(body, slots[-1])
-        for literal in literals:
-            self._literal(body, literal)
+        stores = tuple(self._literal(body, literal) for literal in literals)
         offset = len(body.constants)
 
         def place(slot: int) -> int:
@@ -216,6 +212,7 @@ class RuleCompiler:
         self.compiler.network.rules.append(
             Rule(head, map(place, slots), reads, tests, constants, offset + self._count, origin)
         )
+        return stores
 
     def _fresh(self) -> int:
         self._count += 1
@@ -241,13 +238,17 @@ class RuleCompiler:
                 code = self.compiler.codes.constant(term, kind)
                 return body.constants.setdefault(code, -2 - len(body.constants))
 
-    def _literal(self, body: Body, literal: Literal | Extra) -> None:
+    def _literal(self, body: Body, literal: Literal | Extra) -> Store | None:
+        """Add a literal to the body; the store that it reads, if any."""
         compiler = self.compiler
+        store: Store | None = None
         match literal:
             case Call(goal, negated):
-                self._read(body, compiler.now(signature(goal)), goal, (), negated)
+                store = self._read(body, compiler.now(signature(goal)), goal, (), negated)
             case Windowed(atom, _, _, time, negated):
-                self._read(body, compiler.view(literal), atom, () if time is None else (time,), negated)
+                store = self._read(
+                    body, compiler.view(literal), atom, () if time is None else (time,), negated
+                )
             case Aggregate():
                 store, groups = self._aggregate(literal)
                 slots = [self._slot(body, Variable(n), SYMBOL) for n in groups]
@@ -258,25 +259,28 @@ class RuleCompiler:
                 slots = [self._slot(body, Variable(n), SYMBOL) for n in groups]
                 body.reads.append(Reads(store, (*slots, -1), negated=True))
             case InBackground(windowed):
-                facts = compiler.facts(signature(windowed.atom))
-                assert facts is not None
-                self._read(body, facts, windowed.atom, (), False)
+                store = self._read(body, self._facts(windowed), windowed.atom, (), False)
                 self._point_in(body, windowed, outside=False)
             case NoFact(windowed):
-                facts = compiler.facts(signature(windowed.atom))
-                assert facts is not None
-                self._read(body, facts, windowed.atom, (), True)
+                store = self._read(body, self._facts(windowed), windowed.atom, (), True)
             case Elsewhere(windowed):
                 self._point_in(body, windowed, outside=True)
             case Compare():
                 self._compare(body, literal)
             case _:
                 raise Unsupported("this literal has no meaning in LARS", self.clause.head)
+        return store
 
-    def _read(self, body: Body, store: Store, atom: Term, extra: tuple[Term, ...], negated: bool) -> None:
+    def _facts(self, windowed: Windowed) -> Store:
+        found = self.compiler.facts(signature(windowed.atom))
+        assert found is not None
+        return found
+
+    def _read(self, body: Body, store: Store, atom: Term, extra: tuple[Term, ...], negated: bool) -> Store:
         kinds = (*self.compiler.kinds_of(signature(atom)), *(NUMBER for _ in extra))
         slots = [self._slot(body, t, k) for t, k in zip((*arguments(atom), *extra), kinds, strict=True)]
         body.reads.append(Reads(store, tuple(slots), negated=negated))
+        return store
 
     def _point_in(self, body: Body, windowed: Windowed, *, outside: bool) -> None:
         """The ticks whose window holds (or does not hold) the bound point of an at-atom."""
@@ -306,7 +310,7 @@ class RuleCompiler:
     def _aggregate(self, literal: Aggregate) -> tuple[Store, list[str]]:
         """The store of an aggregate's results (groups, value), and the names of the groups."""
         compiler = self.compiler
-        groups = self._groups(literal)
+        groups = groups_of(self.clause, literal)
         name = f"aggregate {self.index} {self.clause.body.index(literal)}"
         store, new = compiler.store(name, len(groups) + 1)
         if not new:

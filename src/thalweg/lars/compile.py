@@ -19,7 +19,7 @@ from thalweg.language.terms import Number, Variable, arguments, signature
 from thalweg.lars.clauses import RuleCompiler
 from thalweg.lars.counting import TupleAlways, TupleWindow
 from thalweg.lars.extended import View, window_view
-from thalweg.lars.literals import positioned
+from thalweg.lars.literals import Written, positioned
 from thalweg.lars.operators import Always, Diagonal, Operator
 from thalweg.lars.present import ahead_of_now
 from thalweg.lars.rule import Reads, Rule
@@ -48,6 +48,7 @@ class Network:
     facts: dict[Predicate, Store] = field(default_factory=dict)
     counts_atoms: bool = False
     views: list[View] = field(default_factory=list)
+    written: dict[Predicate, list[Written]] = field(default_factory=dict)
     kinds: dict[Predicate, tuple[str, ...]] = field(default_factory=dict)
 
 

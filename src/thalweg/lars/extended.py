@@ -2,13 +2,14 @@
 
 labels   atom, status, from, to: `status` is ``in`` (since the tick `from`, through `to`; null for ever) or ``out``
          (through `to`, the tick before it comes in; null for ever). Atoms with arguments are listed while they are in
-         or will be; those without are always listed.
+         or will be (those that rest on points of heads to come, while they are in); those without are always listed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -22,34 +23,39 @@ from thalweg.lars.store import Store
 from thalweg.lars.stratify import Predicate
 from thalweg.lars.texts import Texts
 
+if TYPE_CHECKING:
+    from thalweg.lars.ends import Ends
+
 LABELS = pa.schema([("atom", pa.string()), ("status", pa.string()), ("from", pa.int64()), ("to", pa.int64())])
 Label = tuple[str, str, int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The store of an extended atom: what stands before the atom, and whether the tuples end with a point."""
+    """The store of an extended atom: what stands before the atom, whether the tuples end with a point, and the window
+    atom, where it is one."""
 
     store: Store
     prefix: str
     predicate: Predicate
     pointed: bool
+    literal: Windowed | None = None
 
 
 def window_view(store: Store, literal: Windowed, tick: float | None) -> View:
     """The view that a window literal reads."""
     window = "" if literal.window is None else Printer(tick).window(literal.window)
     prefix = window if literal.mode == "at" else f"{window} {literal.mode}"
-    return View(store, prefix, signature(literal.atom), literal.mode == "at")
+    return View(store, prefix, signature(literal.atom), literal.mode == "at", literal)
 
 
 def labels_table(
-    views: Iterable[View], now: int, texts: Texts, kinds: dict[Predicate, tuple[str, ...]]
+    views: Iterable[View], now: int, texts: Texts, kinds: dict[Predicate, tuple[str, ...]], ends: Ends
 ) -> pa.Table:
     """The labels of all views at a tick, in the order of their texts."""
     rows: dict[str, Label] = {}
     for view in views:
-        for row in _labels(view, now, texts, kinds[view.predicate]):
+        for row in _labels(view, now, texts, kinds[view.predicate], ends):
             rows.setdefault(row[0], row)
     if not rows:
         return LABELS.empty_table()
@@ -57,20 +63,21 @@ def labels_table(
     return pa.table([pa.array(c, f.type) for c, f in zip(columns, LABELS, strict=True)], schema=LABELS)
 
 
-def _labels(view: View, now: int, texts: Texts, kinds: tuple[str, ...]) -> Iterable[Label]:
+def _labels(view: View, now: int, texts: Texts, kinds: tuple[str, ...], ends: Ends) -> Iterable[Label]:
     pieces = view.store.live(now)
     pieces = pieces[np.unique(pieces[:, 0], return_index=True)[1]]
+    if ends.rests_on_points(view) and (kinds or view.pointed):
+        pieces = pieces[pieces[:, 1] <= now]
     keys = view.store.keys[pieces[:, 0]]
+    if not len(pieces) and not kinds and not view.pointed:
+        pieces, keys = np.array([[0, FOREVER + 1, FOREVER]]), np.empty((1, 0), np.int64)
+    is_in = pieces[:, 1] <= now
+    until = ends.exact(view, keys, np.full(len(keys), now), is_in, np.where(is_in, pieces[:, 2], pieces[:, 1] - 1))
     atoms = texts.atoms(view.predicate[0], kinds, keys).to_pylist()
     points = as_floats(keys[:, -1]).astype(np.int64).tolist() if view.pointed else [None] * len(atoms)
-    for atom, point, (_, first, last) in zip(atoms, points, pieces.tolist(), strict=True):
-        text = _joined(view.prefix, atom, point)
-        if first <= now:
-            yield text, "in", first, None if last >= FOREVER else last
-        else:
-            yield text, "out", None, first - 1
-    if not len(pieces) and not kinds and not view.pointed:
-        yield _joined(view.prefix, view.predicate[0], None), "out", None, None
+    for atom, point, first, last in zip(atoms, points, pieces[:, 1].tolist(), until.tolist(), strict=True):
+        status = ("in", first) if first <= now else ("out", None)
+        yield _joined(view.prefix, atom, point), *status, None if last >= FOREVER else last
 
 
 def _joined(prefix: str, atom: str, point: int | None) -> str:

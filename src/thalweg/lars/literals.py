@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from thalweg.language.rules import Aggregate, Window, Windowed
-from thalweg.language.terms import Compound, Number, Term, Variable, arguments
+from thalweg.language.rules import Aggregate, Clause, Literal, Window, Windowed, literal_terms
+from thalweg.language.terms import Compound, Number, Term, Variable, arguments, variables
+from thalweg.lars.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,27 @@ class Elsewhere:
 
 Extra = Nothing | InBackground | NoFact | Elsewhere
 """What alternatives of a body ask for that no literal of the language says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A body that a clause was compiled from: its literals, each with the store that it reads, if any."""
+
+    clause: Clause
+    literals: tuple[Literal | Extra, ...]
+    stores: tuple[Store | None, ...]
+
+
+def groups_of(clause: Clause, literal: Aggregate) -> list[str]:
+    """Variables of the aggregated atom that the rest of the rule uses, in order."""
+    terms = [clause.head, literal.result]
+    if clause.at is not None:
+        terms.append(clause.at)
+    for other in clause.body:
+        if other is not literal:
+            terms += literal_terms(other)
+    elsewhere = {v.name for t in terms for v in variables(t)}
+    return [n for n in dict.fromkeys(v.name for v in variables(literal.atom)) if n in elsewhere and n != "_"]
 
 
 def renamed(term: Term, kept: set[str]) -> Term:

@@ -97,6 +97,11 @@ class Diagonal:
         self._columns = np.arange(plain.width + 1)
         self._done: int | None = None
 
+    @property
+    def done(self) -> int | None:
+        """The last tick of which all points are known."""
+        return self._done
+
     def update(self, moment: Moment) -> None:
         plain = self.reads[0]
         done = moment.start - 1 if self._done is None else self._done

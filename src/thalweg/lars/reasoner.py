@@ -24,6 +24,7 @@ from thalweg.lars.calendar import Calendar
 from thalweg.lars.choice import Choice
 from thalweg.lars.codes import Codes
 from thalweg.lars.compile import Compiler, Network
+from thalweg.lars.ends import Ends
 from thalweg.lars.engine import Engine
 from thalweg.lars.extended import View, labels_table
 from thalweg.lars.labels import FOREVER
@@ -48,6 +49,8 @@ VERSION = 1
 """Of snapshots; another version is refused."""
 _PACKING = 16
 """Stores are looked at for packing once in so many rounds."""
+_STRIDE = 8192
+"""Where points of heads are followed, ticks without input are gone through in such strides."""
 
 
 class _Naming:
@@ -136,6 +139,7 @@ class Reasoner:
         naming = _Naming(network, self._texts)
         self._engine = Engine(network, self._moment, weighs, naming, predict=self._predict)
         self.follows_points = any(isinstance(o, Diagonal) for o in network.operators)
+        self._ends = Ends(network, self._codes, self.start)
         self._lazy = self.follows_points or (bool(self._engine.choices) and not self._predict)
         self._blanks = [Calendar(c.blank) for c in self._engine.choices]
         self._outputs = [
@@ -251,9 +255,7 @@ class Reasoner:
             return
         moment = self._moment
         moment.horizon, moment.target = first - self.lateness, last
-        self._rounds += 1
-        if self._rounds % _PACKING == 0:
-            self._compact()
+        self._round()
         self._feed(last)
         self._engine.run()
         found += self._flips(self._now, last)
@@ -262,15 +264,28 @@ class Reasoner:
         self._now = last
 
     def _quiet(self, to: int, found: list[Found], blank: list[Ints]) -> None:
-        """Ticks without input: labels run out, and points move on."""
+        """Ticks without input: labels run out, and points move on, some at a time."""
+        while self.follows_points and to - self._now > _STRIDE:
+            self._stretch(self._now + _STRIDE, found, blank)
+            self._compact()
+        self._stretch(to, found, blank)
+
+    def _stretch(self, to: int, found: list[Found], blank: list[Ints]) -> None:
         if self._lazy:
             self._moment.horizon, self._moment.target = self._now + 1 - self.lateness, to
+            self._round()
             self._engine.run()
         found += self._flips(self._now, to)
         blank += self._blank_flips(self._now, to)
         if self._lazy:
             self._engine.end_round()
         self._now = to
+
+    def _round(self) -> None:
+        """Before a round: once in a while, stores are packed."""
+        self._rounds += 1
+        if self._rounds % _PACKING == 0:
+            self._compact()
 
     # ------------------------------------------------------------------ input
 
@@ -375,7 +390,11 @@ class Reasoner:
             if self.lateness and (store.plus is not NOTHING or store.minus is not NOTHING):
                 rows = np.concatenate([revisions(store, last), rows])
             if len(rows):
-                out.append(Found(output, store.keys[rows[:, 0]], rows))
+                keys = store.keys[rows[:, 0]]
+                if self.follows_points and not self._blocks:
+                    ticks = np.where(rows[:, 3] == rows[:, 2], rows[:, 2], rows[:, 2] - 1)
+                    rows[:, 5] = self._ends.exact(output.view, keys, ticks, rows[:, 1] > 0, rows[:, 5])
+                out.append(Found(output, keys, rows))
         return out
 
     def _blank_flips(self, last: int, target: int) -> list[Ints]:
@@ -426,12 +445,12 @@ class Reasoner:
 
     def answers(self) -> pa.Table:
         """The answer stream at the current tick: every derived atom with the ticks of its current interval."""
-        return answers_table(self._outputs, self._now, self._texts, self._network.kinds)
+        return answers_table(self._outputs, self._now, self._texts, self._network.kinds, self._ends)
 
     def labels(self) -> pa.Table:
         """Every window atom and head, whether it is in, and until when without further input."""
         heads = [View(o.store, "", o.predicate, o.pointed) for o in self._outputs]
-        return labels_table([*heads, *self._network.views], self._now, self._texts, self._network.kinds)
+        return labels_table([*heads, *self._network.views], self._now, self._texts, self._network.kinds, self._ends)
 
 
 def _under(arrays: Mapping[str, Ints], prefix: str) -> dict[str, Ints]:

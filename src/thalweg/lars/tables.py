@@ -21,6 +21,8 @@ import pyarrow as pa
 from numba import njit
 
 from thalweg.lars.calendar import Calendar
+from thalweg.lars.ends import Ends
+from thalweg.lars.extended import View
 from thalweg.lars.labels import FOREVER
 from thalweg.lars.store import NOTHING, Store
 from thalweg.lars.stratify import Predicate
@@ -64,6 +66,11 @@ class Output:
     pointed: bool
     store: Store
     calendar: Calendar
+
+    @property
+    def view(self) -> View:
+        """The heads as extended atoms."""
+        return View(self.store, "", self.predicate, self.pointed)
 
 
 @dataclass(slots=True)
@@ -133,14 +140,16 @@ def _fill_points(keys: Ints, first: int, points: Ints, valid: npt.NDArray[np.uin
         valid[at >> 3] |= np.uint8(1 << (at & 7))
 
 
-def answers_table(outputs: list[Output], now: int, texts: Texts, kinds: Kinds) -> pa.Table:
+def answers_table(outputs: list[Output], now: int, texts: Texts, kinds: Kinds, ends: Ends) -> pa.Table:
     """What is in at a tick, with the ticks of each atom's current interval."""
     parts = []
     for output in outputs:
         pieces = output.store.live(now)
         pieces = pieces[pieces[:, 1] <= now]
         found = Found(output, output.store.keys[pieces[:, 0]], NOTHING)
-        spans = pa.array(pieces[:, 1]), open_ends(pieces[:, 2])
+        here = np.full(len(pieces), now)
+        until = ends.exact(output.view, found.keys, here, here >= now, pieces[:, 2])
+        spans = pa.array(pieces[:, 1]), open_ends(until)
         columns = [atoms(texts, kinds, found), _points([found], len(pieces)), *spans]
         parts.append(pa.table(columns, schema=ANSWERS))
     return pa.concat_tables(parts) if parts else ANSWERS.empty_table()

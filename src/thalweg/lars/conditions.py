@@ -1,0 +1,380 @@
+"""Conditions on the tick: what is true at which ticks, as a function of now, and when that next changes.
+
+A condition compares expressions over now, says that now is in certain intervals, or combines such. It can be asked for
+many ticks at once (`truths`) and for all ticks of an interval at once (`sure`: true, false, or not the same everywhere
+as far as one can see). The second is done by interval arithmetic in the same float operations as the first; they are
+monotone, so what it says is right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from thalweg.lars.labels import FOREVER
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Span = tuple[float, float]
+
+# --------------------------------------------------------------------------- expressions
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial:
+    """A polynomial of now with whole coefficients, the constant one first; the last is not 0."""
+
+    terms: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """An operation that makes no polynomial."""
+
+    op: str
+    parts: tuple[Expression, ...]
+
+
+Expression = float | Polynomial | Computed
+NOW = Polynomial((0.0, 1.0))
+
+
+def computed(op: str, *parts: Expression) -> Expression:
+    """The value of an operation, as simple as it can be written; a value that does not exist is not a number."""
+    if all(isinstance(p, float) for p in parts):
+        with np.errstate(all="ignore"):
+            return float(_POINTWISE[op](*(np.float64(p) for p in parts if isinstance(p, float))))
+    if op in _ROUNDING and _whole(parts[0]):
+        return parts[0]
+    if op == "**" and isinstance(parts[0], Polynomial) and isinstance(parts[1], float) and parts[1] in _SMALL:
+        product: Expression = 1.0
+        for _ in range(int(parts[1])):
+            product = computed("*", product, parts[0])
+        return product
+    if op in ("+", "-", "*"):
+        whole = [_terms(p) for p in parts]
+        if all(w is not None for w in whole):
+            return _polynomial(op, [w for w in whole if w is not None])
+    return Computed(op, parts)
+
+
+def _terms(part: Expression) -> tuple[float, ...] | None:
+    if isinstance(part, Polynomial):
+        return part.terms
+    return (part,) if isinstance(part, float) and part == math.floor(part) else None
+
+
+def _polynomial(op: str, parts: list[tuple[float, ...]]) -> Expression:
+    left = np.array(parts[0])
+    if len(parts) == 1:
+        found = -left
+    elif op == "*":
+        found = np.convolve(left, parts[1])
+    else:
+        found = np.zeros(max(map(len, parts)))
+        found[: len(left)] = left
+        found[: len(parts[1])] += np.array(parts[1]) * (1 if op == "+" else -1)
+    size = int(np.flatnonzero(found)[-1]) + 1 if found.any() else 1
+    terms = tuple(found[:size].tolist())
+    return terms[0] if size == 1 else Polynomial(terms)
+
+
+def _modulo(a: Floats, b: Floats) -> Floats:
+    found: Floats = np.where(b == 0, np.nan, a - b * np.floor(a / b))
+    return found
+
+
+def _quotient(a: Floats, b: Floats) -> Floats:
+    found: Floats = np.where(b == 0, np.nan, a / b)
+    return found
+
+
+_POINTWISE: dict[str, Callable[..., Floats]] = {
+    "+": lambda a, b=None: a if b is None else a + b,
+    "-": lambda a, b=None: -a if b is None else a - b,
+    "*": lambda a, b: a * b,
+    "/": _quotient,
+    "//": lambda a, b: np.trunc(_quotient(a, b)),
+    "mod": _modulo,
+    "min": np.minimum,
+    "max": np.maximum,
+    "**": np.power,
+    "abs": np.abs,
+    "floor": np.floor,
+    "ceiling": np.ceil,
+    "round": lambda a: np.floor(a + 0.5),
+    "truncate": np.trunc,
+    "sqrt": np.sqrt,
+}
+_SMALL = frozenset(range(8))
+"""Powers that are written out."""
+_ROUNDING = {"floor", "ceiling", "round", "truncate"}
+_MONOTONE = _ROUNDING | {"min", "max"}
+
+
+def values(expression: Expression, ticks: Floats) -> Floats:
+    """The values at ticks; not a number where there is none."""
+    match expression:
+        case Polynomial(terms):
+            found: Floats = np.polynomial.polynomial.polyval(ticks, np.array(terms))
+            return found
+        case Computed(op, parts):
+            return _POINTWISE[op](*(values(p, ticks) for p in parts))
+        case _:
+            return np.full(len(ticks), expression)
+
+
+def span(expression: Expression, first: float, last: float) -> Span | None:
+    """Bounds of the values at the ticks from `first` through `last` (perhaps infinite); None where some may not
+    exist, or nothing is known."""
+    match expression:
+        case Polynomial(terms):
+            found: Span | None = (terms[-1], terms[-1])
+            for term in reversed(terms[:-1]):
+                found = _bounded("+", _bounded("*", found, (first, last)), (term, term))
+            return found
+        case Computed("mod", (_, float(m))) if m >= 1 and _whole(expression):
+            found = _bounded("mod", span(expression.parts[0], first, last), (m, m))
+            return None if found is None else (found[0], min(found[1], m - 1))
+        case Computed(op, parts):
+            return _bounded(op, *(span(p, first, last) for p in parts))
+        case _:
+            return None if math.isnan(expression) else (expression, expression)
+
+
+def _whole(expression: Expression) -> bool:
+    """Are all its values whole numbers, as far as one can see?"""
+    match expression:
+        case Computed("floor" | "ceiling" | "round" | "truncate" | "//"):
+            return True
+        case Computed("+" | "-" | "*" | "mod" | "min" | "max" | "abs", parts):
+            return all(map(_whole, parts))
+        case _:
+            return _terms(expression) is not None
+
+
+def _bounded(op: str, *given: Span | None) -> Span | None:
+    parts = [g for g in given if g is not None]
+    if len(parts) < len(given):
+        return None
+    found = _BOUNDS[op](*parts) if op in _BOUNDS else None
+    if op in _MONOTONE:
+        low, high = (float(_POINTWISE[op](*(np.float64(p[i]) for p in parts))) for i in (0, 1))
+        found = low, high
+    return None if found is None or math.isnan(found[0]) or math.isnan(found[1]) else found
+
+
+def _product(a: float, b: float) -> float:
+    return 0.0 if a == 0 or b == 0 else a * b
+
+
+def _products(x: Span, y: Span) -> Span:
+    every = [_product(a, b) for a in x for b in y]
+    return min(every), max(every)
+
+
+def _ratios(x: Span, y: Span) -> Span | None:
+    if y[0] <= 0 <= y[1]:
+        return None
+    every = [r for a in x for b in y for r in ((0.0, a * b) if math.isinf(a) and math.isinf(b) else (a / b,))]
+    return min(every), max(every)
+
+
+def _whole_ratios(x: Span, y: Span) -> Span | None:
+    found = _ratios(x, y)
+    return None if found is None else (_truncated(found[0]), _truncated(found[1]))
+
+
+def _truncated(x: float) -> float:
+    return x if math.isinf(x) else float(math.trunc(x))
+
+
+def _remainders(x: Span, y: Span) -> Span | None:
+    m = y[0]
+    if m != y[1] or m == 0 or math.isinf(m):
+        return None
+    if not math.isinf(x[0]) and not math.isinf(x[1]) and math.floor(x[0] / m) == math.floor(x[1] / m):
+        return x[0] - m * math.floor(x[0] / m), x[1] - m * math.floor(x[1] / m)
+    return min(0.0, m), max(0.0, m)
+
+
+def _powers(x: Span, y: Span) -> Span | None:
+    if y[0] != y[1] or y[0] != math.floor(y[0]) or y[0] < 0:
+        return None if x[0] < 1 or y[0] < 0 else (_power(x[0], y[0]), _power(x[1], y[1]))
+    every = _power(x[0], y[0]), _power(x[1], y[0])
+    return (0.0 if x[0] <= 0 <= x[1] and y[0] % 2 == 0 < y[0] else min(every)), max(every)
+
+
+def _power(base: float, exponent: float) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.power(base, exponent))
+
+
+def _absolute(x: Span) -> Span:
+    low = 0.0 if x[0] <= 0 <= x[1] else min(abs(x[0]), abs(x[1]))
+    return low, max(abs(x[0]), abs(x[1]))
+
+
+_BOUNDS: dict[str, Callable[..., Span | None]] = {
+    "+": lambda x, y=(0.0, 0.0): (x[0] + y[0], x[1] + y[1]),
+    "-": lambda x, y=None: (-x[1], -x[0]) if y is None else (x[0] - y[1], x[1] - y[0]),
+    "*": _products,
+    "/": _ratios,
+    "//": _whole_ratios,
+    "mod": _remainders,
+    "**": _powers,
+    "abs": _absolute,
+    "sqrt": lambda x: None if x[0] < 0 else (math.sqrt(x[0]), math.sqrt(x[1])),
+}
+
+# --------------------------------------------------------------------------- conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A comparison; false where a value does not exist."""
+
+    op: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Now is in one of these intervals, which are sorted and do not touch."""
+
+    intervals: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    part: Condition
+
+
+Condition = bool | Compared | Within | Every | Some | Not
+
+_COMPARE: dict[str, Callable[[Floats, Floats], Bools]] = {
+    "<": np.less,
+    "=<": np.less_equal,
+    "=:=": np.equal,
+    "=\\=": lambda a, b: (a != b) & ~np.isnan(a) & ~np.isnan(b),
+}
+_TURNED = {">": "<", ">=": "=<"}
+
+
+def compared(op: str, left: Expression, right: Expression) -> Condition:
+    """A comparison, decided where it does not depend on now."""
+    if op in _TURNED:
+        op, left, right = _TURNED[op], right, left
+    if isinstance(left, float) and isinstance(right, float):
+        return bool(_COMPARE[op](np.array(left), np.array(right)))
+    if _terms(left) is not None and _terms(right) is not None:
+        left, right = computed("-", left, right), 0.0
+        if isinstance(left, float):
+            return compared(op, left, right)
+    return Compared(op, left, right)
+
+
+def every(parts: Iterable[Condition]) -> Condition:
+    """All of them."""
+    kept = tuple(dict.fromkeys(p for p in parts if p is not True))
+    if any(p is False for p in kept):
+        return False
+    return True if not kept else kept[0] if len(kept) == 1 else Every(kept)
+
+
+def some(parts: Iterable[Condition]) -> Condition:
+    """At least one of them."""
+    kept = tuple(dict.fromkeys(p for p in parts if p is not False))
+    if any(p is True for p in kept):
+        return True
+    return False if not kept else kept[0] if len(kept) == 1 else Some(kept)
+
+
+def no(part: Condition) -> Condition:
+    """The opposite."""
+    return not part if isinstance(part, bool) else part.part if isinstance(part, Not) else Not(part)
+
+
+def truths(condition: Condition, ticks: Floats) -> Bools:
+    """Whether it is true, at each of the ticks."""
+    match condition:
+        case Compared(op, left, right):
+            return _COMPARE[op](values(left, ticks), values(right, ticks))
+        case Within(intervals):
+            bounds = np.array(intervals, np.float64)
+            at = np.searchsorted(bounds[:, 0], ticks, side="right") - 1
+            found: Bools = (at >= 0) & (ticks <= bounds[at, 1])
+            return found
+        case Every(parts):
+            all_of: Bools = np.all([truths(p, ticks) for p in parts], axis=0)
+            return all_of
+        case Some(parts):
+            one_of: Bools = np.any([truths(p, ticks) for p in parts], axis=0)
+            return one_of
+        case Not(part):
+            return ~truths(part, ticks)
+        case _:
+            return np.full(len(ticks), condition)
+
+
+def sure(condition: Condition, first: int, last: int) -> bool | None:
+    """True or false where it is that at every tick from `first` through `last` (FOREVER: at all later ones)."""
+    match condition:
+        case Compared(op, left, right):
+            end = math.inf if last >= FOREVER else float(last)
+            return _decided(op, span(left, float(first), end), span(right, float(first), end))
+        case Within(intervals):
+            if any(a <= first and last <= b for a, b in intervals):
+                return True
+            return None if any(a <= last and first <= b for a, b in intervals) else False
+        case Every(parts):
+            return _all_of(sure(p, first, last) for p in parts)
+        case Some(parts):
+            return _opposite(_all_of(_opposite(sure(p, first, last)) for p in parts))
+        case Not(part):
+            return _opposite(sure(part, first, last))
+        case _:
+            return condition
+
+
+def _opposite(known: bool | None) -> bool | None:
+    return None if known is None else not known
+
+
+def _all_of(known: Iterable[bool | None]) -> bool | None:
+    found: bool | None = True
+    for one in known:
+        if one is False:
+            return False
+        found = None if one is None else found
+    return found
+
+
+def _decided(op: str, left: Span | None, right: Span | None) -> bool | None:
+    if left is None or right is None:
+        return None
+    below, above = left[1] < right[0], left[0] > right[1]
+    match op:
+        case "<":
+            return True if below else False if left[0] >= right[1] else None
+        case "=<":
+            return True if left[1] <= right[0] else False if above else None
+        case "=:=":
+            return False if below or above else True if left == right and left[0] == left[1] else None
+        case _:
+            return _opposite(_decided("=:=", left, right))

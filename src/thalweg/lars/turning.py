@@ -1,0 +1,199 @@
+"""When a condition on the tick next changes: exactly, and proved where it never does.
+
+Ticks are looked at in blocks that double in size. A block for which the condition is the same everywhere, by interval
+arithmetic, costs one look; another is halved, down to blocks in which every tick is tried. That
+ends, because a condition is the same at all late ticks or repeats itself: from some tick on (`begin`) with some
+period. After one whole period without a change there will be none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import gcd, lcm
+
+import numpy as np
+
+from thalweg.lars.conditions import (
+    Computed,
+    Condition,
+    Every,
+    Expression,
+    Not,
+    Polynomial,
+    Some,
+    Within,
+    compared,
+    computed,
+    sure,
+    truths,
+)
+from thalweg.lars.labels import FOREVER
+
+_BLOCK = 1024
+"""Ticks that are tried one by one."""
+_PATIENCE = 1024
+"""Blocks that are tried where nothing says that the search will end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """From the tick `begin` on, what it says of repeats itself after `period` ticks, increased by `gain`."""
+
+    begin: int
+    period: int
+    gain: int = 0
+
+
+class _Search:
+    """For the first tick at which a condition is not what it was."""
+
+    def __init__(self, condition: Condition, truth: bool) -> None:
+        self.condition = condition
+        self.truth = truth
+        self.tried = 0
+
+    def among(self, first: int, last: int) -> int | None:
+        known = sure(self.condition, first, last)
+        if known is not None:
+            return None if known is self.truth else first
+        if last - first < _BLOCK:
+            self.tried += 1
+            with np.errstate(all="ignore"):
+                found = truths(self.condition, np.arange(first, last + 1).astype(np.float64))
+            other = np.flatnonzero(found != self.truth)
+            return first + int(other[0]) if len(other) else None
+        middle = (first + last) // 2
+        left = self.among(first, middle)
+        return self.among(middle + 1, last) if left is None else left
+
+
+def next_change(condition: Condition, tick: int, truth: bool) -> int:
+    """The first tick after `tick` at which the condition is not `truth`; FOREVER where there is none."""
+    search = _Search(condition, truth)
+    first, size = tick + 1, _BLOCK
+    if sure(condition, first, FOREVER) is truth:
+        return FOREVER
+    found = search.among(first, tick + size)
+    if found is not None:
+        return found
+    repeats = repeating(condition)
+    end = FOREVER - 1 if repeats is None else max(repeats.begin, tick + 1) + repeats.period
+    while True:
+        first, size = first + size, 2 * size
+        if first > end or sure(condition, first, FOREVER) is truth:
+            return FOREVER
+        found = search.among(first, min(first + size - 1, end))
+        if found is not None:
+            return found
+        if repeats is None and search.tried > _PATIENCE:
+            return first + size
+
+
+def repeating(condition: Condition) -> Repeats | None:
+    """From when on and how a condition repeats itself; None where that is not known."""
+    same = _steady(condition)
+    if same is not None:
+        return Repeats(same[0], 1)
+    match condition:
+        case Every(parts) | Some(parts):
+            found = [repeating(p) for p in parts]
+            known = [f for f in found if f is not None]
+            return _together(known) if len(known) == len(found) else None
+        case Not(part):
+            return repeating(part)
+        case Within() | bool():
+            return None
+        case _:
+            found_one = drift(computed("-", condition.left, condition.right))
+            return found_one if found_one is not None and found_one.gain == 0 else None
+
+
+def _together(parts: list[Repeats]) -> Repeats:
+    period = lcm(*(p.period for p in parts))
+    return Repeats(
+        max(p.begin for p in parts), period, sum(p.gain * (period // p.period) for p in parts)
+    )
+
+
+def _steady(condition: Condition) -> tuple[int, bool] | None:
+    """A tick from which on a condition is always the same, and what it is then; None where none is seen."""
+    begin, known = FOREVER, None
+    for power in range(61, -1, -1):
+        here = sure(condition, 2**power, 2 ** (power + 1) - 1)
+        if here is None or (known is not None and here is not known):
+            break
+        begin, known = 2**power, here
+    return None if known is None else (begin, known)
+
+
+def drift(expression: Expression) -> Repeats | None:
+    """How the values of an expression repeat themselves; None where that is not known."""
+    match expression:
+        case float():
+            return Repeats(0, 1)
+        case Polynomial((_, slope)):
+            return Repeats(0, 1, int(slope))
+        case Computed("mod", (Polynomial(), float(m))) if m == int(m) != 0:
+            return Repeats(0, abs(int(m)))
+        case Computed("floor", (Computed("/", (whole, float(m))),)) if m == int(m) != 0:
+            return _divided(whole, int(m))
+        case Computed("//", (whole, float(m))) if m == int(m) != 0:
+            return _divided(whole, int(m))
+        case Computed("mod", (part, float(m))) if m == int(m) != 0:
+            found = drift(part)
+            return None if found is None else Repeats(found.begin, _full_turns(found, int(m)).period)
+        case Computed("-", (only,)):
+            found = drift(only)
+            return None if found is None else Repeats(found.begin, found.period, -found.gain)
+        case Computed("min" | "max" as op, (left, right)):
+            return _either(compared("<" if op == "min" else ">", left, right), left, right)
+        case Computed("abs", (only,)):
+            return _either(compared(">=", only, 0.0), only, computed("-", only))
+        case Computed("+", (left, right)):
+            return _combined([drift(left), drift(right)])
+        case Computed("-", (left, right)):
+            return _combined([drift(left), drift(computed("-", right))])
+        case Computed("*", (float(k), part)) | Computed("*", (part, float(k))) if k == int(k):
+            found = drift(part)
+            return None if found is None else Repeats(found.begin, found.period, found.gain * int(k))
+        case Computed(_, parts):
+            return _level(parts)
+        case _:
+            return None
+
+
+def _combined(parts: list[Repeats | None]) -> Repeats | None:
+    known = [p for p in parts if p is not None]
+    return _together(known) if len(known) == len(parts) else None
+
+
+def _full_turns(part: Repeats, m: int) -> Repeats:
+    """The repetition after which the gain is a multiple of m."""
+    turns = abs(m) // gcd(part.gain, m)
+    return Repeats(part.begin, part.period * turns, part.gain * turns)
+
+
+def _either(first: Condition, left: Expression, right: Expression) -> Repeats | None:
+    """The left expression where a condition is true, else the right one; sooner or later it is the same one, or both
+    repeat themselves."""
+    same = _steady(first)
+    if same is None:
+        return _level([left, right])
+    found = drift(left if same[1] else right)
+    return None if found is None else Repeats(max(same[0], found.begin), found.period, found.gain)
+
+
+def _level(parts: Iterable[Expression]) -> Repeats | None:
+    """Of what is computed from expressions that repeat themselves without gain."""
+    found = [drift(p) for p in parts]
+    return _combined(found) if all(f is not None and f.gain == 0 for f in found) else None
+
+
+def _divided(part: Expression, m: int) -> Repeats | None:
+    """A whole part of a quotient: it repeats itself where the sign of the dividend does not change."""
+    found, sign = drift(part), _steady(compared("<", part, 0.0))
+    if found is None or sign is None:
+        return None if found is None or found.gain else found
+    turned = _full_turns(found, m)
+    return Repeats(max(found.begin, sign[0]), turned.period, turned.gain // m)

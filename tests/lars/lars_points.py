@@ -1,0 +1,86 @@
+"""Random LARS programs that compute with the points of heads, some of which last long or for ever."""
+
+from __future__ import annotations
+
+from random import Random
+
+from lars_programs import Fact, readable
+
+from thalweg.language.program import Program
+
+LONG = (
+    "p if [{n}] sometime a.",
+    "p if not [{k}] sometime b.",
+    "p(X) if [{n}] sometime q(X).",
+    "p(X) if [{n}] sometime q(X), not [{k}] sometime b.",
+    "at(T+{k}) p if [{n}] at(T) a.",
+)
+WINDOWS = ("0", "1", "3", "2, +1", "+2", "3 hop 2", "2 hop 3", "1, +1 hop 3")
+LEVELS = "ruv"
+
+
+def value(random: Random) -> str:
+    """An expression over the point T."""
+    m, k = random.choice([2, 3, 7, 50, 700, 1500]), random.randint(1, 2000)
+    forms = ["T", "T", f"T + {k}", f"T mod {m}", f"T // {m}", "T * T", f"abs(T - {k})", f"min(T, {k})"]
+    forms += [f"(T // {m}) mod {random.randint(2, 4)}", f"T * {random.randint(2, 4)} mod {m}"]
+    return random.choice(forms)
+
+
+def comparison(random: Random, names: list[str]) -> str:
+    other = random.choice([str(random.randint(0, 8)), str(random.randint(0, 3000)), *names])
+    return f"{value(random)} {random.choice(['<', '>=', '=:=', '=', '>'])} {other}"
+
+
+def positive(random: Random, below: str) -> str:
+    """A literal that may bring in another point or value."""
+    forms = ["[{n}] sometime q(X)", "[{n}] at(S) a", "[{n}] at(T) q(X)", "[{n}] at(T-{k}) q(X)"]
+    return random.choice(forms + [f"{c}(X)" for c in below] + [f"[2] at(S) {c}" for c in below])
+
+
+def rule(random: Random, level: int) -> str:
+    below = LEVELS[:level]
+    atom = random.choice(["p", "p", "p(X)", *below, *(f"{c}(X)" for c in below)])
+    mode = random.choice(["at(T)"] * 6 + ["sometime", "always"])
+    body = [f"[{random.choice(WINDOWS)}] {mode} {atom}"]
+    if random.random() < 0.3:
+        body.append(positive(random, below))
+    names = [n for n in "XS" if any(f"({n})" in x for x in body)]
+    timed = any("(T" in x for x in body)
+    if timed and random.random() < 0.75:
+        body += [comparison(random, names) for _ in range(random.randint(1, 2))]
+    if random.random() < 0.25:
+        forms = ["b", "[{n}] at(T) a", "[3] sometime b"]
+        forms += [f"{c}{arg}" for c in below for arg in ("", "(X)", "(T)")] + [f"[2] at(T) {c}" for c in below]
+        body.append(f"not {random.choice(forms)}")
+    name = LEVELS[level]
+    head = random.choice([name, name, f"{name}(X)", f"{name}({value(random)})"])
+    point = f"at(T{random.choice(['', '+1', '+3', '-1'])}) " if timed and random.random() < 0.2 else ""
+    return f"{point}{head} if {', '.join(body)}."
+
+
+def filled(random: Random, form: str) -> str:
+    size = random.choice([2, 20, 500, 3000, 100_000])
+    return form.replace("{n}", str(size)).replace("{k}", str(random.randint(0, 6)))
+
+
+def case(seed: int) -> tuple[Program, list[Fact], int]:
+    """A program, its input, and a tick after it."""
+    random = Random(seed)
+    kept = ["program lars.", *(filled(random, random.choice(LONG)) for _ in range(2))]
+    if readable("\n".join(kept)) is None:
+        kept.pop()
+    for level in range(len(LEVELS)):
+        for _ in range(random.randint(1, 2)):
+            for _ in range(8):
+                candidate = filled(random, rule(random, level))
+                if readable("\n".join([*kept, candidate])) is not None:
+                    kept.append(candidate)
+                    break
+    program = readable("\n".join(kept))
+    assert program is not None
+    facts: dict[Fact, None] = {}
+    for _ in range(random.randint(0, 6)):
+        name, time = random.choice("abq"), random.randint(0, 6)
+        facts[time, name, (random.choice([0, 1, 2, 5, 60, 1200]),) if name == "q" else ()] = None
+    return program, list(facts), random.randint(6, 9)

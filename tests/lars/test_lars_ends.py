@@ -1,0 +1,211 @@
+"""Until when labels last where rules compute with the point of a head: exactly, however far away that is."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lars_points import case
+from lars_programs import Fact, batch, heads, lasting, term
+
+import thalweg
+from thalweg.lars.conditions import (
+    NOW,
+    Condition,
+    Expression,
+    Within,
+    compared,
+    computed,
+    every,
+    no,
+    some,
+    sure,
+    truths,
+)
+from thalweg.lars.labels import FOREVER
+from thalweg.lars.reasoner import Reasoner
+from thalweg.lars.turning import next_change, repeating
+from thalweg.reference.lars import answer_streams
+from thalweg.reference.lars_search import candidates
+
+FAR = 3000
+quickly = settings(
+    max_examples=settings.default.max_examples // 8, deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+# --------------------------------------------------------------------------- by hand
+
+
+def until(rules: str, facts: list[Fact], tick: int) -> dict[str, int | None]:
+    """The ends that the changes up to a tick say, of each atom the last one."""
+    reasoner = Reasoner(thalweg.parse(f"program lars. {rules}"))
+    reasoner.accept(batch(facts))
+    return {row["atom"]: row["until"] for row in reasoner.advance(tick)["changes"].to_pylist()}
+
+
+A_AT_1: list[Fact] = [(1, "a", ())]
+
+
+@pytest.mark.parametrize(
+    ("rules", "tick", "expected"),
+    [
+        ("p if not b. ok if [3] at(T) p, T mod 7 = 0.", 8, {"p": None, "ok": 13}),
+        ("p if not b. ok if [3] at(T) p, T mod 1000003 = 5.", 6, {"ok": 1000007}),
+        ("p if not b. ok if [3] at(T) p, T mod 1000003 > 5.", 6, {"ok": 1000002}),
+        ("p if not b. ok if [3] at(T) p, (T // 3600) mod 24 = 8.", 30_000, {"ok": 32_399}),
+        ("p if not b. ok if [3] at(T) p, T < 2000000000000.", 6, {"ok": 1_999_999_999_999}),
+        ("p if not b. ok if [3] at(T) p, X = T * T, X < 1000000.", 6, {"ok": 999}),
+        ("p if not b. ok if [3] at(T) p, T * T - T * T < 5.", 6, {"ok": None}),
+        ("p if not b. ok if [3] at(T) p, T mod 7 = 3, T mod 7 = 4. ok if [9] sometime a.", 11, {"ok": None}),
+        ("p if not b. ok if [3] at(T) p, T mod 2 = 0. ok if [3] at(T) p, T mod 2 = 1.", 6, {"ok": None}),
+        ("p if not b. q(T) if [3] at(T) p.", 6, {"q(5)": None, "q(6)": 6}),
+        ("p if not b. q(T // 1000) if [3] at(T) p.", 1000, {"q(0)": None, "q(1)": 1999}),
+        ("p if not b. q(T mod 5000) if [3] at(T) p.", 6, {"q(5)": 5004, "q(6)": 6}),
+        ("p if not b. q(T) if [3] at(T) p. r if q(X), X >= 4000.", 6, {"q(6)": 6}),
+        ("p if not b. q(T) if [3] at(T) p. r if q(X), X < 4000.", 6, {"r": 3999}),
+        ("p if not b. q(T) if [3] at(T) p. r if [9] sometime a, not q(4000). r if q(4001).", 6, {"r": 10}),
+        ("p if not b. q(T) if [3] at(T) p. r if p, not q(4000).", 6, {"r": 3999}),
+        ("p if not b. q(T) if [3] at(T) p. r if p, not q(4000).", 4001, {"r": None}),
+        ("p if not b. at(T+2) q if [3] at(T) p, T mod 5000 < 9.", 6, {"q": 6}),
+        ("p if [5000] sometime a. ok if [3] at(T) p, T > 3.", 6, {"p": 5001, "ok": 5001}),
+        ("p if [5000] sometime a. ok if [3 hop 4000] sometime p.", 6, {"ok": None}),
+        ("p if [9000] sometime a. ok if [3 hop 4000] sometime p.", 1, {"p": 9001}),
+        ("p if not b. limit(X) if [5000] sometime a, X = 3000. ok(X) if [3] at(T) p, limit(X), T =< X.", 6,
+         {"ok(3000)": 3000}),
+    ],
+)  # fmt: skip
+def test_ends_are_where_the_next_change_is(rules: str, tick: int, expected: dict[str, int | None]) -> None:
+    said = until(rules, A_AT_1, tick)
+    assert {atom: said.get(atom) for atom in expected} == expected
+
+
+def test_an_atom_that_is_out_says_when_it_comes_back() -> None:
+    reasoner = Reasoner(thalweg.parse("program lars. p if not b. ok if [3] at(T) p, T mod 5000 = 2."))
+    reasoner.advance(6)
+    rows = {row["atom"]: (row["status"], row["to"]) for row in reasoner.labels().to_pylist()}
+    assert rows["ok"] == ("out", 5001)
+    assert rows["[3] at(6) p"] == ("in", 6)
+    assert "[3] at(7) p" not in rows
+
+
+def test_a_head_that_lasts_for_ever_costs_no_memory_and_little_time() -> None:
+    reasoner = Reasoner(thalweg.parse("program lars. p if not b. ok if [3] at(T) p, T mod 1000003 = 7."))
+    sizes = []
+    for tick in (1_000, 900_000, 1_000_100, 1_999_000):
+        reasoner.advance(tick)
+        sizes.append(len(reasoner.snapshot()))
+    assert max(sizes) < 10**6
+
+
+# --------------------------------------------------------------------------- generated programs
+
+
+@quickly
+@given(seed=st.integers(0, 2**32))
+def test_without_input_nothing_changes_before_an_end_and_something_does_after(seed: int) -> None:
+    program, facts, tick = case(seed)
+    reasoner = Reasoner(program)
+    reasoner.accept(batch(facts))
+    said: dict[tuple[int | None, str], tuple[int, int | None]] = {}
+    for t in range(tick + 1):
+        for row in reasoner.advance(t)["changes"].to_pylist():
+            said[row["at"], row["atom"]] = t, row["until"]
+    ends = lasting(reasoner)
+    input_ended = max((f[0] for f in facts), default=0)
+    ends |= {atom: end for atom, (t, end) in said.items() if t >= input_ended and (end is None or end >= tick)}
+    onward = Reasoner(program, blocks=True)
+    onward.accept(batch(facts))
+    onward.advance(tick)
+    first: dict[tuple[int | None, str], int] = {}
+    for row in onward.advance(tick + FAR)["changes"].to_pylist():
+        first.setdefault((row["at"], row["atom"]), row["query_time"])
+    for atom, end in ends.items():
+        if atom in first:
+            assert end == first[atom] - 1, atom
+        else:
+            assert end is None or end >= tick + FAR, atom
+
+
+@quickly
+@given(seed=st.integers(0, 2**32))
+def test_ends_far_away_are_those_of_the_definition(seed: int) -> None:
+    program, facts, tick = case(seed)
+    data, random = [(f[0], term(f)) for f in facts], Random(seed)
+    reasoner = Reasoner(program)
+    reasoner.accept(batch(facts))
+    reasoner.advance(tick)
+    for atom, end in lasting(reasoner).items():
+        last = tick + 10**6 if end is None else end
+        asked = {tick, last, *(random.randint(tick, last) for _ in range(6))}
+        for t in sorted(asked | (set() if end is None else {end + 1})):
+            if len(candidates(program, data, t)) > 6:
+                continue
+            (answer,) = answer_streams(program, data, t)
+            assert (atom in heads(answer.heads)) == (t <= last), (atom, end, t)
+
+
+# --------------------------------------------------------------------------- conditions
+
+
+def expression(random: Random, depth: int) -> Expression:
+    if depth == 0 or random.random() < 0.2:
+        return random.choice([NOW, NOW, float(random.randint(-5, 60))])
+    op = random.choice(["+", "-", "*", "mod", "//", "abs", "min", "max", "/", "floor", "sqrt", "-1", "**"])
+    left = expression(random, depth - 1)
+    if op in ("abs", "floor", "sqrt"):
+        return computed(op, left)
+    if op == "-1":
+        return computed("-", left)
+    if op in ("mod", "//", "/"):
+        return computed(op, left, float(random.choice([-3, 2, 3, 7, 40, 400])))
+    return computed(op, left, float(random.randint(0, 2)) if op == "**" else expression(random, depth - 1))
+
+
+def condition(random: Random, depth: int) -> Condition:
+    kind = random.randint(0, 5) if depth else random.randint(0, 3)
+    if kind == 0:
+        first = random.randint(0, 400)
+        return Within(((first, first + random.choice([0, 20, 900])), (3000, random.choice([3500, FOREVER]))))
+    if kind <= 3:
+        op = random.choice(["<", ">=", "=:=", "=\\=", ">"])
+        return compared(op, expression(random, 3), expression(random, 1))
+    parts = [condition(random, depth - 1) for _ in range(random.randint(1, 3))]
+    found = every(parts) if kind == 4 else some(parts)
+    return no(found) if random.random() < 0.3 else found
+
+
+def each(asked: Condition, first: int, last: int) -> list[bool]:
+    with np.errstate(all="ignore"):
+        return [bool(x) for x in truths(asked, np.arange(first, last + 1).astype(np.float64))]
+
+
+@given(seed=st.integers(0, 2**32))
+def test_what_is_sure_of_an_interval_is_so_at_each_of_its_ticks(seed: int) -> None:
+    random = Random(seed)
+    asked, first = condition(random, 2), random.randint(0, 3000)
+    last = first + random.choice([0, 1, 5, 100, 1000, FOREVER])
+    known = sure(asked, first, last)
+    if known is not None:
+        assert set(each(asked, first, min(last, first + 2000))) == {known}
+
+
+@given(seed=st.integers(0, 2**32))
+def test_a_condition_that_repeats_itself_does(seed: int) -> None:
+    asked = condition(Random(seed), 2)
+    found = repeating(asked)
+    if found is not None and found.begin < 10**6 and found.period < 10**5:
+        ticks = each(asked, found.begin, found.begin + 2 * found.period + 100)
+        assert ticks[found.period :] == ticks[: -found.period]
+
+
+@given(seed=st.integers(0, 2**32))
+def test_the_next_change_is_the_first_tick_that_differs(seed: int) -> None:
+    random = Random(seed)
+    asked, tick = condition(random, 2), random.randint(0, 500)
+    here, *later = each(asked, tick, tick + 20_000)
+    found = next_change(asked, tick, here)
+    real = next((tick + 1 + i for i, truth in enumerate(later) if truth != here), None)
+    assert found == real if real is not None else found > tick + 20_000
