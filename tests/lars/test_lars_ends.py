@@ -209,3 +209,31 @@ def test_the_next_change_is_the_first_tick_that_differs(seed: int) -> None:
     found = next_change(asked, tick, here)
     real = next((tick + 1 + i for i, truth in enumerate(later) if truth != here), None)
     assert found == real if real is not None else found > tick + 20_000
+
+
+# --------------------------------------------------------------------------- late rows
+
+
+@pytest.mark.parametrize(
+    ("rules", "early", "late", "expected"),
+    [
+        ("c if [5] sometime a.", [(3, "a", ())], [((3, "a", ()), -1)], [("delete", 3, None)]),
+        ("c if [5] sometime a.", [(3, "a", ()), (9, "a", ())], [((3, "a", ()), -1)], [("delete", 3, None)]),
+        ("c if [3] sometime a. at(T+5) d if [9] at(T) a. c if d.", [(3, "a", ())], [((3, "a", ()), -1)],
+         [("delete", 3, None)]),
+        ("c if [3] sometime a. c if [0, +3] sometime d. at(8) d if [6] sometime b.", [(3, "b", ())],
+         [((3, "a", ()), 1)], [("insert", 3, 4)]),
+        ("c if [2] sometime a. c if [+1] sometime d. at(7) d if [6] sometime b.", [(3, "b", ())],
+         [((3, "a", ()), 1)], [("insert", 3, 7)]),
+        ("c if [9] sometime b, not [4] sometime a.", [(3, "b", ())], [((3, "a", ()), 1)], [("delete", 3, 7)]),
+    ],
+)  # fmt: skip
+def test_a_late_row_says_until_when_the_revised_answer_lasts(
+    rules: str, early: list[Fact], late: list[tuple[Fact, int]], expected: list[tuple[str, int, int | None]]
+) -> None:
+    reasoner = Reasoner(thalweg.parse(f"program lars. {rules}"), lateness=5)
+    reasoner.accept(batch([f for f in early if f[0] <= 5]))
+    reasoner.advance(5)
+    reasoner.accept(batch([f for f, _ in late], [6] * len(late), [op for _, op in late]))
+    rows = [r for r in reasoner.advance(6)["changes"].to_pylist() if r["atom"] == "c"]
+    assert [(r["op"], r["from"], r["until"]) for r in rows] == expected

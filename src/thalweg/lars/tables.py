@@ -23,7 +23,7 @@ from numba import njit
 from thalweg.lars.calendar import Calendar
 from thalweg.lars.ends import Ends
 from thalweg.lars.extended import View
-from thalweg.lars.labels import FOREVER
+from thalweg.lars.labels import FOREVER, HI, LO, NEXT
 from thalweg.lars.store import NOTHING, Store
 from thalweg.lars.stratify import Predicate
 from thalweg.lars.texts import Texts
@@ -198,16 +198,31 @@ def revisions(store: Store, last: int) -> Ints:
     for op, pieces in ((-1, store.minus), (1, store.plus)):
         past = pieces[pieces[:, 1] <= last]
         rows = np.empty((len(past), 6), np.int64)
-        rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 5] = (
-            past[:, 0],
-            op,
-            last + 1,
-            past[:, 1],
-            past[:, 2],
-        )
+        rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3] = past[:, 0], op, last + 1, past[:, 1]
         rows[:, 4] = np.where(past[:, 2] >= last, FOREVER, past[:, 2])
+        _standing(store.lab, store.nodes, last, rows)
         found.append(rows)
     return np.concatenate(found)
+
+
+@njit(cache=True)
+def _standing(lab: Ints, nodes: Ints, last: int, rows: Ints) -> None:
+    """Fill in until when rows (tuple, op, query time, from, to, until) last: those that go on after `last` as long as
+    the labels of their tuples say."""
+    for k in range(len(rows)):
+        rows[k, 5] = rows[k, 4]
+        i = rows[k, 0]
+        if rows[k, 4] < FOREVER or lab[i, LO] > lab[i, HI]:
+            continue
+        lo = lab[i, LO]
+        hi = lab[i, HI]
+        at = lab[i, NEXT]
+        while hi < last and at >= 0:
+            lo = nodes[at, 0]
+            hi = nodes[at, 1]
+            at = nodes[at, 2]
+        if hi >= last:
+            rows[k, 5] = hi if rows[k, 1] > 0 else lo - 1
 
 
 def open_ends(ends: Ints) -> pa.Array:
