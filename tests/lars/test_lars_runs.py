@@ -87,6 +87,18 @@ def test_no_answer_stream_is_told_with_its_loop_and_its_end() -> None:
     ]
 
 
+def test_late_rows_revise_where_there_is_no_answer_stream() -> None:
+    reasoner = Reasoner(thalweg.parse("program lars. broken if [4] sometime s, not broken."), lateness=5)
+    reasoner.accept(batch([(5, "s", ())]))
+    reasoner.advance(5)
+    reasoner.accept(batch([(3, "s", ())], [6]))
+    earlier = reasoner.advance(6)["no_answer"].to_pylist()
+    assert [(r["op"], r["from"], r["to"]) for r in earlier] == [("insert", 3, 4)]
+    reasoner.accept(batch([(3, "s", ()), (5, "s", ())], [7, 7], [-1, -1]))
+    gone = reasoner.advance(7)["no_answer"].to_pylist()
+    assert [(r["op"], r["from"], r["to"], r["until"]) for r in gone] == [("delete", 3, None, None)]
+
+
 def test_pulled_answers_are_the_pushed_changes_folded() -> None:
     program = thalweg.load(EXAMPLES / "bus_and_tram" / "bus.lars")
     facts: list[Fact] = [(372, "busG", ()), (391, "tramB", ()), (397, "request", ()), (400, "jam", ())]

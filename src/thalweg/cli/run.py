@@ -346,7 +346,10 @@ def _without_answer(result: Result) -> list[str]:
     """LARS: where there is no answer stream, and which loop is to blame."""
     rows = result.arrow["no_answer"].to_pylist() if "no_answer" in result.arrow else []
     verb = {"insert": "no answer stream from", "delete": "an answer stream again from"}
-    lines = [f"{verb[row['op']]} {row['query_time']} on: loop of {row['loop']}" for row in rows[:5]]
+    lines = []
+    for row in rows[:5]:
+        span = f"{row['from']} on" if row["to"] is None else f"{row['from']} to {row['to']}"
+        lines.append(f"{verb[row['op']]} {span}: loop of {row['loop']}")
     return [*lines, f"... {len(rows) - 5:,} more rows of no_answer"] if len(rows) > 5 else lines
 
 

@@ -386,9 +386,7 @@ class Reasoner:
         out = []
         for output in self._outputs:
             store = output.store
-            rows = output.calendar.turn(last, target)
-            if self.lateness and (store.plus is not NOTHING or store.minus is not NOTHING):
-                rows = np.concatenate([revisions(store, last), rows])
+            rows = self._turned(output.calendar, last, target)
             if len(rows):
                 keys = store.keys[rows[:, 0]]
                 if self.follows_points and not self._blocks:
@@ -397,11 +395,18 @@ class Reasoner:
                 out.append(Found(output, keys, rows))
         return out
 
+    def _turned(self, calendar: Calendar, last: int, target: int) -> Ints:
+        store = calendar.store
+        rows = calendar.turn(last, target)
+        if self.lateness and (store.plus is not NOTHING or store.minus is not NOTHING):
+            return np.concatenate([revisions(store, last), rows])
+        return rows
+
     def _blank_flips(self, last: int, target: int) -> list[Ints]:
-        """Where answer streams begin or cease to be missing: rows (code of the loop, op, tick, until)."""
+        """Where answer streams begin or cease to be missing: rows (code of the loop, op, tick, from, to, until)."""
         found = []
         for calendar in self._blanks:
-            rows = calendar.turn(last, target)
+            rows = self._turned(calendar, last, target)
             if len(rows):
                 rows[:, 0] = calendar.store.keys[rows[:, 0], 0]
                 found.append(rows)

@@ -8,7 +8,8 @@ answers    atom, at, from, to: the answer stream at the end of the call, with th
            current interval; null for ever.
 models     query_time, model, atom, at: several answer streams at one tick, numbered from 1; one that derives nothing
            has a row without an atom.
-no_answer  query_time, op, loop, until: from when to when there is no answer stream, and the atoms of the loop to blame.
+no_answer  query_time, op, loop, from, to, until: from when to when there is no answer stream (the ticks as in
+           `changes`), and the atoms of the loop to blame.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ NO_ANSWER = pa.schema(
         ("query_time", pa.int64()),
         ("op", pa.dictionary(pa.int8(), pa.string())),
         ("loop", pa.string()),
+        ("from", pa.int64()),
+        ("to", pa.int64()),
         ("until", pa.int64()),
     ]
 )
@@ -172,7 +175,8 @@ def no_answer_table(blank: list[Ints], loops: list[str], *, known_ends: bool) ->
     op = pa.DictionaryArray.from_arrays(pa.array((rows[:, 1] < 0).astype(np.int8)), _OPS)
     named = pa.array([loops[i] for i in rows[:, 0].tolist()], pa.string())
     until = open_ends(rows[:, 5]) if known_ends else pa.nulls(len(rows), pa.int64())
-    return pa.table([pa.array(rows[:, 2]), op, named, until], schema=NO_ANSWER)
+    span = pa.array(rows[:, 3]), open_ends(rows[:, 4])
+    return pa.table([pa.array(rows[:, 2]), op, named, *span, until], schema=NO_ANSWER)
 
 
 @njit(cache=True)
