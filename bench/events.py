@@ -41,8 +41,9 @@ MIB = 1024
 MAIN = "from thalweg.cli.main import app as main; main()"
 
 
-def tumbling(workload: Workload, windows: int = 5) -> Run:
-    """The workload in so many windows that do not overlap."""
+def tumbling(workload: Workload, windows: int | None = None) -> Run:
+    """The workload in so many windows that do not overlap, unless told of 250,000 events each, and no fewer than 5."""
+    windows = windows or max(5, workload.events // 250_000)
     rows = workload.rows()
     first, last = first_and_last(rows)
     step = (last - first) // windows + 1
@@ -73,7 +74,8 @@ def parquet(events: int) -> None:
             files = write_parquet(workload.stream, Path(folder) / "in")
             first, last = first_and_last(workload.rows())
             started = time.process_time()
-            _files_to_files(workload, files, Path(folder) / "out", first - 1, (last - first) // 5 + 1)
+            step = (last - first) // max(5, events // 250_000) + 1
+            _files_to_files(workload, files, Path(folder) / "out", first - 1, step)
             seconds = time.process_time() - started
         print(f"| {name} | {events:,} | {events / seconds:,.0f} |", flush=True)
 
@@ -92,13 +94,13 @@ def growth(events: int) -> None:
     print("| events | CPU seconds | times the half |\n|---|---|---|")
     before = 0.0
     for n in (events // 2, events, 2 * events, 4 * events):
-        seconds = tumbling(catalogue.vessels(events=n)).seconds
+        seconds = tumbling(catalogue.vessels(events=n), 5).seconds
         print(f"| {n:,} | {seconds:.2f} | {f'{seconds / before:.2f}' if before else ''} |", flush=True)
         before = seconds
     print("\n| vessels | CPU seconds | times the half |\n|---|---|---|")
     before = 0.0
     for n in (2_500, 5_000, 10_000):
-        seconds = tumbling(catalogue.vessels(events=events, vessels=n)).seconds
+        seconds = tumbling(catalogue.vessels(events=events, vessels=n), 5).seconds
         print(f"| {n:,} | {seconds:.2f} | {f'{seconds / before:.2f}' if before else ''} |", flush=True)
         before = seconds
 

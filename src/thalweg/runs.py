@@ -394,8 +394,8 @@ def _advance(plan: Plan, reasoner: Reasoner, sink: Sink, to: int, count: _Count)
             _reject(sink, plan.feed.rejected(table), count)
         else:
             sink.add(name, plan.feed.with_causes(table))
-    if plan.window is not None:
-        sink.settle(to - plan.window)
+    if plan.window is not None:  # the next query revises what lies in its own window
+        sink.settle(min(to, to + plan.schedule.step - plan.window))
 
 
 def _stop_at_the_first(plan: Plan, rejected: pa.Table) -> None:

@@ -88,7 +88,7 @@ def split_intervals(changes: pa.Table, before: int) -> tuple[pa.Table, pa.Table]
         return TIMELINE.empty_table(), TIMELINE.empty_table()
     fluent, value = _numbered(changes.column("fluent")), _numbered(changes.column("value"))
     start = _sealed(changes.column("start").to_numpy())
-    end = _sealed(changes.column("end").fill_null(OPEN_END).to_numpy())
+    end = _sealed(_closed(changes.column("end")))
     ops, signs = _operations(changes)
     left = net_rows(fluent.codes, fluent.ranks, value.codes, value.ranks, start, end, ops, signs, before)
     if left.wrong:
@@ -158,6 +158,21 @@ def _grouped(major: Ints, minor: Ints, time: Ints) -> tuple[Ints, Ints]:
         columns = (major[order], minor[order], time[order])
         changed = np.logical_or.reduce([np.diff(column) != 0 for column in columns])
     return order, np.concatenate([[0], np.flatnonzero(changed) + 1])
+
+
+def _closed(ends: pa.ChunkedArray) -> Ints:
+    """Ends as numbers, the last of all where there is none."""
+    found = np.empty(len(ends), np.int64)
+    at = 0
+    for chunk in ends.chunks:
+        here = found[at : at + len(chunk)]
+        valid, values = chunk.buffers()
+        here[:] = np.frombuffer(values, np.int64)[chunk.offset : chunk.offset + len(chunk)]
+        if chunk.null_count:
+            bits = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")
+            here[bits[chunk.offset : chunk.offset + len(chunk)] == 0] = OPEN_END
+        at += len(chunk)
+    return found
 
 
 def _open(ends: Ints) -> pa.Array:

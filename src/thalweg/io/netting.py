@@ -28,40 +28,82 @@ class Left(NamedTuple):
 
 
 @njit(cache=True)
-def _by_rank(codes: Codes, ranks: Codes, order: Codes) -> Codes:
-    """The rows of `order` by the ranks of their codes, those of one rank as they stood. Linear."""
+def _runs(majors: Codes, minors: Codes, starts: Ints, heads: Codes) -> Codes:
+    """Where runs of rows of one pair in the order of their starts begin, and where the last one ends."""
+    n = 0
+    for k in range(len(starts)):
+        if k == 0 or majors[k] != majors[k - 1] or minors[k] != minors[k - 1] or starts[k] < starts[k - 1]:
+            heads[n] = k
+            n += 1
+    heads[n] = len(starts)
+    return heads[: n + 1]
+
+
+@njit(cache=True)
+def _by_rank(codes: Codes, ranks: Codes, heads: Codes) -> tuple[Codes, Ints]:
+    """The runs by the ranks of their codes, those of one rank as they stood; and where each rank ends. Linear."""
     place = np.zeros(len(ranks) + 1, np.int64)
-    for k in range(len(codes)):
-        place[ranks[codes[k]] + 1] += 1
-    for r in range(len(ranks)):
-        place[r + 1] += place[r]
-    found = np.empty(len(order), np.int32)
-    for k in range(len(order)):
-        rank = ranks[codes[order[k]]]
-        found[place[rank]] = order[k]
+    for r in range(len(heads) - 1):
+        place[ranks[codes[heads[r]]] + 1] += 1
+    for rank in range(len(ranks)):
+        place[rank + 1] += place[rank]
+    found = np.empty(len(heads) - 1, np.int32)
+    for r in range(len(heads) - 1):
+        rank = ranks[codes[heads[r]]]
+        found[place[rank]] = r
         place[rank] += 1
-    return found
+    return found, place
 
 
 @njit(cache=True)
-def _pair(majors: Codes, minors: Codes, starts: Ints, order: Codes, k: int) -> int:
-    """Where the rows of the pair at place `k` end; they are brought into the order of their starts."""
-    major, minor = majors[order[k]], minors[order[k]]
-    stop, latest, in_order = k + 1, starts[order[k]], True
-    while stop < len(order):
-        row = order[stop]
-        if majors[row] != major or minors[row] != minor:
-            break
-        in_order &= starts[row] >= latest
-        latest = starts[row]
-        stop += 1
-    if not in_order:
-        rows = order[k:stop].copy()
-        order[k:stop] = rows[np.argsort(starts[rows], kind="mergesort")]
-    return stop
+def _by_minor(minors: Codes, ranks: Codes, heads: Codes, order: Codes, k: int, stop: int) -> None:
+    """Bring the runs at the places from k to stop into the order of the ranks of their minors: linear where that is
+    one, else for each."""
+    lowest = highest = ranks[minors[heads[order[k]]]]
+    for n in range(k + 1, stop):
+        rank = ranks[minors[heads[order[n]]]]
+        lowest, highest = min(lowest, rank), max(highest, rank)
+    if lowest == highest:
+        return
+    runs = order[k:stop].copy()
+    rank, to = lowest, k
+    while to < stop:
+        higher = highest
+        for r in runs:
+            mine = ranks[minors[heads[r]]]
+            if mine == rank:
+                order[to] = r
+                to += 1
+            elif mine > rank:
+                higher = min(higher, mine)
+        rank = higher
 
 
 @njit(cache=True)
+def _pair(minors: Codes, starts: Ints, heads: Codes, order: Codes, k: int, stop: int) -> tuple[int, bool]:
+    """Where the runs of the pair at place k end, at `stop` at most; and whether they follow each other in time."""
+    end, in_order = k + 1, True
+    while end < stop and minors[heads[order[end]]] == minors[heads[order[k]]]:
+        in_order &= starts[heads[order[end]]] >= starts[heads[order[end - 1] + 1] - 1]
+        end += 1
+    return end, in_order
+
+
+@njit(cache=True)
+def _rows(starts: Ints, heads: Codes, runs: Codes, in_order: bool) -> Codes:
+    """The rows of the runs of one pair in the order of their starts."""
+    size = 0
+    for r in runs:
+        size += heads[r + 1] - heads[r]
+    rows = np.empty(size, np.int32)
+    n = 0
+    for r in runs:
+        for row in range(heads[r], heads[r + 1]):
+            rows[n] = row
+            n += 1
+    return rows if in_order else rows[np.argsort(starts[rows], kind="mergesort")]
+
+
 def net_rows(
     majors: Codes,
     major_ranks: Codes,
@@ -77,37 +119,66 @@ def net_rows(
     point into ranks, ops into signs. The end of what is left is the sum of the signed ends; what ends by `last` is
     final.
 
-    Linear where the rows of a pair come in the order of their starts, as those of consecutive windows do.
+    Linear where the rows of a pair come in the order of their starts, as those of consecutive windows do; runs of them
+    are moved as a whole.
     """
     size = len(starts)
-    order = np.empty(size, np.int32)
-    for k in range(size):
-        order[k] = k
-    if len(minor_ranks) > 1:
-        order = _by_rank(minors, minor_ranks, order)
-    order = _by_rank(majors, major_ranks, order)
-    major, minor = np.empty(size, np.int32), np.empty(size, np.int32)
+    major, minor, heads = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size + 1, np.int32)
     start, end = np.empty(size, np.int64), np.empty(size, np.int64)
-    final, rest, k, stop, wrong = 0, size, 0, 0, 0
-    while k < size:
-        if k == stop:
-            stop = _pair(majors, minors, starts, order, k)
-        row, count, until = order[k], 0, 0
-        while k < stop and starts[order[k]] == starts[row]:
-            sign = signs[ops[order[k]]]
-            count += sign
-            until += sign * ends[order[k]]
-            k += 1
-        if count < 0 or count > 1:
-            wrong = count
-        if count != 1:
-            continue
-        if until <= last:
-            place = final
-            final += 1
-        else:
-            rest -= 1
-            place = rest
-        major[place], minor[place] = major_ranks[majors[row]], minor_ranks[minors[row]]
-        start[place], end[place] = starts[row], until
+    columns = majors, major_ranks, minors, minor_ranks, starts, ends, ops, signs
+    final, rest, wrong = _net(*columns, last, heads, major, minor, start, end)
     return Left(major, minor, start, end, final, rest, wrong)
+
+
+@njit(cache=True)
+def _net(
+    majors: Codes,
+    major_ranks: Codes,
+    minors: Codes,
+    minor_ranks: Codes,
+    starts: Ints,
+    ends: Ints,
+    ops: Codes,
+    signs: Ops,
+    last: int,
+    heads: Codes,
+    major: Codes,
+    minor: Codes,
+    start: Ints,
+    end: Ints,
+) -> tuple[int, int, int]:
+    """`net_rows` into arrays that are given; large ones from NumPy take less time to get than a kernel's own."""
+    size = len(starts)
+    heads = _runs(majors, minors, starts, heads)
+    order, borders = _by_rank(majors, major_ranks, heads)
+    final, rest, k, group, wrong = 0, size, 0, 0, 0
+    while k < len(order):
+        one = heads[order[k]]
+        its_major, its_minor = major_ranks[majors[one]], minor_ranks[minors[one]]
+        if k == group:
+            group = borders[its_major]
+            _by_minor(minors, minor_ranks, heads, order, k, group)
+            its_minor = minor_ranks[minors[heads[order[k]]]]
+        stop, in_order = _pair(minors, starts, heads, order, k, group)
+        rows = _rows(starts, heads, order[k:stop], in_order)
+        k = stop
+        n = 0
+        while n < len(rows):
+            since, count, until = starts[rows[n]], 0, 0
+            while n < len(rows) and starts[rows[n]] == since:
+                sign = signs[ops[rows[n]]]
+                count += sign
+                until += sign * ends[rows[n]]
+                n += 1
+            if count < 0 or count > 1:
+                wrong = count
+            if count != 1:
+                continue
+            if until <= last:
+                place = final
+                final += 1
+            else:
+                rest -= 1
+                place = rest
+            major[place], minor[place], start[place], end[place] = its_major, its_minor, since, until
+    return final, rest, wrong
