@@ -49,9 +49,9 @@ class SpanUnit(FluentUnit):
         return bool(self._found)
 
     def apply(self, clock: Clock, *, round: bool) -> bool:
-        nothing = np.empty(0, np.int64)
         if not self._found:
-            self.announce(clock, Version.LAST, [(nothing, nothing)])
+            if round:
+                self.announce_nothing(clock)
             return False
         found = Touched.together(self._found)
         self._found = []
@@ -129,9 +129,9 @@ class ViewUnit(FluentUnit):
         return self._found is not None
 
     def apply(self, clock: Clock, *, round: bool) -> bool:
-        nothing = np.empty(0, np.int64)
         if self._found is None:
-            self.announce(clock, Version.LAST, [(nothing, nothing)])
+            if round:
+                self.announce_nothing(clock)
             return False
         (ids, causes), self._found = self._found, None
         rows, sizes = self.source.lists.gather(ids, Version.NOW)
@@ -203,9 +203,9 @@ class InputUnit(FluentUnit):
         return bool(self._found)
 
     def apply(self, clock: Clock, *, round: bool) -> bool:
-        nothing = np.empty(0, np.int64)
         if not self._found:
-            self.announce(clock, Version.LAST, [(nothing, nothing)])
+            if round:
+                self.announce_nothing(clock)
             return False
         found = Touched.together(self._found)
         self._found = []
@@ -218,7 +218,7 @@ class InputUnit(FluentUnit):
         touched, lows, highs, why = hulls(found.ids, found.lows, found.highs, found.causes)
         lows = np.maximum(lows, clock.final + 1)
         highs = np.maximum(lows, highs)
-        self._measure(nothing, np.empty((0, 2), np.int64))
+        self._measure(np.empty(0, np.int64), np.empty((0, 2), np.int64))
         new = spans.given_in(self.given.table, self.given.pool, touched, self._longest, lows, highs, horizon)
         replace_stretches(self.store.lists, touched, lows, highs, new, clock.final)
         self.note(0, touched, why)

@@ -125,10 +125,19 @@ class EffectDriver(Driver):
     store: FluentStore
     kind: int
     start: int
+    _seen: Moves | None = None
+    _mine: Moves | None = None
+    """Of the effects that were last seen, those of this kind."""
 
     def moves(self) -> Moves:
         moves = self.store.effects
+        if not moves:
+            return Moves.none(len(self.slots) + 1)
+        if self._seen is not moves or self._mine is None:
+            self._seen, self._mine = moves, self._of_kind(moves)
+        return self._mine
 
+    def _of_kind(self, moves: Moves) -> Moves:
         def part(rows: Ints, causes: Ints) -> tuple[Ints, Ints]:
             keep = (rows[:, 1] == self.kind) & (rows[:, 0] >= self.start)
             return np.delete(rows[keep], 1, axis=1), causes[keep]
@@ -171,15 +180,23 @@ class Trigger:
         self.positions = tuple(d for _, d in self.shared)
 
     def changed(self) -> bool:
-        match self.store:
-            case EventStore():
-                return bool(self.store.moves)
-            case FluentStore() if self.kind == "effect":
-                return bool(self.store.effects)
-            case FluentStore():
-                return bool(self.store.stretches)
-            case _:
-                return False
+        """Is anything different?"""
+        store = self.store
+        if isinstance(store, EventStore):
+            return bool(store.moves)
+        if isinstance(store, FluentStore):
+            return bool(store.effects) if self.kind == "effect" else bool(store.stretches)
+        return False
+
+    def changed_by(self, high: int) -> bool:
+        """May anything be different up to the point `high`?"""
+        store = self.store
+        if isinstance(store, FluentStore) and self.kind != "effect":
+            return bool(store.stretches) and store.stretches.first - self.tick <= high
+        if isinstance(store, FactStore):
+            return False
+        moves = store.effects if isinstance(store, FluentStore) else store.moves
+        return bool(moves) and moves.first <= high
 
     def ranges(self, low: int, high: int) -> tuple[Ints, Ints, Ints, Ints]:
         """Changes in (low, high] as (argument rows, from, to, cause)."""
@@ -257,7 +274,7 @@ class Body:
         more = [
             t.select(self.driver, low, high, version)
             for t in self.triggers
-            if self.driver.reaches(t.positions, low) and reader.sees(t.store) and t.changed()
+            if reader.sees(t.store) and t.changed_by(high) and self.driver.reaches(t.positions, low)
         ]
         more = [m for m in more if len(m[0])]
         if not more:

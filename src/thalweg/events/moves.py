@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,9 +15,12 @@ from thalweg.protocol import Ints
 NEVER = -(2**62)
 
 
+_BY_TIME: Ints = np.broadcast_to(np.int64(TIME), 2**40)
+
+
 def by_time(length: int) -> Ints:
     """Causes of so many changes that only time brought, which take no room."""
-    return np.broadcast_to(np.int64(TIME), length)
+    return _BY_TIME[:length]
 
 
 def told(causes: Ints) -> bool:
@@ -90,25 +94,29 @@ class Block:
 class Moves:
     """Rows of an event-like relation that went and came, each with its cause. Columns: time, arguments."""
 
-    __slots__ = ("came_block", "came_cause", "gone_block", "gone_cause", "width")
+    __slots__ = ("_first", "came_block", "came_cause", "gone_block", "gone_cause", "width")
+    _none: ClassVar[dict[int, Moves]] = {}
 
     def __init__(self, width: int, gone: Ints, came: Ints, gone_cause: Ints, came_cause: Ints) -> None:
         self.width = width
         self.gone_block, self.came_block = Block(gone), Block(came)
         self.gone_cause, self.came_cause = gone_cause, came_cause
+        self._first: int | None = None
 
     @classmethod
     def none(cls, width: int) -> Moves:
-        nothing = np.empty(0, np.int64)
-        return cls(width, empty(width), empty(width), nothing, nothing)
+        """Nothing: the same object every time."""
+        found = cls._none.get(width)
+        if found is None:
+            nothing = np.empty(0, np.int64)
+            found = cls._none[width] = cls(width, empty(width), empty(width), nothing, nothing)
+        return found
 
     @classmethod
     def arrivals(cls, columns: Sequence[Ints]) -> Moves:
         """Rows that came, given as columns, because of nothing but time."""
-        moves = cls.none(len(columns))
-        moves.came_block = Block.of_columns(columns)
-        moves.came_cause = by_time(len(columns[0]))
-        return moves
+        none = cls.none(len(columns))
+        return cls.of_blocks(none.gone_block, Block.of_columns(columns), none.gone_cause, by_time(len(columns[0])))
 
     @classmethod
     def of_blocks(cls, gone: Block, came: Block, gone_cause: Ints, came_cause: Ints) -> Moves:
@@ -116,7 +124,16 @@ class Moves:
         moves = cls.__new__(cls)
         moves.width, moves.gone_block, moves.came_block = came.width, gone, came
         moves.gone_cause, moves.came_cause = gone_cause, came_cause
+        moves._first = None
         return moves
+
+    @property
+    def first(self) -> int:
+        """The first time of a row, where there are rows."""
+        if self._first is None:
+            blocks = (block for block in (self.gone_block, self.came_block) if len(block))
+            self._first = min(int(block.column(0).min()) for block in blocks)
+        return self._first
 
     @property
     def gone(self) -> Ints:
@@ -145,11 +162,15 @@ class Stretches:
 
     @classmethod
     def none(cls) -> Stretches:
-        nothing = np.empty(0, np.int64)
-        return cls(nothing, nothing, nothing, nothing, NEVER)
+        """Nothing: the same object every time."""
+        return _NO_STRETCHES
 
     def __bool__(self) -> bool:
         return len(self.ids) > 0
+
+
+_NOTHING: Ints = np.empty(0, np.int64)
+_NO_STRETCHES = Stretches(_NOTHING, _NOTHING, _NOTHING, _NOTHING, NEVER)
 
 
 @dataclass(slots=True)

@@ -44,7 +44,6 @@ from thalweg.events import chains
 from thalweg.events.chains import ChainPlan, ChainRules
 from thalweg.events.countdowns import Countdowns, DelayPlan
 from thalweg.events.frames import Frame, Reader
-from thalweg.events.moves import Moves
 from thalweg.events.stores import FluentStore, Writer
 from thalweg.events.units import Clock, FluentUnit, Head, effect_moves, fresh_only, head_rows
 from thalweg.protocol import Ints, Mask
@@ -168,10 +167,8 @@ class SweepUnit(FluentUnit):
         if self._all:
             wanted, self._all = np.arange(self.cells), False
         if not len(wanted):
-            for store in self.stores:
-                store.effects = Moves.none(store.arity + 3)
-            nothing = np.empty(0, np.int64)
-            self.announce(clock, Version.LAST, [(nothing, nothing)] * len(self.stores))
+            if round:
+                self.announce_nothing(clock)
             return False
         settled = (clock.query if clock.tumbling and not round else clock.final) - 1
         changed = self._sweep(clock, settled, wanted, cells, rows if once else rows[:0], causes, round=round)

@@ -273,6 +273,12 @@ class FluentUnit:
             differences.append(store.compare_fresh(writer[0], before, start, clock.final))
         return self._announce(clock, differences)
 
+    def announce_nothing(self, clock: Clock) -> None:
+        """In a round: what the last one changed has been seen."""
+        self._announce(clock, [None for _ in self.stores])
+        for store in self.stores:
+            store.effects = Moves.none(store.arity + 3)
+
     def _announce(self, clock: Clock, differences: Sequence[Difference | None]) -> bool:
         self._rounds += 1
         for at, (store, difference) in enumerate(zip(self.stores, differences, strict=True)):
@@ -397,8 +403,8 @@ class SimpleUnit(FluentUnit):
     def apply(self, clock: Clock, *, round: bool) -> bool:
         store = self.store
         if not self._found:
-            self.announce(clock, Version.LAST, [(np.empty(0, np.int64), np.empty(0, np.int64))])
-            store.effects = Moves.none(store.arity + 3)
+            if round:
+                self.announce_nothing(clock)
             return False
         found, self._found = self._found, []
         if clock.once and not round and not store.reads_points and self._fits(found, clock):
