@@ -15,6 +15,7 @@ from thalweg.columns.symbols import number
 from thalweg.columns.timelines import GREET, INITIATE, TERMINATE, TERMINATE_ALL
 from thalweg.events.chains import ChainPlan
 from thalweg.events.compile import BodyCompiler, Catalogue, compile_body
+from thalweg.events.constants import with_numbers
 from thalweg.events.countdowns import DelayPlan
 from thalweg.events.domains import binding
 from thalweg.events.frames import CopyStep, MissingStep, SameStep, Slot, Step
@@ -45,9 +46,10 @@ def compile_head(
     c: Catalogue, p: PointRule, conditions: Sequence[HoldsAt] = (), fluents: Sequence[str] = ()
 ) -> Head:
     """A rule of a unit; `conditions` are left to the sweep over the component `fluents`."""
+    scope, p = id(p), with_numbers(p, c.facts, c.coder)
     rest = _without(p.body, conditions)
-    body = compile_body(c, p, id(p), _in_head(p) | names(tuple(conditions)), rest)
-    compiler = BodyCompiler(c, id(p), p.span, p.time)
+    body = compile_body(c, p, scope, _in_head(p) | names(tuple(conditions)), rest)
+    compiler = BodyCompiler(c, scope, p.span, p.time)
     bound = names(tuple(rest)) | {p.time}
     store: FluentStore | EventStore
     if p.effect is None:

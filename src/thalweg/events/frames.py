@@ -7,7 +7,7 @@ and that row's cause. A step filters, joins or binds; the same steps run on the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import partial
 from typing import Protocol
 
@@ -478,29 +478,50 @@ _UNLIKE = ("=\\=", "\\=", "\\==")
 """Orderings that NaN, which is like nothing, would satisfy."""
 
 
+Operand = Callable[[Frame], Floats | float]
+"""An arithmetic term as a function of the frame: one number where it is the same for all rows."""
+
+
 def value_of(term: Term, frame: Frame) -> Floats:
     """An arithmetic term over the frame; rows where it is undefined are NaN."""
-    found = operand(term, frame)
+    return every_row(operand(term)(frame), frame)
+
+
+def every_row(found: Floats | float, frame: Frame) -> Floats:
+    """What an operand comes to, for each row."""
     return np.full(len(frame), found) if np.ndim(found) == 0 else np.asarray(found)
 
 
-def operand(term: Term, frame: Frame) -> Floats | float:
-    """`value_of`, as one number where it is the same for all rows."""
+def operand(term: Term) -> Operand:
+    """The function of an arithmetic term; rows where it is undefined are NaN."""
     match term:
         case Number(value):
-            return float(value)
+            return _always(float(value))
         case Variable(name):
-            column = frame[name]
-            return float(as_floats(column[:1])[0]) if is_constant(column) else as_floats(column)
+            return partial(_numbers_of, name)
         case Compound("-", (only,)):
-            return -operand(only, frame)
+            inner = operand(only)
+            return lambda frame: -inner(frame)
         case Compound("+", (only,)):
-            return operand(only, frame)
+            return operand(only)
         case Compound(functor, args):
-            with np.errstate(all="ignore"):
-                return _FUNCTIONS[functor](*(np.asarray(operand(a, frame)) for a in args))
+            return partial(_computed, _FUNCTIONS[functor], [operand(a) for a in args])
         case _:
-            return _NAMED[term.name]  # type: ignore[union-attr]
+            return _always(_NAMED[term.name])  # type: ignore[union-attr]
+
+
+def _always(value: float) -> Operand:
+    return lambda _: value
+
+
+def _numbers_of(name: str, frame: Frame) -> Floats | float:
+    column = frame[name]
+    return float(as_floats(column[:1])[0]) if is_constant(column) else as_floats(column)
+
+
+def _computed(function: Callable[..., Floats], operands: Sequence[Operand], frame: Frame) -> Floats:
+    with np.errstate(all="ignore"):
+        return function(*(np.asarray(x(frame)) for x in operands))
 
 
 @dataclass(slots=True)
@@ -508,10 +529,14 @@ class AssignStep:
     """``X is expression`` or ``X = expression`` with X unbound; undefined results have no solution."""
 
     name: str
-    term: Term
+    term: InitVar[Term]
+    _value: Operand = field(init=False)
+
+    def __post_init__(self, term: Term) -> None:
+        self._value = operand(term)
 
     def run(self, frame: Frame, reader: Reader) -> Frame:
-        values = value_of(self.term, frame)
+        values = every_row(self._value(frame), frame)
         defined = np.isfinite(values)
         if not defined.all():
             frame, values = frame.take(defined), values[defined]
@@ -534,12 +559,16 @@ class CompareStep:
     """A numeric comparison; undefined values make it false."""
 
     op: str
-    left: Term
-    right: Term
+    left: InitVar[Term]
+    right: InitVar[Term]
     negated: bool
+    _sides: tuple[Operand, Operand] = field(init=False)
+
+    def __post_init__(self, left: Term, right: Term) -> None:
+        self._sides = operand(left), operand(right)
 
     def run(self, frame: Frame, reader: Reader) -> Frame:
-        left, right = operand(self.left, frame), operand(self.right, frame)
+        left, right = (side(frame) for side in self._sides)
         keep = np.asarray(_ORDERINGS[self.op](left, right))
         if self.op in _UNLIKE:
             keep = keep & ~(np.isnan(left) | np.isnan(right))

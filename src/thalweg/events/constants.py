@@ -1,0 +1,70 @@
+"""Numbers that background facts give to a rule once for all: ``threshold(underWayMin, Min)``, where one fact fits.
+
+Such a variable has the same value in every solution, so a rule is compiled with the number in its place. Then a test
+on it needs nothing but the driver's rows and comes first, and nothing is looked up while the stream runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from thalweg.columns.symbols import as_floats
+from thalweg.events.normal import Fact, Flat, PointRule, Substitution, Test, apply, names, rebuild
+from thalweg.events.sorts import Coder
+from thalweg.events.stores import FactStore
+from thalweg.language.terms import Number, Variable
+
+
+def with_numbers(rule: PointRule, facts: dict[str, FactStore], coder: Coder) -> PointRule:
+    """The rule with variables replaced that stand for one number. Literals that mention none of them are the same
+    objects as before."""
+    scope = id(rule)
+    while True:
+        for x in [x for x in rule.body if isinstance(x, Fact) and not x.negated]:
+            binding = _numbers(x, rule, facts, coder, scope)
+            if binding:
+                rule = _put(rule, x, binding)
+                break
+        else:
+            return rule
+
+
+def _put(rule: PointRule, fact: Fact, binding: Substitution) -> PointRule:
+    """The rule without the fact and with what it binds in place."""
+    put = partial(apply, binding=binding)
+
+    def literal(x: Flat) -> Flat:
+        if not names((x,)) & binding.keys():
+            return x
+        rewritten = rebuild(x, put)
+        assert isinstance(rewritten, Fact | Test)
+        return rewritten
+
+    body = tuple(literal(x) for x in rule.body if x is not fact)
+    value = None if rule.value is None else put(rule.value)
+    return replace(rule, body=body, args=tuple(map(put, rule.args)), value=value)
+
+
+def _numbers(
+    fact: Fact, rule: PointRule, facts: dict[str, FactStore], coder: Coder, scope: int
+) -> Substitution:
+    """What a fact says about its variables, where these are numbers that only facts and tests speak of and one fact
+    fits; otherwise nothing."""
+    free = {t.name: i for i, t in enumerate(fact.args) if isinstance(t, Variable)}
+    elsewhere = names([x for x in rule.body if not isinstance(x, Fact | Test)]) | {rule.time}
+    if len(free) < sum(isinstance(t, Variable) for t in fact.args) or free.keys() & elsewhere:
+        return {}
+    if not all(coder.sorts.numeric(("var", scope, name)) for name in free):
+        return {}
+    store = facts[fact.relation]
+    given = tuple(i for i, t in enumerate(fact.args) if not isinstance(t, Variable))
+    codes = [coder.constant(fact.args[i], ("fact", fact.relation, i), rule.span) for i in given]
+    found = np.arange(store.rows.count)
+    if given:
+        found, _ = store.match(given, [np.full(1, code) for code in codes], 1)
+    if len(found) != 1:
+        return {}
+    return {name: Number(float(as_floats(store.rows.keys[found[0], i : i + 1])[0])) for name, i in free.items()}
