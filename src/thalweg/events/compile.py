@@ -79,7 +79,7 @@ def solve(rule: PointRule) -> PointRule:
         for at, x in enumerate(body):
             if isinstance(x, Test) and x.op == "=" and not x.negated and _plain(x.left) and _plain(x.right):
                 binding: Substitution = {}
-                if not unify(x.left, x.right, binding):
+                if not unify(x.right, x.left, binding):  # of two variables the left one stays: it was written
                     break
                 if any(name == rule.time for name in binding) or Variable(rule.time) in binding.values():
                     continue
@@ -177,9 +177,16 @@ class BodyCompiler:
             ):
                 return 100 if free & elsewhere else 12
             case Fact():
+                if free and self._single(x, bound):
+                    return 6
                 return 5 + 10 * bool(free) + (30 if free and len(free) == len(names([x])) else 0)
             case _:
                 return 10 + 10 * bool(free) + (30 if free and len(free) == len(names([x])) else 0)
+
+    def _single(self, x: Fact, bound: set[str]) -> bool:
+        """Is there at most one fact for what is bound, so that looking it up makes no more rows?"""
+        given = tuple(i for i, t in enumerate(x.args) if not isinstance(t, Variable) or t.name in bound)
+        return bool(given) and self.catalogue.facts[x.relation].lookup(given).single
 
     def _assignable(self, left: Term, right: Term, bound: set[str]) -> bool:
         for one, other in ((left, right), (right, left)):
@@ -306,7 +313,7 @@ def compile_body(catalogue: Catalogue, rule: PointRule, scope: int, outer: set[s
         steps.append(TimeStep(rule.time))
     again = Counter(slot.name for slot in driver.slots if slot.name is not None)
     driver.used = frozenset(names(body) | outer | {name for name, times in again.items() if times > 1})
-    keys = [f"{type(driver).__name__}{literal}", *compiler.trail]
+    keys = [f"{type(driver).__name__}{literal} at {rule.time}", *compiler.trail]
     keys += ["time"] * (len(steps) + 1 - len(keys))
     triggers = [t for x in body for t in _triggers(compiler, x, driver)]
     for t in triggers:

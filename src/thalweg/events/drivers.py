@@ -255,27 +255,40 @@ class Body:
     keys: list[str]
     """What the driver and the steps up to each position do, in words that are equal for equal work."""
     shared: dict[int, str] = field(default_factory=dict)
-    """Positions before which the work is shared with another rule."""
+    """Positions, ascending, before which the work is shared with another rule."""
 
-    def affected(self, reader: Reader) -> bool:
-        """Has anything that the body reads changed?"""
-        driven = reader.sees(self.driver.store) and bool(self.driver.moves())  # type: ignore[attr-defined]
-        return driven or any(reader.sees(t.store) and t.changed() for t in self.triggers)
-
-    def run(self, reader: Reader, low: int, high: int, causes: bool) -> list[Frame]:
-        """Solutions for the driver rows that are affected by the current changes, as `reader` sees the state: for the
-        rows that came or went, and for those that a changed literal touches."""
-        store = self.driver.store  # type: ignore[attr-defined]
-        moves = self.driver.moves() if reader.sees(store) else Moves.none(len(self.driver.slots) + 1)
-        block, cause = (
-            (moves.gone_block, moves.gone_cause) if reader.before else (moves.came_block, moves.came_cause)
+    def changes(
+        self, before: Reader, after: Reader, low: int, high: int, causes: bool
+    ) -> list[tuple[Frame, int]]:
+        """Solutions for the driver rows that are affected by the current changes, on the state before (-1) and after
+        (1), in frames that have rows: for the rows that came or went, and for those up to `high` that a changed
+        literal touches."""
+        driver = self.driver
+        moves = driver.moves() if after.sees(driver.store) else Moves.none(len(driver.slots) + 1)  # type: ignore[attr-defined]
+        touching = [t for t in self.triggers if t.changed_by(high) and after.sees(t.store)]
+        if touching:
+            touching = [t for t in touching if driver.reaches(t.positions, low)]
+        sides = (
+            (before, -1, moves.gone_block, moves.gone_cause),
+            (after, 1, moves.came_block, moves.came_cause),
         )
-        version = reader.version(store)
-        more = [
-            t.select(self.driver, low, high, version)
-            for t in self.triggers
-            if reader.sees(t.store) and t.changed_by(high) and self.driver.reaches(t.positions, low)
-        ]
+        found: list[tuple[Frame, int]] = []
+        for reader, sign, block, cause in sides:
+            if touching:
+                frames = self._touched(touching, reader, block, cause, low, high, causes)
+            elif len(block):
+                frames = [self._run(block, cause if causes else None, reader)]
+            else:
+                continue
+            found += [(frame, sign) for frame in frames if len(frame)]
+        return found
+
+    def _touched(
+        self, touching: list[Trigger], reader: Reader, block: Block, cause: Ints, low: int, high: int, causes: bool
+    ) -> list[Frame]:
+        """Solutions as `reader` sees the state, for the block's rows and for those that a changed literal touches."""
+        version = reader.version(self.driver.store)  # type: ignore[attr-defined]
+        more = [t.select(self.driver, low, high, version) for t in touching]
         more = [m for m in more if len(m[0])]
         if not more:
             return [self._run(block, cause if causes else None, reader)] if len(block) else []
@@ -296,13 +309,15 @@ class Body:
         """All steps, starting after the longest prefix that another rule has already run on the same rows. A frame
         without rows may lack columns."""
         at, frame = 0, None
-        for n in sorted(self.shared, reverse=True):
-            known = reader.memo.get((id(block), self.shared[n]))
+        for n, key in reversed(self.shared.items()):
+            known = reader.memo.get((id(block), key))
             if known is not None:
                 at, frame = n, known[1]
                 break
         if frame is None:
             frame = self.driver.frame(block, cause)
+            if 0 in self.shared:
+                reader.memo[id(block), self.shared[0]] = block, frame
         for n in range(at, len(self.steps)):
             if n in self.shared and n != at:
                 reader.memo[id(block), self.shared[n]] = block, frame

@@ -429,12 +429,14 @@ class Normaliser:
         return value
 
     def _rename(self, s: r.Statement) -> r.Statement:
-        """Give every anonymous variable a name of its own."""
+        """Give every anonymous variable a name of its own within the statement. Statements that begin alike then have
+        variables of the same names, so that rules can share work; nobody can write such a name."""
+        self.fresh = itertools.count()
 
         def term(t: Term) -> Term:
             match t:
                 case Variable("_", span):
-                    return Variable(f"_{next(self.fresh)}", span)
+                    return Variable(f"_#{next(self.fresh)}", span)
                 case Compound(functor, args, span):
                     return Compound(functor, tuple(term(a) for a in args), span)
                 case ListTerm(items, rest, span):
@@ -506,9 +508,9 @@ class Normaliser:
         def term(t: Term) -> Term:
             match t:
                 case Variable("_"):
-                    return Variable(f"_{next(self.fresh)}")
+                    return Variable(f"_#{next(self.fresh)}")
                 case Variable(name):
-                    return Variable(f"{name}_{mark}")
+                    return Variable(f"{name}#{mark}")
                 case Compound(functor, args, span):
                     return Compound(functor, tuple(term(a) for a in args), span)
                 case ListTerm(items, rest, span):

@@ -442,7 +442,7 @@ def _share(bodies: Sequence[Body]) -> None:
         prefixes.append(prefix)
         seen.update(set(prefix))
     for body, prefix in zip(bodies, prefixes, strict=True):
-        body.shared = {n: prefix[n] for n in range(len(body.steps)) if seen[prefix[n]] > 1 and n > 0}
+        body.shared = {n: prefix[n] for n in range(len(body.steps)) if seen[prefix[n]] > 1}
     used: dict[str, frozenset[str]] = {}
     for body, prefix in zip(bodies, prefixes, strict=True):
         used[prefix[0]] = used.get(prefix[0], frozenset()) | body.driver.used

@@ -475,9 +475,7 @@ class FactStore:
         self, positions: tuple[int, ...], columns: Sequence[Ints], length: int
     ) -> tuple[Ints, Ints | None]:
         """Facts that agree on the positions, and the row of each (None: exactly one for every row, in order)."""
-        lookup = self.lookups.get(positions)
-        if lookup is None:
-            lookup = self.lookups[positions] = self._lookup(positions)
+        lookup = self.lookup(positions)
         ids = lookup.keys.find(columns, length)
         known = ids >= 0
         if lookup.single:
@@ -489,6 +487,13 @@ class FactStore:
         which = np.repeat(np.arange(length), sizes)
         within = np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return lookup.order[lookup.starts[ids[which]] + within], which
+
+    def lookup(self, positions: tuple[int, ...]) -> Lookup:
+        """The facts by these arguments."""
+        found = self.lookups.get(positions)
+        if found is None:
+            found = self.lookups[positions] = self._lookup(positions)
+        return found
 
     def _lookup(self, positions: tuple[int, ...]) -> Lookup:
         n = self.rows.count

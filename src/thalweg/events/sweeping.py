@@ -118,11 +118,8 @@ class SweepUnit(FluentUnit):
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for head in self.heads:
-            if not head.body.affected(after):
-                continue
-            for reader, sign in ((before, -1), (after, 1)):
-                for frame in head.frames(reader, clock):
-                    self._found.append((*self._candidates(frame, head, sign), frame.cause))
+            for frame, sign in head.changes(before, after, clock):
+                self._found.append((*self._candidates(frame, head, sign), frame.cause))
         return bool(self._found) or bool(len(self._late(clock)))
 
     def _late(self, clock: Clock) -> Ints:

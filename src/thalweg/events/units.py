@@ -22,7 +22,7 @@ from thalweg.columns.slabs import LENGTH, OFFSET
 from thalweg.columns.sorting import distinct, group_starts
 from thalweg.columns.timelines import GREET, INITIATE, OPEN, rebuild
 from thalweg.events.drivers import Body, EdgeDriver
-from thalweg.events.frames import Frame, Reader, Slot, Step, constant, run_steps
+from thalweg.events.frames import Frame, Reader, Slot, constant
 from thalweg.events.moves import NEVER, Difference, Moves, Stretches
 from thalweg.events.stores import EventStore, FluentStore, Writer, until
 from thalweg.language.rules import Edge
@@ -80,17 +80,13 @@ class Head:
     value: Slot | None = None
     shift: int = 0
     conditions: tuple[Condition, ...] = ()
-    filters: tuple[Step, ...] = ()
 
-    def frames(self, reader: Reader, clock: Clock) -> list[Frame]:
-        """Solutions of the body, in frames that have rows."""
+    def changes(self, before: Reader, after: Reader, clock: Clock) -> list[tuple[Frame, int]]:
+        """Solutions of the body that may have ceased (-1) or begun (1) to be, in frames that have rows."""
         high = clock.query
-        if reader.first_round:
+        if after.first_round:
             high = clock.final - 1 if clock.recompute else clock.previous
-        found = self.body.run(reader, clock.final - 1, high, clock.causes)
-        if self.filters:
-            found = [run_steps(self.filters, frame, reader) for frame in found if len(frame)]
-        return [frame for frame in found if len(frame)]
+        return self.body.changes(before, after, clock.final - 1, high, clock.causes)
 
 
 class Unit(Protocol):
@@ -182,12 +178,9 @@ class EventUnit:
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for head in self.heads:
-            if not head.body.affected(after):
-                continue
-            for reader, sign in ((before, -1), (after, 1)):
-                for frame in head.frames(reader, clock):
-                    rows = np.column_stack([frame.time + head.shift, *(s.column(frame) for s in head.slots)])
-                    self._found.append((rows, sign, frame.cause))
+            for frame, sign in head.changes(before, after, clock):
+                rows = np.column_stack([frame.time + head.shift, *(s.column(frame) for s in head.slots)])
+                self._found.append((rows, sign, frame.cause))
         return bool(self._found)
 
     def apply(self, clock: Clock, *, round: bool) -> bool:
@@ -393,11 +386,8 @@ class SimpleUnit(FluentUnit):
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for head in self.heads:
-            if not head.body.affected(after):
-                continue
-            for reader, sign in ((before, -1), (after, 1)):
-                for frame in head.frames(reader, clock):
-                    self._found.append(Found(*head_points(frame, head), sign, frame.cause))
+            for frame, sign in head.changes(before, after, clock):
+                self._found.append(Found(*head_points(frame, head), sign, frame.cause))
         return bool(self._found)
 
     def apply(self, clock: Clock, *, round: bool) -> bool:
