@@ -115,19 +115,65 @@ def _merge_runs(ends: Ints, rows: Ints, spare: Ints) -> None:
 
 
 @kernel
-def _count(ids: Ints, kept: Ints, counts: Ints) -> None:
-    for n in range(len(kept) if len(kept) else len(ids)):
-        counts[ids[kept[n] if len(kept) else n]] += 1
+def _survey(times: Ints, starts: Ints) -> tuple[bool, int, int]:
+    """Is each list in the order of time? And the first and the last time of all."""
+    ascends, low, high = True, times[0], times[0]
+    for part in range(len(starts) - 1):
+        for k in range(starts[part], starts[part + 1]):
+            if k > starts[part] and times[k] < times[k - 1]:
+                ascends = False
+            low, high = min(low, times[k]), max(high, times[k])
+    return ascends, low, high
 
 
 @kernel
-def _ascend(times: Ints, starts: Ints) -> bool:
-    """Is each list in the order of time?"""
-    for part in range(len(starts) - 1):
-        for k in range(starts[part] + 1, starts[part + 1]):
-            if times[k] < times[k - 1]:
-                return False
-    return True
+def _count(ids: Ints, kept: Ints, counts: Ints, seen: Ints) -> int:
+    """How many points each id has; returns how many ids were seen."""
+    n = 0
+    for k in range(len(kept) if len(kept) else len(ids)):
+        i = ids[kept[k] if len(kept) else k]
+        if counts[i] == 0:
+            seen[n] = i
+            n += 1
+        counts[i] += 1
+    return n
+
+
+@njit(cache=True)
+def _ordered(
+    ids: Ints, times: Ints, values: Ints, starts: Ints, kinds: Ints, marks: Ints, stamp: int, counts: Ints
+) -> tuple[Ints, Ints, Ints, int, int]:
+    """`Thinner`; `counts` has a zero for each id, before and after. Linear in the points, but for the sorting of their
+    ids where these are few of many."""
+    ascends, low, high = _survey(times, starts)
+    kept = np.empty(len(ids) if ascends else 0, np.int64)
+    if ascends:
+        kept = kept[: _thin(ids, times, kinds, values, starts, marks, stamp, kept)]
+    touched = np.empty(min(len(ids), len(counts)), np.int64)
+    n = _count(ids, kept, counts, touched)
+    touched = touched[:n]
+    if 8 * n < len(counts):
+        touched.sort()
+    else:
+        n = 0
+        for i in range(len(counts)):
+            if counts[i]:
+                touched[n] = i
+                n += 1
+    begins = np.empty(n + 1, np.int64)
+    total = most = 0
+    for k in range(n):
+        begins[k] = total
+        total += counts[touched[k]]
+        most = max(most, counts[touched[k]])
+        counts[touched[k]] = begins[k]
+    begins[n] = total
+    rows = np.empty((total, 4), np.int64)
+    _scatter(ids, times, values, starts, kinds, kept, counts, rows)
+    _merge_runs(begins[1:], rows, np.empty((most, 4), np.int64))
+    for k in range(n):
+        counts[touched[k]] = 0
+    return touched, begins, rows, low, high
 
 
 class Thinner:
@@ -135,35 +181,23 @@ class Thinner:
 
     def __init__(self) -> None:
         self._marks = np.zeros((8, 6), np.int64)
+        self._counts = np.zeros(8, np.int64)
         self._stamp = 0
 
-    def __call__(self, parts: Sequence[tuple[Ints, Ints, int, Ints]], count: int) -> tuple[Ints, Ints, Ints]:
+    def __call__(
+        self, parts: Sequence[tuple[Ints, Ints, int, Ints]], count: int
+    ) -> tuple[Ints, Ints, Ints, int, int]:
         """Of lists of points (ids below `count`, times, kind, values) those that matter, by id and time: each id once,
-        where its rows start and the last end, and the rows (time, kind, value, 1). Only lists in the order of time are
-        thinned out."""
-        starts = np.cumsum([0, *(len(p[0]) for p in parts)])
-        ids, times, values = (np.concatenate([p[c] for p in parts]) for c in (0, 1, 3))
-        kinds = np.array([p[2] for p in parts], np.int64)
-        kept = np.empty(0, np.int64)
-        if _ascend(times, starts):
-            kept = self._kept(ids, times, kinds, values, starts, count)
-        names = None
-        if count > 8 * len(ids) + 1024:  # few of many
-            names, ids = np.unique(ids, return_inverse=True)
-            count = len(names)
-        counts = np.zeros(count, np.int64)
-        _count(ids, kept, counts)
-        ends = np.cumsum(counts) - counts
-        rows = np.empty((len(kept) or len(ids), 4), np.int64)
-        _scatter(ids, times, values, starts, kinds, kept, ends, rows)
-        _merge_runs(ends, rows, np.empty((int(counts.max()), 4), np.int64))
-        touched = np.flatnonzero(counts)
-        return touched if names is None else names[touched], np.append(0, ends[touched]), rows
-
-    def _kept(self, ids: Ints, times: Ints, kinds: Ints, values: Ints, starts: Ints, count: int) -> Ints:
-        """Positions of the points that matter."""
+        where its rows start and the last end, and the rows (time, kind, value, 1); and the first and the last time of
+        all points. Only lists in the order of time are thinned out."""
         if count > len(self._marks):
             self._marks = np.zeros((max(count, 2 * len(self._marks)), 6), np.int64)
+        if count != len(self._counts):
+            self._counts = np.zeros(count, np.int64)
         self._stamp += 1
-        out = np.empty(len(ids), np.int64)
-        return out[: _thin(ids, times, kinds, values, starts, self._marks, self._stamp, out)]
+        starts, kinds = np.zeros(len(parts) + 1, np.int64), np.empty(len(parts), np.int64)
+        for k, part in enumerate(parts):
+            starts[k + 1] = starts[k] + len(part[0])
+            kinds[k] = part[2]
+        ids, times, values = (np.concatenate([part[c] for part in parts]) for c in (0, 1, 3))
+        return _ordered(ids, times, values, starts, kinds, self._marks, self._stamp, self._counts)

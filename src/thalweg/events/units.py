@@ -397,8 +397,10 @@ class SimpleUnit(FluentUnit):
                 self.announce_nothing(clock)
             return False
         found, self._found = self._found, []
-        if clock.once and not round and not store.reads_points and self._fits(found, clock):
-            return self.renew(clock, [self._once(found, clock)])
+        if clock.once and not round and not store.reads_points and all(f.sign > 0 for f in found):
+            once = self._once(found, clock)
+            if once is not None:
+                return self.renew(clock, [once])
         came = gone = None
         ids = np.concatenate([f.ids for f in found])
         rows = np.concatenate([point_rows(f.times, f.kind, f.values, f.sign) for f in found])
@@ -421,16 +423,15 @@ class SimpleUnit(FluentUnit):
             self.keep_effects(store, effect_moves(store, gone, came, touched, why, clock.previous))
         return self.announce(clock, Version.LAST, [(touched, why)]) or bool(store.effects)
 
-    def _fits(self, found: Sequence[Found], clock: Clock) -> bool:
-        """Do points only come, and none that would revise what is final?"""
-        return all(f.sign > 0 and int(f.times.min()) > clock.final for f in found)
-
-    def _once(self, found: Sequence[Found], clock: Clock) -> tuple[Ints, Writer]:
+    def _once(self, found: Sequence[Found], clock: Clock) -> tuple[Ints, Writer] | None:
         """Points that no later query needs: thinned, sorted, used, and forgotten, but for those of the query time
-        itself."""
-        self._keep_last(found, clock)
+        itself. None where one would revise what is final."""
         parts = [(f.ids, f.times, f.kind, f.values) for f in found]
-        touched, starts, rows = self._thin(parts, self.store.instances.count)
+        touched, starts, rows, low, high = self._thin(parts, self.store.instances.count)
+        if low <= clock.final:
+            return None
+        if high >= clock.needed_from:
+            self._keep_last(found, clock)
 
         def write(lists: Ragged, first: int) -> tuple[int, int, int]:
             place = lists.table, lists.past, lists.pool, lists.used
