@@ -32,7 +32,9 @@ def test_timelines_are_the_same_without_the_points_that_are_left_out(
             (*(ints([p[c] for p in points]) for c in (0, 1)), kind, ints([p[2] for p in points]))
             for kind, points in found
         ]
-        ids, starts, rows = thin(parts, count)
+        ids, starts, rows, first, last = thin(parts, count)
+        times = [time for _, points in found for _, time, _ in points]
+        assert (first, last) == (min(times), max(times))
         assert ids.tolist() == sorted({i for _, points in found for i, _, _ in points})
         owners = np.repeat(ids, np.diff(starts)).tolist()
         kept = [(i, *row[:3]) for i, row in zip(owners, rows.tolist(), strict=True)]
@@ -47,7 +49,7 @@ def test_timelines_are_the_same_without_the_points_that_are_left_out(
 
 
 def test_a_point_that_repeats_the_last_one_is_left_out() -> None:
-    ids, starts, rows = Thinner()([(ints([0, 0, 0]), ints([1, 2, 3]), INITIATE, ints([7, 7, 8]))], 1)
+    ids, starts, rows, *_ = Thinner()([(ints([0, 0, 0]), ints([1, 2, 3]), INITIATE, ints([7, 7, 8]))], 1)
     assert (ids.tolist(), starts.tolist()) == ([0], [0, 2])
     assert rows.tolist() == [[1, INITIATE, 7, 1], [3, INITIATE, 8, 1]]
 
