@@ -131,6 +131,7 @@ def test_what_changed_in_new_lists_is_told(lists: list[tuple[list[Span], list[Sp
     counts = fresh.changes(*view, made.pool, ids, expiry, old_ids, removed, new_ids, added, touched)
     removed, added, touched = removed[:, : counts[0]], added[:, : counts[1]], touched[:, : counts[2]]
     stretches = {int(i): (int(low), int(high)) for i, low, high in touched.T}
+    assert counts[3] == min((low for low, _ in stretches.values()), default=int(OPEN))
     for k, (was, now) in enumerate((unexpired(old, expiry), unexpired(new, expiry)) for old, new in lists):
         assert [tuple(x) for x in removed.T[old_ids[: counts[0]] == k].tolist()] == [x for x in was if x not in now]
         assert [tuple(x) for x in added.T[new_ids[: counts[1]] == k].tolist()] == [x for x in now if x not in was]

@@ -180,6 +180,21 @@ def test_ranges_find_the_rows_in_between(batch: list, questions: list) -> None:
     assert found == expected
 
 
+@given(changes, changes, st.lists(st.tuples(st.integers(-1, IDS - 1), st.integers(-1, 14)), max_size=10))
+def test_absence_is_told_of_each_version(first: list, second: list, questions: list) -> None:
+    ragged = fresh()
+    for batch in (first, second):
+        if batch is second:
+            ragged.commit()
+        if batch:
+            ragged.merge(*columns(batch))
+    ids, times = ints([q[0] for q in questions]), ints([q[1] for q in questions])
+    for version in (Version.BASE, Version.NOW):
+        there = {(i, row[0]) for i, found in enumerate(lists(ragged, version)) for row in found}
+        absent = [k for k, question in enumerate(questions) if question not in there]
+        assert ragged.absent(ids, times, version).tolist() == absent
+
+
 @settings(max_examples=20)
 @given(st.integers(1, 400), st.integers(0, 2**30))
 def test_many_appends_and_packs_lose_nothing(count: int, seed: int) -> None:

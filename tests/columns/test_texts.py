@@ -27,7 +27,7 @@ def test_texts_are_found_by_their_numbers(batches: list[list[str]], data: st.Dat
 def test_texts_are_put_together_from_literals_and_others(texts: list[str], data: st.DataObject) -> None:
     pool = TextPool()
     pool.add(pa.array(texts, pa.string()))
-    literals = data.draw(st.lists(st.text(max_size=4), min_size=1, max_size=4))
+    literals = tuple(data.draw(st.lists(st.text(max_size=4), min_size=1, max_size=4)))
     row = st.lists(st.integers(0, len(texts) - 1), min_size=len(literals) - 1, max_size=len(literals) - 1)
     rows = data.draw(st.lists(row, max_size=6))
     numbers = np.array(rows, np.int64).reshape(len(rows), len(literals) - 1).T.copy()

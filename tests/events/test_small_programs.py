@@ -23,6 +23,38 @@ CASES = {
         "f=high [0,..)\nwalk(a)=true [26,..)",
         (2, 2, 30),
     ),
+    "a number that one fact gives, in tests and in the head": (
+        """
+        limit(low, 2). limit(high, 9).
+        initiatedAt(f(X, L)=H, T) :- happensAt(e(X, N), T), limit(low, L), limit(high, H), N > L, N < H.
+        terminatedAt(f(X, L)=H, T) :- happensAt(e(X, N), T), limit(low, L), limit(high, H), N >= H.
+        """,
+        "e(a,2) 1\ne(a,3) 3\ne(b,10) 3\ne(a,9) 6",
+        "f(a,2)=9 [4,7)",
+        (5, 5, 10),
+    ),
+    "numbers that several facts give, or that depend on an argument": (
+        """
+        limit(any, 4). limit(any, 6). own(a, 2). own(b, 7).
+        initiatedAt(f(X)=true, T) :- happensAt(e(X, N), T), limit(any, L), N > L.
+        initiatedAt(g(X)=true, T) :- happensAt(e(X, N), T), own(X, L), N > L.
+        initiatedAt(h(X)=true, T) :- happensAt(e(X, N), T), limit(_, 6), limit(none, L), N > L.
+        """,
+        "e(a,3) 1\ne(b,5) 2\ne(c,9) 3",
+        "f(b)=true [3,..)\nf(c)=true [4,..)\ng(a)=true [2,..)",
+        (5, 5, 10),
+    ),
+    "rules that begin alike and go on differently": (
+        """
+        type(a, slow). type(b, quick). least(slow, 2). least(quick, 5).
+        initiatedAt(f(X)=true, T) :- happensAt(e(X, N), T), type(X, K), least(K, M), N > M, not happensAt(g(X), T).
+        initiatedAt(f(X)=false, T) :- happensAt(e(X, N), T), type(X, K), least(K, M), N =< M, not happensAt(g(X), T).
+        initiatedAt(h(T1)=true, T) :- happensAt(e(T1, N), T), type(T1, _), N > 5.
+        """,
+        "e(a,3) 1 4\ne(b,3) 2\ne(b,9) 6\ng(b) 6\ne(a,1) 8",
+        "f(a)=true [2,9)\nf(a)=false [9,..)\nf(b)=false [3,..)\nh(b)=true [7,..)",
+        (5, 5, 10),
+    ),
     "a variable that stands twice in an event": (
         "initiatedAt(f=true, T) :- happensAt(h(X, X), T).",
         "h(a,b) 3\nh(b,b) 6",

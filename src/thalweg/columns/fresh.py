@@ -221,10 +221,12 @@ def changes(
     added_ids: Ints,
     added: Ints,
     touched: Ints,
-) -> tuple[int, int, int]:
+) -> tuple[int, int, int, int]:
     """What is different in lists that were written anew as a whole: intervals that went and came, with their ids, as
-    columns (start, end, value); and of each list that changed (id, from, to), outside of which it is what it was."""
+    columns (start, end, value); and of each list that changed (id, from, to), outside of which it is what it was. Last,
+    the first time at which anything is different."""
     n_removed = n_added = n_touched = 0
+    first = int(OPEN)
     for k in range(len(ids)):
         i = ids[k]
         start, count, _, _ = place(table, past, version, i)
@@ -274,7 +276,8 @@ def changes(
         if low != OPEN:
             touched[0, n_touched], touched[1, n_touched], touched[2, n_touched] = i, low, high
             n_touched += 1
-    return n_removed, n_added, n_touched
+            first = min(first, low)
+    return n_removed, n_added, n_touched, first
 
 
 @part

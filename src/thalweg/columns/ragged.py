@@ -133,6 +133,26 @@ def _in_ranges(
     return n
 
 
+@kernel
+def _absent(
+    table: Places, past: Places, version: int, pool: Ints, ids: Ints, times: Ints, out: Ints
+) -> int:
+    """The k for which list ids[k] has no row at times[k]; returns how many. Binary search per k."""
+    n = 0
+    for k in range(len(ids)):
+        there = False
+        if ids[k] >= 0:
+            start, count, rest, more = place(table, past, version, ids[k])
+            for nth in range(2 if more else 1):
+                lo, end = (start, start + count) if nth == 0 else (rest, rest + more)
+                at = _first_live(pool, lo, end, 0, times[k] - 1, True)
+                there = there or (at < end and pool[at, 0] == times[k])
+        if not there:
+            out[n] = k
+            n += 1
+    return n
+
+
 View = tuple[Places, Places, int]
 """The lists of a version, as kernels want them: the table, the past, and which version."""
 
@@ -312,6 +332,11 @@ class Ragged:
             _in_ranges(*view, self.pool, ids, froms, tos, out, which)
         return out, which
 
+    def absent(self, ids: Ints, times: Ints, version: Version) -> Ints:
+        """The k for which list ids[k] has no row at times[k]."""
+        out = np.empty(len(ids), np.int64)
+        return out[: _absent(*self.view(version), self.pool, ids, times, out)]
+
     def gather(self, ids: Ints, version: Version) -> tuple[Ints, Ints]:
         """All rows of the lists one after the other, and the length of each list."""
         sizes, total = self.sizes(ids, version)
@@ -338,10 +363,11 @@ class Ragged:
 
     def commit(self) -> None:
         """What is now becomes the base (at the end of a query)."""
-        for ids in self._touched:
-            slabs.follow(self.table, ids)
-        self._touched = []
-        self.past[0, 0] = 0
+        if self._touched:
+            for ids in self._touched:
+                slabs.follow(self.table, ids)
+            self._touched = []
+            self.past[0, 0] = 0
         written = self.used - self._packed
         if self.used > self._pack_at or self.used + written > max(4096, len(self.pool)):
             self.pack()

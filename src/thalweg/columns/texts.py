@@ -5,8 +5,6 @@ An Arrow array of texts cannot grow; here the bytes of all texts lie in one buff
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -105,6 +103,7 @@ class TextPool:
         self.count = 0
         self._ends = np.zeros(1024, np.int64)
         self._data = np.empty(1 << 14, np.uint8)
+        self._letters: dict[tuple[str, ...], tuple[Ints, Bytes]] = {}
 
     def add(self, texts: pa.Array) -> Ints:
         """The numbers of new texts; equal texts get numbers of their own."""
@@ -135,11 +134,14 @@ class TextPool:
         """The texts with these numbers."""
         return self.compose(("", ""), np.ascontiguousarray(codes).reshape(1, -1))
 
-    def compose(self, literals: Sequence[str], numbers: Ints) -> pa.Array:
+    def compose(self, literals: tuple[str, ...], numbers: Ints) -> pa.Array:
         """Texts made of literals and, between them, the texts of numbers[c] (a row per gap)."""
-        encoded = [text.encode() for text in literals]
-        borders = np.cumsum([0, *map(len, encoded)])
-        letters = np.frombuffer(b"".join(encoded) or b" ", np.uint8).copy()
+        found = self._letters.get(literals)
+        if found is None:
+            encoded = [text.encode() for text in literals]
+            letters = np.frombuffer(b"".join(encoded) or b" ", np.uint8).copy()
+            found = self._letters[literals] = np.cumsum([0, *map(len, encoded)]), letters
+        borders, letters = found
         offsets = np.empty(numbers.shape[1] + 1, np.int32)
         out = np.empty(_sizes(self._ends, numbers, borders, offsets), np.uint8)
         _compose(self._ends, self._data, numbers, borders, letters, out)

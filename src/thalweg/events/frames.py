@@ -178,13 +178,11 @@ class Match:
 
     slots: tuple[Slot, ...]
     positions: tuple[int, ...] = field(init=False)
+    complete: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.positions = tuple(i for i, s in enumerate(self.slots) if not s.binds)
-
-    @property
-    def complete(self) -> bool:
-        return len(self.positions) == len(self.slots)
+        self.complete = len(self.positions) == len(self.slots)
 
     def keys(self, frame: Frame) -> list[Ints]:
         """The columns of the bound slots."""
@@ -224,12 +222,13 @@ class EventStep:
     def run(self, frame: Frame, reader: Reader) -> Frame:
         index = self.store.index(self.match.positions)
         ids = index.keys.find(self.match.keys(frame), len(frame))
+        if self.negated and self.match.complete:
+            rows = index.lists.absent(ids, frame.time, reader.version(self.store))
+            return frame.take(rows) if len(rows) < len(frame) else frame
         at, which = index.lists.ranges(ids, frame.time, frame.time + 1, reader.version(self.store))
         pool = index.lists.pool
         if self.negated:
-            if not self.match.complete:
-                found = self.match.extend(_numbered(frame), which, lambda p: pool[at, 1 + p])
-                which = found.origin
+            which = self.match.extend(_numbered(frame), which, lambda p: pool[at, 1 + p]).origin
             keep = np.ones(len(frame), np.bool_)
             keep[which] = False
             return frame.take(keep)

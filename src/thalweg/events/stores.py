@@ -387,7 +387,7 @@ class FluentStore:
         removed_ids, added_ids = self._room("removed ids", 1, before), self._room("added ids", 1, after)
         removed, added = self._room("removed", 3, before), self._room("added", columns, after)
         touched = np.empty((3, len(ids)), np.int64)
-        n_removed, n_added, n = fresh.changes(
+        n_removed, n_added, n, first = fresh.changes(
             *self.lists.view(Version.LAST),
             self.lists.pool,
             ids,
@@ -403,7 +403,6 @@ class FluentStore:
             values = found[2, :n] if columns == 3 else found[0, :0]
             return Spans(ids[0, :n], found[0, :n], found[1, :n], values, by_time(n))
 
-        first = int(touched[1, :n].min()) if n else NEVER
         stretches = Stretches(touched[0, :n], touched[1, :n], touched[2, :n], by_time(n), first, single=True)
         return Difference(spans(removed_ids, removed, n_removed), spans(added_ids, added, n_added), stretches)
 

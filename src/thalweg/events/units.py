@@ -146,8 +146,10 @@ def head_points(frame: Frame, head: Head) -> tuple[Ints, Ints, int, Ints]:
     assert isinstance(store, FluentStore)
     ids = store.intern([s.column(frame) for s in head.slots], len(frame))
     times = frame.time + head.shift if head.shift else frame.time
-    values = constant(0, len(frame)) if head.value is None else head.value.column(frame)
-    return ids, times, head.kind, values
+    value = head.value
+    if value is None or value.name is None:
+        return ids, times, head.kind, constant(0 if value is None else value.code, len(frame))
+    return ids, times, head.kind, value.column(frame)
 
 
 def point_rows(times: Ints, kinds: Ints | int, values: Ints, sign: int) -> Ints:
@@ -277,18 +279,23 @@ class FluentUnit:
         for at, (store, difference) in enumerate(zip(self.stores, differences, strict=True)):
             store.stretches = Stretches.none() if difference is None else difference.stretches
             self.differences[at] = difference or None
-        made: dict[tuple[int, Edge, int], Moves] = {}
+        if self.edge_drivers:
+            self._announce_edges(clock)
+        return any(self.differences)
+
+    def _announce_edges(self, clock: Clock) -> None:
+        """Leave the edges that went and came to the rules that wait for them."""
+        by_store = {id(s): found for s, found in zip(self.stores, self.differences, strict=True)}
+        known: dict[tuple[int, Edge, int], Moves] = {}
         for driver in self.edge_drivers:
-            at = next(i for i, s in enumerate(self.stores) if s is driver.store)
-            found = self.differences[at]
-            low = NEVER if driver.from_before else max(clock.start, clock.final)
+            found = by_store[id(driver.store)]
             driver.edges = None
             if found is not None:
-                if (at, driver.edge, low) not in made:
-                    moves = driver.store.edge_moves(found, driver.edge, clock.tick, low, clock.previous)
-                    made[at, driver.edge, low] = moves
-                driver.edges = made[at, driver.edge, low]
-        return any(self.differences)
+                low = NEVER if driver.from_before else max(clock.start, clock.final)
+                key = id(driver.store), driver.edge, low
+                if key not in known:
+                    known[key] = driver.store.edge_moves(found, driver.edge, clock.tick, low, clock.previous)
+                driver.edges = known[key]
 
     def spoken(self, clock: Clock) -> int:
         """The last point of which the last query has spoken: its effects show one point after it."""

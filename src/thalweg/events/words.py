@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,12 @@ from thalweg.events.stores import FluentStore
 from thalweg.protocol import Ints
 
 _HOLE = re.compile(r"(?<=[(,])_(?=[,)])")
+
+
+@cache
+def _parts(name: str) -> tuple[str, ...]:
+    """What stands before, between and behind the holes of a relation's name."""
+    return tuple(_HOLE.split(name))
 
 
 class Words:
@@ -53,7 +60,7 @@ class Words:
 
     def written(self, kind: str, name: str, keys: Ints) -> pa.Array:
         """The texts of ground instances: the relation's name with its holes filled from the columns of the keys."""
-        parts = _HOLE.split(name)
+        parts = _parts(name)
         numbers = np.empty((len(parts) - 1, len(keys)), np.int64)
         for i in range(len(parts) - 1):
             numbers[i] = self.text_numbers((kind, name, i), np.ascontiguousarray(keys[:, i]))
