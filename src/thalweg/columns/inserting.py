@@ -44,7 +44,7 @@ def run_before(rows: Ints, at: int, end: int, row: Ints) -> int:
 
 
 @part
-def _slab(size: int, i: int) -> int:
+def slab(size: int, i: int) -> int:
     """Room for a list of so many rows that slides on: for as many again, and for some lists more than for others, so
     that they do not all move at the same query."""
     return 2 * size + 4 + size * (i & 7) // 8
@@ -78,7 +78,7 @@ def overflow(
         size = length + groups[g + 1] - groups[g]
         front = int(fronts[i]) + expired
         if size > table[i, ROOM] - expired + (front if front >= length else 0):
-            total += _slab(size, i)
+            total += slab(size, i)
     return total
 
 
@@ -156,8 +156,8 @@ def insert(
             if length + hi - lo > table[i, ROOM]:
                 move(pool, used, pool, start, length)
                 start = used
-                table[i, ROOM] = _slab(length + hi - lo, i)
-                used += _slab(length + hi - lo, i)
+                table[i, ROOM] = slab(length + hi - lo, i)
+                used += slab(length + hi - lo, i)
             fronts[i] = 0
         to = start + first_not_before(pool, start, length, rows[lo])
         n_tail = start + length - to

@@ -17,6 +17,7 @@ import numpy as np
 from thalweg.columns import inserting, merging, slabs
 from thalweg.columns.compiled import kernel, part
 from thalweg.columns.gathering import TIME
+from thalweg.columns.inserting import slab
 from thalweg.columns.slabs import LENGTH, OFFSET, PAST, ROOM, Places, drop_front, place
 from thalweg.columns.sorting import group_starts, sort_changes
 from thalweg.protocol import Ints
@@ -46,20 +47,26 @@ def _first_live(pool: Ints, start: int, end: int, clock: int, expiry: int, order
     return start
 
 
+@part
+def _spacious(length: int, i: int, slides: bool) -> int:
+    """Room for a list in a fresh pool: for lists that go on where they stand, as much as they would take elsewhere."""
+    return slab(length, i) if slides and length else length + (length >> 2)
+
+
 @kernel
-def _live_rows(table: Places, pool: Ints, count: int, clock: int, expiry: int, ordered: bool) -> int:
-    """Drop the expired rows at the beginning of all lists; returns how many rows are left. Linear in the lists, where
-    rows are `ordered` by their clock."""
+def _live_rows(table: Places, pool: Ints, count: int, clock: int, expiry: int, ordered: bool, slides: bool) -> int:
+    """Drop the expired rows at the beginning of all lists; returns how much room is needed for what is left. Linear in
+    the lists, where rows are `ordered` by their clock."""
     total = 0
     for i in range(count):
         start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
         drop_front(table, i, _first_live(pool, start, start + length, clock, expiry, ordered) - start)
-        total += table[i, LENGTH] + (table[i, LENGTH] >> 2)
+        total += _spacious(int(table[i, LENGTH]), i, slides)
     return total
 
 
 @kernel
-def _pack(table: Places, pool: Ints, count: int, target: Ints) -> int:
+def _pack(table: Places, pool: Ints, count: int, target: Ints, slides: bool) -> int:
     """Copy all lists to a fresh pool."""
     used = 0
     for i in range(count):
@@ -67,7 +74,7 @@ def _pack(table: Places, pool: Ints, count: int, target: Ints) -> int:
         for r in range(length):
             for c in range(pool.shape[1]):
                 target[used + r, c] = pool[start + r, c]
-        room = length + (length >> 2)
+        room = _spacious(length, i, slides)
         table[i, OFFSET], table[i, LENGTH], table[i, ROOM], table[i, PAST] = used, length, room, 0
         used += room
     return used
@@ -178,6 +185,8 @@ class Ragged:
         self._touched: list[Ints] = []
         self._pack_at = 4096
         self._packed = 0
+        self._slides = False
+        """Do lists change where they stand? Otherwise they are written anew."""
 
     def ensure(self, count: int) -> None:
         """Make room for ids below `count`; new lists are empty."""
@@ -226,6 +235,7 @@ class Ragged:
 
     def _merged(self, ids: Ints, rows: Ints, *, assign: bool) -> tuple[Ints, Ints, Ints | None, Ints, Ints]:
         """`merge`: the changes in order, where each comes from, and which of them ceased and began to be there."""
+        self._slides = True
         ids, rows, order = sort_changes(ids, rows)
         self._note_latest(rows)
         groups = group_starts(ids)
@@ -267,6 +277,7 @@ class Ragged:
         """`merge` for points, in lists whose earlier versions nobody reads; may overwrite its arguments. Returns the
         lists that changed, and the first and the last time of a change in each. A row that only repeats what the one
         before it said is no change."""
+        self._slides = True
         ids, rows, _ = sort_changes(ids, rows)
         self._note_latest(rows)
         n = inserting.net(ids, rows)
@@ -287,6 +298,7 @@ class Ragged:
 
     def replace(self, ids: Ints, kept: Ints, froms: Ints, tos: Ints, rows: Ints, expiry: int) -> None:
         """List ids[k] keeps its first kept[k] rows, but for what expired, and goes on with rows[froms[k]:tos[k]]."""
+        self._slides = True
         self.reserve(slabs.needed(self.table, ids, kept, froms, tos))
         self.reserve_past(len(ids))
         self.used = slabs.replace(
@@ -370,16 +382,21 @@ class Ragged:
             self.past[0, 0] = 0
         written = self.used - self._packed
         if self.used > self._pack_at or self.used + written > max(4096, len(self.pool)):
-            self.pack()
+            rooms = int(self.places[:, ROOM].sum())
+            if self._slides and 2 * self.used < 3 * rooms:  # most of it is in use: the pool may grow
+                self._pack_at = 3 * rooms // 2
+            else:
+                self.pack()
 
     def pack(self) -> None:
         """Drop garbage and expired rows; only between queries. The pool itself is kept where a good part of it was in
         use, because memory that was used before costs less."""
         self.fronts[:] = 0
         peak = self.used
-        live = _live_rows(self.table, self.pool, self.count, self.clock, self.expiry, self.ordered)
+        lists = self.table, self.pool, self.count
+        live = _live_rows(*lists, self.clock, self.expiry, self.ordered, self._slides)
         target = np.empty((live, self.width), np.int64)
-        self.used = _pack(self.table, self.pool, self.count, target)
+        self.used = _pack(*lists, target, self._slides)
         if 4 * self.used <= len(self.pool) <= max(8 * peak, 4096):
             self.pool[: self.used] = target[: self.used]
         else:
@@ -390,7 +407,7 @@ class Ragged:
 
     def live(self) -> Places:
         """How many rows of each list have not expired; only between queries."""
-        _live_rows(self.table, self.pool, self.count, self.clock, self.expiry, self.ordered)
+        _live_rows(self.table, self.pool, self.count, self.clock, self.expiry, self.ordered, False)
         return self.places[:, LENGTH]
 
     def keep(self, ids: Ints) -> None:
