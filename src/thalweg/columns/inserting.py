@@ -73,9 +73,12 @@ def overflow(
     total = 0
     for g in range(len(groups) - 1):
         i = ids[groups[g]]
+        more = groups[g + 1] - groups[g]
+        if table[i, LENGTH] + more <= table[i, ROOM]:
+            continue
         expired = expired_rows(pool, int(table[i, OFFSET]), int(table[i, LENGTH]), clock, expiry)
         length = int(table[i, LENGTH]) - expired
-        size = length + groups[g + 1] - groups[g]
+        size = length + more
         front = int(fronts[i]) + expired
         if size > table[i, ROOM] - expired + (front if front >= length else 0):
             total += slab(size, i)
@@ -135,8 +138,9 @@ def insert(
     last: Ints,
 ) -> int:
     """Add counted rows to lists whose earlier versions nobody reads: only what stands behind the first change moves. A
-    list that has reached the end of its slab goes back to the front, where `fronts` rows have expired. Of each group,
-    the first and the last time of a row that came or went and does not repeat the one before it."""
+    list that has reached the end of its slab drops what has expired and goes back to the front, where `fronts` rows
+    have. Of each group, the first and the last time of a row that came or went and does not repeat the one before
+    it."""
     width = pool.shape[1]
     keys = width - 1
     tail = np.empty((64, width), np.int64)
@@ -144,11 +148,12 @@ def insert(
         lo, hi = groups[g], groups[g + 1]
         i = ids[lo]
         first[g], last[g] = NOTHING, NOTHING
-        expired = expired_rows(pool, int(table[i, OFFSET]), int(table[i, LENGTH]), clock, expiry)
-        drop_front(table, i, expired)
-        fronts[i] += expired
         start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
         if length + hi - lo > table[i, ROOM]:
+            expired = expired_rows(pool, start, length, clock, expiry)
+            drop_front(table, i, expired)
+            fronts[i] += expired
+            start, length = start + expired, length - expired
             if fronts[i] >= length:
                 move(pool, start - int(fronts[i]), pool, start, length)
                 start -= int(fronts[i])
@@ -159,7 +164,9 @@ def insert(
                 table[i, ROOM] = slab(length + hi - lo, i)
                 used += slab(length + hi - lo, i)
             fronts[i] = 0
-        to = start + first_not_before(pool, start, length, rows[lo])
+        to = start + length
+        if length > 0 and compared(pool[to - 1], rows[lo], keys) >= 0:
+            to = start + first_not_before(pool, start, length, rows[lo])
         n_tail = start + length - to
         if n_tail > len(tail):
             tail = np.empty((2 * n_tail, width), np.int64)

@@ -67,6 +67,16 @@ def _before(rows: Ints, start: int, length: int, time: int) -> int:
     return lo - start
 
 
+@part
+def _before_from_behind(rows: Ints, start: int, length: int, time: int) -> int:
+    """`_before`, where few rows are not: a search that widens from behind."""
+    reach = 1
+    while reach < length and rows[start + length - reach, 0] >= time:
+        reach *= 2
+    skipped = max(0, length - reach)
+    return skipped + _before(rows, start + skipped, length - skipped, time)
+
+
 @njit(cache=True)
 def rebuild(
     p_starts: Ints,
@@ -95,7 +105,7 @@ def rebuild(
         froms[k] = n
         old, n_old = int(table[i, OFFSET]), int(table[i, LENGTH])
         p, p_end = p_starts[k], p_ends[k]
-        a = _before(pool, old, n_old, first[k] + 1)
+        a = _before_from_behind(pool, old, n_old, first[k] + 1)
         kept[k] = a
         held, value, since = False, 0, 0
         if a > 0 and pool[old + a - 1, 1] > first[k]:
@@ -103,7 +113,7 @@ def rebuild(
             held = True
             since = pool[old + a - 1, 0]
             value = pool[old + a - 1, 2]
-        lo = p + _before(points, p, p_end - p, first[k])
+        lo = p + _before_from_behind(points, p, p_end - p, first[k])
         out = widened(out, n + n_old - kept[k] + p_end - lo + 2)
         joined = False
         while lo < p_end:
