@@ -109,11 +109,12 @@ def net(ids: Ints, rows: Ints) -> int:
 
 
 @part
-def _repeats(pool: Ints, start: int, at: int, row: Ints, following: int) -> bool:
+def _repeats(pool: Ints, start: int, at: int, row: Ints, following: int, clock: int, expiry: int) -> bool:
     """Does a row, to stand at a position of the list that starts at `start`, say at its time nothing but what the row
-    before it said at an earlier time, alone? `following` is the time of the row behind it."""
+    before it said at an earlier time, alone? `following` is the time of the row behind it. What has expired says
+    nothing: what came after it may not have been kept."""
     keys = pool.shape[1] - 1
-    if at == start or following == row[0] or pool[at - 1, 0] == row[0]:
+    if at == start or following == row[0] or pool[at - 1, 0] == row[0] or pool[at - 1, clock] <= expiry:
         return False
     if at - 1 > start and pool[at - 2, 0] == pool[at - 1, 0]:
         return False
@@ -193,7 +194,7 @@ def insert(
             count = before + rows[r, keys]
             if (count > 0) != (before > 0):
                 following = int(tail[a, 0]) if a < n_tail else int(NOTHING)
-                if not _repeats(pool, start, to, rows[r], following):
+                if not _repeats(pool, start, to, rows[r], following, clock, expiry):
                     if first[g] == NOTHING:
                         first[g] = rows[r, 0]
                     last[g] = rows[r, 0]
