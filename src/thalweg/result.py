@@ -303,11 +303,11 @@ class Result:
             table = table.select(said)
         return name, table
 
-    def answer(self, *, dates: bool) -> pa.Table:
-        """The same table, on request with dates instead of time-points."""
+    def answer(self, name: str | None = None, *, dates: bool) -> pa.Table:
+        """The same table, or another one, on request with dates instead of time-points."""
         from thalweg.io.dates import dated_text
 
-        table = self.main()[1]
+        table = self.main()[1] if name is None else self.arrow[name]
         return dated_text(table, self._clock()) if dates else table
 
     def __repr__(self) -> str:

@@ -45,6 +45,13 @@ def test_a_number_of_models_that_is_none_is_refused(thalweg: Callable[..., Any],
         assert result.stderr == f"error: models {given} is neither a positive number nor all\n"
 
 
+def test_labels_are_printed_below_the_answers(thalweg: Callable[..., Any], story: Path) -> None:
+    answers, labels = thalweg("run bus.lars --input story.csv --end 398 --labels --quiet").stdout.split("\n\n")
+    assert answers.splitlines()[0] == "atom\tat\tfrom\tto"
+    assert labels.splitlines()[0] == "atom\tstatus\tfrom\tto"
+    assert "[3m] at(372) busG\tin\t372\t402" in labels.splitlines()
+
+
 def test_the_command_says_where_there_is_no_answer_stream(thalweg: Callable[..., Any], here: Path) -> None:
     (here / "odd.lars").write_text(ODD)
     (here / "rows.csv").write_text("q|3|3\n")

@@ -313,13 +313,22 @@ def _to_terminal(work: Work, drawing: Drawing | None, *, dates: bool, quiet: boo
 
 
 def _print(result: Result, *, dates: bool, quiet: bool) -> None:
-    """For a pipe: the whole table, tab-separated; what is said about it goes to standard error."""
+    """For a pipe: the whole table, tab-separated (labels, where they are asked for, after an empty line); what is said
+    about it goes to standard error."""
     from thalweg.io.write import tab_separated
 
-    for piece in tab_separated(result.answer(dates=dates)):
-        sys.stdout.write(piece)
+    for place, table in enumerate(_asked_for(result, dates=dates)):
+        sys.stdout.write("\n" if place else "")
+        for piece in tab_separated(table):
+            sys.stdout.write(piece)
     if not quiet:
         typer.echo(_said(result), err=True)
+
+
+def _asked_for(result: Result, *, dates: bool) -> list[pa.Table]:
+    """The table that answers the question, and labels where they are asked for."""
+    names = [None, *(["labels"] if "labels" in result.arrow else [])]
+    return [result.answer(name, dates=dates) for name in names]
 
 
 def _show(result: Result, *, dates: bool, quiet: bool) -> None:
@@ -330,8 +339,9 @@ def _show(result: Result, *, dates: bool, quiet: bool) -> None:
     from thalweg.result import cell
 
     console = Console(highlight=False)
-    table = result.answer(dates=dates)
-    if table.num_rows:
+    for table in _asked_for(result, dates=dates):
+        if not table.num_rows:
+            continue
         shown = Table(*table.column_names, box=None, header_style="bold", pad_edge=False)
         for row in table.slice(0, SHOWN).to_pylist():
             shown.add_row(*(cell(value) for value in row.values()))
