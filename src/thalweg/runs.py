@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.analysis.checker import refuse_errors
 from thalweg.io.assemble import filtered
 from thalweg.io.errors import InputError
 from thalweg.io.feed import NEVER, Feed
@@ -94,7 +95,15 @@ class RowRejected(InputError):
 
 
 def as_program(program: Program | str | Path, background: Sequence[str | Path] = ()) -> Program:
-    """The program behind a path, a text or a Program, with background knowledge from paths or texts."""
+    """The program behind a path, a text or a Program, with background knowledge from paths or texts. An event
+    description that the checker refuses is refused here; the other kinds are by their reasoners, with their query."""
+    program = _read(program, background)
+    if program.kind is Kind.EVENTS:
+        refuse_errors(program)
+    return program
+
+
+def _read(program: Program | str | Path, background: Sequence[str | Path]) -> Program:
     if isinstance(program, Path) or (isinstance(program, str) and not _is_text(program)):
         paths = [item for item in background if not _is_text(item)]
         for path in (program, *paths):
@@ -105,7 +114,7 @@ def as_program(program: Program | str | Path, background: Sequence[str | Path] =
     elif isinstance(program, str):
         program = parse(program)
     for item in background:
-        more = as_program(item)
+        more = _read(item, ())
         program = Program(
             program.kind, program.statements + more.statements, {**program.sources, **more.sources}
         )

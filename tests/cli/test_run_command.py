@@ -11,6 +11,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from thalweg import Reasoner, parse, run
+from thalweg.language.diagnostics import ProgramError
+
 RUN = "run rules.ec --background background.ec --input events.csv --window 20 --step 10"
 TIMELINE = "fluent\tvalue\tstart\tend\nf(a)\ttrue\t4\t8\nf(b)\ttrue\t13\t16\n"
 
@@ -150,6 +153,31 @@ def test_rules_with_errors_are_reported_with_their_place(thalweg: Callable[..., 
     result = thalweg(RUN)
     assert result.exit_code == 1
     assert "rules.ec" in result.stderr
+
+
+WRONG = {
+    "a cycle without a step in time": (
+        "initiatedAt(on(X)=true, T) :- happensAt(press(X), T), \\+ happensAt(start(on(X)=true), T).",
+        "TW130",
+    ),
+    "a variable that nothing binds": (
+        "initiatedAt(on(X)=true, T) :- happensAt(press(X), T), Y > 3.",
+        "TW110",
+    ),
+}
+
+
+@pytest.mark.parametrize(("rules", "code"), WRONG.values(), ids=WRONG.keys())
+def test_what_the_checker_refuses_is_not_run(thalweg: Callable[..., Any], here: Path, rules: str, code: str) -> None:
+    (here / "rules.ec").write_text(rules)
+    told = thalweg(f"{RUN} --out out")
+    assert told.exit_code == 1
+    assert "rules.ec:1:" in told.stderr and code in told.stderr
+    assert not (here / "out").exists()
+    with pytest.raises(ProgramError, match=code):
+        run(rules, [{"name": "press", "time": 1, "x": "lamp"}], window=10, step=10)
+    with pytest.raises(ProgramError, match=code):
+        Reasoner(parse(rules), window=10, step=10)
 
 
 def test_a_run_told_to_stop_stops_at_the_bad_row_and_writes_nothing(

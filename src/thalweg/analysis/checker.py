@@ -20,7 +20,7 @@ from thalweg.analysis.safety import Safety, occurrences, safety
 from thalweg.analysis.shape import check_shape
 from thalweg.analysis.types import Types, infer
 from thalweg.analysis.wording import listed, place, sig, text
-from thalweg.language.diagnostics import Diagnostic, Severity, has_errors
+from thalweg.language.diagnostics import Diagnostic, ProgramError, Severity, has_errors
 from thalweg.language.program import Program
 from thalweg.language.rules import Absent, Call, Clause, Kind, Literal, Statement, literal_terms
 from thalweg.language.terms import Span, Variable, signature, variables
@@ -69,6 +69,20 @@ def check(program: Program) -> list[Diagnostic]:
         diagnostics += check_twice(program)
         diagnostics += _not_said_yet(_reasoner(program), diagnostics)
     return in_order(diagnostics)
+
+
+def refuse_errors(program: Program) -> None:
+    """Raise `ProgramError` with all that is wrong with the program, if anything is; a program is checked once.
+
+    >>> from thalweg.language.parser import parse
+    >>> refuse_errors(parse("initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."))
+    """
+    if program._sound:
+        return
+    wrong = [diagnostic for diagnostic in check(program) if diagnostic.severity is Severity.ERROR]
+    if wrong:
+        raise ProgramError(wrong, program.sources)
+    object.__setattr__(program, "_sound", True)
 
 
 def strict(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

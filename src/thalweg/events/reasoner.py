@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from thalweg.analysis.checker import refuse_errors
 from thalweg.columns.symbols import SymbolTable
 from thalweg.events import migration
 from thalweg.events.admission import Admission
@@ -59,6 +60,7 @@ class Reasoner:
                 f"the window ({window}) is smaller than the step ({step}): rows would fall between windows; "
                 "make it at least the step, or allow gaps"
             )
+        refuse_errors(program)
         self.program = program
         self.window, self.step, self.start, self.tick = window, step, start, tick
         self.recompute = recompute

@@ -26,6 +26,7 @@ class Program:
         default_factory=lambda: MappingProxyType({}), compare=False, repr=False
     )
     _text: str | None = field(default=None, init=False, compare=False, repr=False)
+    _sound: bool = field(default=False, init=False, compare=False, repr=False)
 
     @property
     def tick_seconds(self) -> float | None:
