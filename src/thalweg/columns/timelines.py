@@ -239,11 +239,10 @@ def holding(
     for k in range(len(ids)):
         at = -1 if ids[k] < 0 else _covering(table, past, version, pool, ids[k], times[k], cursors)
         hit = at >= 0 and (len(wanted) == 0 or pool[at, 2] == wanted[k * step])
-        if hit != negated:
-            rows[n] = k
-            if len(values):
-                values[n] = pool[at, 2]
-            n += 1
+        rows[n] = k  # stays where it is a hit; without a branch, which nobody could predict
+        if len(values):
+            values[n] = pool[max(at, 0), 2]
+        n += int(hit != negated)
     return n
 
 
