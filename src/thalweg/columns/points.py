@@ -170,7 +170,8 @@ def _ordered(
     begins[n] = total
     rows = np.empty((total, 4), np.int64)
     _scatter(ids, times, values, starts, kinds, kept, counts, rows)
-    _merge_runs(begins[1:], rows, np.empty((most, 4), np.int64))
+    if not ascends:
+        _merge_runs(begins[1:], rows, np.empty((most, 4), np.int64))
     for k in range(n):
         counts[touched[k]] = 0
     return touched, begins, rows, low, high

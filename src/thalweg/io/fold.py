@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from thalweg.io.netting import Codes, net_rows
+from thalweg.io.netting import Codes, fill_missing, net_rows
 from thalweg.protocol import OPEN_END, Ints, Ops
 
 AnyInts = TypeVar("AnyInts", Codes, Ints)
@@ -169,8 +169,7 @@ def _closed(ends: pa.ChunkedArray) -> Ints:
         valid, values = chunk.buffers()
         here[:] = np.frombuffer(values, np.int64)[chunk.offset : chunk.offset + len(chunk)]
         if chunk.null_count:
-            bits = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")
-            here[bits[chunk.offset : chunk.offset + len(chunk)] == 0] = OPEN_END
+            fill_missing(np.frombuffer(valid, np.uint8), chunk.offset, OPEN_END, here)
         at += len(chunk)
     return found
 

@@ -90,7 +90,7 @@ def _pair(minors: Codes, starts: Ints, heads: Codes, order: Codes, k: int, stop:
 
 
 @njit(cache=True)
-def _rows(starts: Ints, heads: Codes, runs: Codes, in_order: bool) -> Codes:
+def _sorted_rows(starts: Ints, heads: Codes, runs: Codes) -> Codes:
     """The rows of the runs of one pair in the order of their starts."""
     size = 0
     for r in runs:
@@ -101,7 +101,7 @@ def _rows(starts: Ints, heads: Codes, runs: Codes, in_order: bool) -> Codes:
         for row in range(heads[r], heads[r + 1]):
             rows[n] = row
             n += 1
-    return rows if in_order else rows[np.argsort(starts[rows], kind="mergesort")]
+    return rows[np.argsort(starts[rows], kind="mergesort")]
 
 
 def net_rows(
@@ -148,37 +148,59 @@ def _net(
     end: Ints,
 ) -> tuple[int, int, int]:
     """`net_rows` into arrays that are given; large ones from NumPy take less time to get than a kernel's own."""
-    size = len(starts)
     heads = _runs(majors, minors, starts, heads)
     order, borders = _by_rank(majors, major_ranks, heads)
-    final, rest, k, group, wrong = 0, size, 0, 0, 0
+    unsorted = np.empty(0, np.int32)
+    final, rest, k, group, wrong = 0, len(starts), 0, 0, 0
     while k < len(order):
-        one = heads[order[k]]
-        its_major, its_minor = major_ranks[majors[one]], minor_ranks[minors[one]]
+        its_major = major_ranks[majors[heads[order[k]]]]
         if k == group:
             group = borders[its_major]
             _by_minor(minors, minor_ranks, heads, order, k, group)
-            its_minor = minor_ranks[minors[heads[order[k]]]]
+        its_minor = minor_ranks[minors[heads[order[k]]]]
         stop, in_order = _pair(minors, starts, heads, order, k, group)
-        rows = _rows(starts, heads, order[k:stop], in_order)
-        k = stop
-        n = 0
-        while n < len(rows):
-            since, count, until = starts[rows[n]], 0, 0
-            while n < len(rows) and starts[rows[n]] == since:
-                sign = signs[ops[rows[n]]]
-                count += sign
-                until += sign * ends[rows[n]]
+        rows = unsorted if in_order else _sorted_rows(starts, heads, order[k:stop])
+        row, end_of_run, n = heads[order[k]], heads[order[k] + 1], 0
+        if not in_order:
+            row, end_of_run = rows[0], rows[0]
+        since, count, until = starts[row], 0, 0
+        while True:
+            sign = signs[ops[row]]
+            count += sign
+            until += sign * ends[row]
+            if in_order:  # the next row of the run, or the first of the next run
+                row += 1
+                if row == end_of_run:
+                    k += 1
+                    if k < stop:
+                        row, end_of_run = heads[order[k]], heads[order[k] + 1]
+                done = k == stop
+            else:
                 n += 1
+                done = n == len(rows)
+                row = row if done else rows[n]
+            if not done and starts[row] == since:
+                continue
             if count < 0 or count > 1:
                 wrong = count
-            if count != 1:
-                continue
-            if until <= last:
-                place = final
-                final += 1
-            else:
-                rest -= 1
-                place = rest
-            major[place], minor[place], start[place], end[place] = its_major, its_minor, since, until
+            if count == 1:
+                if until <= last:
+                    place = final
+                    final += 1
+                else:
+                    rest -= 1
+                    place = rest
+                major[place], minor[place], start[place], end[place] = its_major, its_minor, since, until
+            if done:
+                break
+            since, count, until = starts[row], 0, 0
+        k = stop
     return final, rest, wrong
+
+
+@njit(cache=True)
+def fill_missing(valid: npt.NDArray[np.uint8], offset: int, filler: int, values: Ints) -> None:
+    """Write the filler where the bits of an Arrow column, from the offset on, say that there is no value."""
+    for k in range(len(values)):
+        if not (valid[(offset + k) >> 3] >> np.uint8((offset + k) & 7)) & 1:
+            values[k] = filler
