@@ -368,6 +368,12 @@ class Ragged:
         self.fronts[:] = 0
         self.touch(np.arange(self.count))
 
+    def drop(self) -> None:
+        """Empty all lists whose earlier versions nobody reads, and use their room again."""
+        self.table[: self.count] = 0
+        self.fronts[:] = 0
+        self.used = self._packed = 0
+
     def settle(self) -> None:
         """What is now becomes what was last (between rounds of a loop)."""
         for ids in self._touched:

@@ -15,7 +15,7 @@ import numpy as np
 from thalweg.columns.gathering import TIME
 from thalweg.columns.keys import same_as
 from thalweg.columns.ragged import Version
-from thalweg.events.frames import CAUSE, Frame, Reader, Slot, Step
+from thalweg.events.frames import CAUSE, Frame, Others, Reader, Slot, Step
 from thalweg.events.moves import Block, Moves, empty
 from thalweg.events.stores import EventStore, FactStore, FluentStore
 from thalweg.language.rules import Edge
@@ -53,6 +53,11 @@ class Driver(ABC):
             if slot.name is not None:
                 found.setdefault(slot.name, i)
         return found
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """Drivers with the same key select the same rows."""
+        return id(self.store), type(self).__name__  # type: ignore[attr-defined]
 
     def prepare(self, positions: tuple[int, ...]) -> None:
         """Make the index that `select` will use, where one is needed."""
@@ -104,6 +109,10 @@ class EdgeDriver(Driver):
     from_before: bool = False
     """Also edges from before the stream's start (for hidden rules)."""
 
+    @property
+    def key(self) -> tuple[int, str]:
+        return id(self.store), f"edge {self.edge}"
+
     def moves(self) -> Moves:
         return self.edges if self.edges is not None else Moves.none(len(self.slots) + 1)
 
@@ -128,6 +137,10 @@ class EffectDriver(Driver):
     _seen: Moves | None = None
     _mine: Moves | None = None
     """Of the effects that were last seen, those of this kind."""
+
+    @property
+    def key(self) -> tuple[int, str]:
+        return id(self.store), f"effect {self.kind}"
 
     def moves(self) -> Moves:
         moves = self.store.effects
@@ -175,9 +188,12 @@ class Trigger:
     tick: int
     positions: tuple[int, ...] = field(init=False)
     """The driver's positions that are shared."""
+    key: tuple[object, ...] = field(init=False)
+    """Triggers with the same key touch the same rows of a driver."""
 
     def __post_init__(self) -> None:
         self.positions = tuple(d for _, d in self.shared)
+        self.key = id(self.store), self.kind, self.constants, self.shared
 
     def changed(self) -> bool:
         """Is anything different?"""
@@ -287,22 +303,20 @@ class Body:
         self, touching: list[Trigger], reader: Reader, block: Block, cause: Ints, low: int, high: int, causes: bool
     ) -> list[Frame]:
         """Solutions as `reader` sees the state, for the block's rows and for those that a changed literal touches."""
-        version = reader.version(self.driver.store)  # type: ignore[attr-defined]
-        more = [t.select(self.driver, low, high, version) for t in touching]
-        more = [m for m in more if len(m[0])]
-        if not more:
-            return [self._run(block, cause if causes else None, reader)] if len(block) else []
-        rows, why, raised = _others(
-            block, cause, high, np.concatenate([m[0] for m in more]), np.concatenate([m[1] for m in more])
-        )
+        key = (id(block), self.driver.key, *sorted(t.key for t in touching))
+        known = reader.touched.get(key)
+        if known is None:
+            version = reader.version(self.driver.store)  # type: ignore[attr-defined]
+            more = [t.select(self.driver, low, high, version) for t in touching]
+            known = reader.touched[key] = _others(block, cause, high, [m for m in more if len(m[0])])
         found = []
         if len(block):
             frame = self._run(block, cause if causes else None, reader)
-            if causes and raised is not None and len(frame):
-                frame = frame.extend({CAUSE: raised[frame.origin]})
+            if causes and known.raised is not None and len(frame):
+                frame = frame.extend({CAUSE: known.raised[frame.origin]})
             found.append(frame)
-        if len(rows):
-            found.append(self._run(Block(rows), why if causes else None, reader))
+        if len(known.block):
+            found.append(self._run(known.block, known.causes if causes else None, reader))
         return found
 
     def _run(self, block: Block, cause: Ints | None, reader: Reader) -> Frame:
@@ -327,11 +341,12 @@ class Body:
         return frame
 
 
-def _others(
-    block: Block, cause: Ints, high: int, rows: Ints, causes: Ints
-) -> tuple[Ints, Ints, Ints | None]:
-    """Each of the rows, of times up to `high`, that is not in the block, with its largest cause; and the causes of the
-    block's rows, where the rows give them larger ones."""
+def _others(block: Block, cause: Ints, high: int, more: list[tuple[Ints, Ints]]) -> Others:
+    """Each of the rows, of times up to `high`, that is not in the block, with its largest cause."""
+    if not more:
+        none = Moves.none(block.width)
+        return Others(block, none.came_block, none.came_cause, None)
+    rows, causes = (np.concatenate([m[i] for m in more]) for i in (0, 1))
     at = np.flatnonzero(block.column(0) <= high)
     known = len(at)
     if known:
@@ -344,4 +359,4 @@ def _others(
         raised = np.array(cause)
         raised[at] = np.maximum(raised[at], best[first[:known]])
     new = known + np.flatnonzero(first[known:] == np.arange(known, len(rows)))
-    return rows[new], best[new], raised
+    return Others(block, Block(rows[new]), best[new], raised)

@@ -131,6 +131,17 @@ def concat(frames: Sequence[Frame]) -> Frame:
 
 
 @dataclass(slots=True)
+class Others:
+    """Rows of a driver that a change touches beside those of a block: the rows, their causes, and the causes of the
+    block's rows, where the change gives them larger ones. The block is kept, so that its identity stands for it."""
+
+    beside: Block
+    block: Block
+    causes: Ints
+    raised: Ints | None
+
+
+@dataclass(slots=True)
 class Reader:
     """Says which version of a store a step reads: now, or before the change that is being propagated."""
 
@@ -139,6 +150,8 @@ class Reader:
     inside: frozenset[int] = frozenset()
     memo: dict[tuple[int, str], tuple[Block, Frame]] = field(default_factory=dict)
     """Frames of step prefixes that several rules share, by the identity of the driver block, which is kept."""
+    touched: dict[tuple[object, ...], Others] = field(default_factory=dict)
+    """Rows that changes touch, shared by rules with the same driver and the same triggers."""
     matches: dict[tuple[object, ...], Matched] = field(default_factory=dict)
     """Facts for columns that several rules share, by the identity of the columns."""
 

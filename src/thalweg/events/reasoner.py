@@ -175,7 +175,8 @@ class Reasoner:
         before, after = Reader(before=True), Reader(before=False)
         before.inside = after.inside = stage.inside
         while True:
-            before.memo, after.memo = {}, {}
+            for reader in (before, after):
+                reader.memo, reader.touched = {}, {}
             busy = [unit.collect(before, after, clock) for unit in stage.units]
             if not before.first_round and not any(busy):
                 break

@@ -421,7 +421,10 @@ class FluentStore:
         lists.used = truncate(lists.table, lists.past, lists.pool, lists.used, lists.count, final)
         lists.touch(np.arange(lists.count))
         lists.settle()
-        self.points.clear()
+        if self.reads_points:
+            self.points.clear()
+        else:
+            self.points.drop()
 
     def edge_moves(self, difference: Difference, edge: Edge, tick: int, low: int, previous: int) -> Moves:
         """The difference as edges at or after `low` that went and came; those after the last query, because of time."""
