@@ -69,12 +69,18 @@ def overflow(
     clock: int,
     expiry: int,
 ) -> int:
-    """Pool rows that `insert` needs for lists that find no room where they are."""
+    """Pool rows that `insert` needs for lists that find no room where they are. Looks at the ends of the lists on the
+    way: memory answers many questions that do not wait for each other sooner than `insert` asks them one by one."""
     total = 0
+    seen = np.int64(0)
     for g in range(len(groups) - 1):
         i = ids[groups[g]]
         more = groups[g + 1] - groups[g]
+        end = int(table[i, OFFSET] + table[i, LENGTH])
+        if table[i, LENGTH]:
+            seen ^= pool[end - 1, 0]
         if table[i, LENGTH] + more <= table[i, ROOM]:
+            seen ^= pool[end + more - 1, 0]
             continue
         expired = expired_rows(pool, int(table[i, OFFSET]), int(table[i, LENGTH]), clock, expiry)
         length = int(table[i, LENGTH]) - expired
@@ -82,7 +88,7 @@ def overflow(
         front = int(fronts[i]) + expired
         if size > table[i, ROOM] - expired + (front if front >= length else 0):
             total += slab(size, i)
-    return total
+    return total + int(seen == NOTHING)
 
 
 @kernel

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from thalweg.columns.compiled import kernel, part
-from thalweg.columns.inserting import expired_rows, first_not_before, run_before
+from thalweg.columns.inserting import NOTHING, expired_rows, first_not_before, run_before
 from thalweg.columns.slabs import (
     LENGTH,
     OFFSET,
@@ -30,17 +30,24 @@ def _larger(rows: int) -> int:
 
 @kernel
 def needed(table: Places, pool: Ints, ids: Ints, rows: Ints, groups: Ints) -> int:
-    """Upper bound of pool rows that a merge of the groups can use."""
+    """Upper bound of pool rows that a merge of the groups can use. Looks at both ends of the lists on the way (see
+    `inserting.overflow`)."""
     total = 0
+    keys = pool.shape[1] - 1
+    seen = np.int64(0)
+    for g in range(len(groups) - 1):
+        i = ids[groups[g]]
+        if table[i, LENGTH]:
+            seen ^= pool[table[i, OFFSET], 0] ^ pool[table[i, OFFSET] + table[i, LENGTH] - 1, 0]
     for g in range(len(groups) - 1):
         lo, more = groups[g], groups[g + 1] - groups[g]
         i = ids[lo]
-        length = int(table[i, LENGTH])
-        if length + more <= table[i, ROOM] and table[i, PAST] == 0:
-            total += length - first_not_before(pool, int(table[i, OFFSET]), length, rows[lo])
-        else:
+        start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
+        if length + more > table[i, ROOM] or table[i, PAST] != 0:
             total += _larger(length + more)
-    return total
+        elif length and compared(pool[start + length - 1], rows[lo], keys) >= 0:
+            total += length - first_not_before(pool, start, length, rows[lo])
+    return total + int(seen == NOTHING)
 
 
 @part
