@@ -35,6 +35,7 @@ def comparison(random: Random, names: list[str]) -> str:
 def positive(random: Random, below: str) -> str:
     """A literal that may bring in another point or value."""
     forms = ["[{n}] sometime q(X)", "[{n}] at(S) a", "[{n}] at(T) q(X)", "[{n}] at(T-{k}) q(X)"]
+    forms += ["X = count(Y) over [{n}] q(Y)", "[2 #] at(S) q(X)", "[{n}] sometime q(X), X = max(Z) over [{n}] q(Z)"]
     return random.choice(forms + [f"{c}(X)" for c in below] + [f"[2] at(S) {c}" for c in below])
 
 
@@ -70,6 +71,8 @@ def case(seed: int) -> tuple[Program, list[Fact], int]:
     kept = ["program lars.", *(filled(random, random.choice(LONG)) for _ in range(2))]
     if readable("\n".join(kept)) is None:
         kept.pop()
+    if random.random() < 0.2:
+        kept.append(random.choice(["q(3).", "p(3).", "p."]))
     for level in range(len(LEVELS)):
         for _ in range(random.randint(1, 2)):
             for _ in range(8):
@@ -81,6 +84,6 @@ def case(seed: int) -> tuple[Program, list[Fact], int]:
     assert program is not None
     facts: dict[Fact, None] = {}
     for _ in range(random.randint(0, 6)):
-        name, time = random.choice("abq"), random.randint(0, 6)
+        name, time = random.choice(["a", "b", "q", "q", "p", "r"]), random.randint(0, 6)
         facts[time, name, (random.choice([0, 1, 2, 5, 60, 1200]),) if name == "q" else ()] = None
     return program, list(facts), random.randint(6, 9)

@@ -111,6 +111,14 @@ def test_a_partition_window_counts_for_each_value() -> None:
     assert picked(Window("partition", 1, by=(X,)), facts, 5) == (3, 5, "p(2)@3 p(1)@4")
 
 
+def test_a_window_of_no_atoms_sees_derived_atoms_of_now_alone() -> None:
+    derived: frozenset[tuple[int, Term]] = frozenset({(3, Compound("p", (Number(1),)))})
+    for window in (Window("tuple", 0), Window("partition", 0, by=(X,))):
+        for t in (3, 4):
+            found = pick(Stream(0, derived, frozenset()), window, t, Compound("p", (X,)))
+            assert (found.low, len(found.facts)) == (t, 4 - t)
+
+
 @pytest.mark.parametrize(
     ("window", "mode", "held"),
     [

@@ -103,6 +103,12 @@ def test_partition_windows_keep_the_last_of_each_key() -> None:
     assert found == {"last(1,7)": [0, 1, 2], "last(2,8)": span(1, 5), "last(1,9)": span(3, 5)}
 
 
+def test_a_partition_window_of_no_atoms_sees_derived_atoms_of_now_alone() -> None:
+    rules = "at(T+1) p(1) if [9] at(T) a. seen(X) if [0 # by X] sometime p(X). whole(X) if [0 # by X] always p(X)."
+    found = ticks(rules, [(2, "a", ())], 6)
+    assert found == {"p(1)@3": span(2, 6), "seen(1)": [3], "whole(1)": [3]}
+
+
 def test_atoms_of_one_point_are_cut_in_the_order_of_their_texts() -> None:
     facts: list[Fact] = [(2, "p", (1,)), (2, "p", (2,)), (2, "p", (3,)), (2, "p", (3,))]
     assert ticks("last(X) if [2 #] sometime p(X).", facts, 3) == {"last(2)": [2, 3], "last(3)": [2, 3]}

@@ -156,7 +156,7 @@ class TupleWindow:
         n = self.window.past
         known = sorted(set(self.groups.tolist()) | set(self.dropped))
         if not known:
-            return np.full(len(ticks), start, np.int64) if n or self.by else ticks
+            return np.full(len(ticks), start, np.int64) if n else ticks
         if n == 0:
             return ticks
         low = np.full(len(ticks), FOREVER, np.int64)

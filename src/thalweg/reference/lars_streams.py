@@ -71,12 +71,13 @@ def _partition(stream: Stream, window: Window, t: int, pattern: Term, top: int |
     bounds = {
         k: _last([f for f in counted if key(f) == k], window.past, t, stream.low) for k in map(key, counted)
     }
-    low = min((b[0] for b in bounds.values()), default=stream.low)
+    uncounted = _last([], window.past, t, stream.low)
+    low = min((b[0] for b in bounds.values()), default=uncounted[0])
     facts = frozenset(
         f
         for f in mine
-        if f[0] >= bounds.get(key(f), (stream.low,))[0]
-        and f not in bounds.get(key(f), (0, frozenset()))[1]
+        if f[0] >= bounds.get(key(f), uncounted)[0]
+        and f not in bounds.get(key(f), uncounted)[1]
         and (top is None or f[0] <= top)
     )
     return Stream(low, facts, stream.data, stream.background, top)
