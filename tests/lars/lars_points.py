@@ -65,13 +65,13 @@ def filled(random: Random, form: str) -> str:
     return form.replace("{n}", str(size)).replace("{k}", str(random.randint(0, 6)))
 
 
-def case(seed: int) -> tuple[Program, list[Fact], int]:
+def case(seed: int, *, background: bool = True) -> tuple[Program, list[Fact], int]:
     """A program, its input, and a tick after it."""
     random = Random(seed)
     kept = ["program lars.", *(filled(random, random.choice(LONG)) for _ in range(2))]
     if readable("\n".join(kept)) is None:
         kept.pop()
-    if random.random() < 0.2:
+    if background and random.random() < 0.2:
         kept.append(random.choice(["q(3).", "p(3).", "p."]))
     for level in range(len(LEVELS)):
         for _ in range(random.randint(1, 2)):

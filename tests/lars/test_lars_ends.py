@@ -132,7 +132,7 @@ def test_without_input_nothing_changes_before_an_end_and_something_does_after(se
 @quickly
 @given(seed=st.integers(0, 2**32))
 def test_ends_far_away_are_those_of_the_definition(seed: int) -> None:
-    program, facts, tick = case(seed)
+    program, facts, tick = case(seed, background=False)
     data, random = [(f[0], term(f)) for f in facts], Random(seed)
     reasoner = Reasoner(program)
     reasoner.accept(batch(facts))
