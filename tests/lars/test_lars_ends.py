@@ -91,6 +91,12 @@ def test_an_atom_that_is_out_says_when_it_comes_back() -> None:
     assert "[3] at(7) p" not in rows
 
 
+def test_two_large_periods_are_no_matter_of_trying_every_tick() -> None:
+    both = every([compared("=:=", computed("mod", NOW, m), r) for m, r in ((1000003.0, 4.0), (1000033.0, 3.0))])
+    found = next_change(both, 6, False)
+    assert (found % 1000003, found % 1000033) == (4, 3) and found < 1000003 * 1000033
+
+
 def test_a_head_that_lasts_for_ever_costs_no_memory_and_little_time() -> None:
     reasoner = Reasoner(thalweg.parse("program lars. p if not b. ok if [3] at(T) p, T mod 1000003 = 7."))
     sizes = []

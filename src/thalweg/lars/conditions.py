@@ -291,7 +291,8 @@ def compared(op: str, left: Expression, right: Expression) -> Condition:
 
 def every(parts: Iterable[Condition]) -> Condition:
     """All of them."""
-    kept = tuple(dict.fromkeys(p for p in parts if p is not True))
+    flat = (q for p in parts for q in (p.parts if isinstance(p, Every) else (p,)))
+    kept = tuple(dict.fromkeys(p for p in flat if p is not True))
     if any(p is False for p in kept):
         return False
     return True if not kept else kept[0] if len(kept) == 1 else Every(kept)
@@ -299,7 +300,8 @@ def every(parts: Iterable[Condition]) -> Condition:
 
 def some(parts: Iterable[Condition]) -> Condition:
     """At least one of them."""
-    kept = tuple(dict.fromkeys(p for p in parts if p is not False))
+    flat = (q for p in parts for q in (p.parts if isinstance(p, Some) else (p,)))
+    kept = tuple(dict.fromkeys(p for p in flat if p is not False))
     if any(p is True for p in kept):
         return True
     return False if not kept else kept[0] if len(kept) == 1 else Some(kept)

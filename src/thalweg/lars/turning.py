@@ -15,6 +15,7 @@ from math import gcd, lcm
 import numpy as np
 
 from thalweg.lars.conditions import (
+    Compared,
     Computed,
     Condition,
     Every,
@@ -29,11 +30,14 @@ from thalweg.lars.conditions import (
     truths,
 )
 from thalweg.lars.labels import FOREVER
+from thalweg.protocol import Ints
 
 _BLOCK = 1024
 """Ticks that are tried one by one."""
 _PATIENCE = 1024
 """Blocks that are tried where nothing says that the search will end."""
+_LONG_PATIENCE = 32 * _PATIENCE
+"""Blocks that are tried where it will."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +49,37 @@ class Repeats:
     gain: int = 0
 
 
+class _Tired(Exception):
+    """Patience has come to its end, before a tick."""
+
+    def __init__(self, tick: int) -> None:
+        self.tick = tick
+
+
 class _Search:
     """For the first tick at which a condition is not what it was."""
 
     def __init__(self, condition: Condition, truth: bool) -> None:
         self.condition = condition
         self.truth = truth
-        self.tried = 0
+        self.patience = _PATIENCE
+
+    def tried_at(self, ticks: Ints) -> int | None:
+        """Try them all."""
+        self.patience -= 1
+        if self.patience < 0:
+            raise _Tired(int(ticks[0]))
+        with np.errstate(all="ignore"):
+            found = truths(self.condition, ticks.astype(np.float64))
+        other = np.flatnonzero(found != self.truth)
+        return int(ticks[other[0]]) if len(other) else None
 
     def among(self, first: int, last: int) -> int | None:
         known = sure(self.condition, first, last)
         if known is not None:
             return None if known is self.truth else first
         if last - first < _BLOCK:
-            self.tried += 1
-            with np.errstate(all="ignore"):
-                found = truths(self.condition, np.arange(first, last + 1).astype(np.float64))
-            other = np.flatnonzero(found != self.truth)
-            return first + int(other[0]) if len(other) else None
+            return self.tried_at(np.arange(first, last + 1))
         middle = (first + last) // 2
         left = self.among(first, middle)
         return self.among(middle + 1, last) if left is None else left
@@ -70,24 +87,57 @@ class _Search:
 
 def next_change(condition: Condition, tick: int, truth: bool) -> int:
     """The first tick after `tick` at which the condition is not `truth`; FOREVER where there is none."""
-    search = _Search(condition, truth)
-    first, size = tick + 1, _BLOCK
-    if sure(condition, first, FOREVER) is truth:
+    if sure(condition, tick + 1, FOREVER) is truth:
         return FOREVER
-    found = search.among(first, tick + size)
+    search = _Search(condition, truth)
+    found = search.among(tick + 1, tick + _BLOCK)
     if found is not None:
         return found
-    repeats = repeating(condition)
-    end = FOREVER - 1 if repeats is None else max(repeats.begin, tick + 1) + repeats.period
-    while True:
-        first, size = first + size, 2 * size
-        if first > end or sure(condition, first, FOREVER) is truth:
-            return FOREVER
-        found = search.among(first, min(first + size - 1, end))
+    try:
+        return _later(search, tick + 1 + _BLOCK)
+    except _Tired as tired:
+        return tired.tick
+
+
+def _later(search: _Search, first: int) -> int:
+    """The first change from a tick on, in blocks that double."""
+    condition, truth = search.condition, search.truth
+    repeats, end, size = repeating(condition), FOREVER - 1, _BLOCK
+    if repeats is not None:
+        search.patience, end = _LONG_PATIENCE, max(repeats.begin, first) + repeats.period
+    step, remainder = (1, 0) if truth else _stride(condition)
+    while first <= end and sure(condition, first, FOREVER) is not truth:
+        size = 2 * size
+        last = min(first + size - 1, end)
+        found = search.among(first, last) if step < _BLOCK else _strides(search, first, last, step, remainder)
         if found is not None:
             return found
-        if repeats is None and search.tried > _PATIENCE:
-            return first + size
+        first = last + 1
+    return FOREVER
+
+
+def _strides(search: _Search, first: int, last: int, step: int, remainder: int) -> int | None:
+    """The first change among the ticks that leave a remainder: nothing changes at others."""
+    start = first + (remainder - first) % step
+    for begin in range(start, last + 1, step * _BLOCK):
+        ticks = begin + step * np.arange(_BLOCK)
+        found = search.tried_at(ticks[ticks <= last])
+        if found is not None:
+            return found
+    return None
+
+
+def _stride(condition: Condition) -> tuple[int, int]:
+    """A number, as large as can be, and the remainder that a tick must leave so that the condition can be true."""
+    found = (1, 0)
+    for part in condition.parts if isinstance(condition, Every) else (condition,):
+        match part:
+            case Compared("=:=", Computed("mod", (Polynomial((offset, 1.0)), float(m))), float(r)) if m == int(m):
+                if found[0] < m:
+                    found = int(m), int(r - offset) % int(m)
+            case _:
+                pass
+    return found
 
 
 def repeating(condition: Condition) -> Repeats | None:
