@@ -55,6 +55,16 @@ CASES = {
         "f(a)=true [2,9)\nf(a)=false [9,..)\nf(b)=false [3,..)\nh(b)=true [7,..)",
         (5, 5, 10),
     ),
+    "an interval that was over before the window and before the other instance was known": (
+        """
+        holdsFor(first(X)=true, I) :-
+            holdsFor(mode(X)=off, I1), holdsFor(near(X, X)=true, I2),
+            allen(before, I1, I2, target, I3), relative_complement_all(I2, [I3], I).
+        """,
+        "mode(a)=off 6..7@6 26..29@29\nnear(a,a)=true 21..29@33",
+        "",
+        (28, 20, 40),
+    ),
     "a variable that stands twice in an event": (
         "initiatedAt(f=true, T) :- happensAt(h(X, X), T).",
         "h(a,b) 3\nh(b,b) 6",

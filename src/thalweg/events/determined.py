@@ -36,7 +36,7 @@ class SpanUnit(FluentUnit):
 
     def _one_pass(self, clock: Clock) -> bool:
         """Can all lists be written in one pass over their inputs? Complements have nothing before the start."""
-        return self.plans[0].one_each and clock.final + 1 >= clock.start
+        return self.plans[0].one_each and clock.final + 1 >= clock.start and not self.store.keeps_past
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for plan in self.plans:
@@ -82,7 +82,8 @@ class SpanUnit(FluentUnit):
             owners.append(at)
             batches.append(plan.evaluate(where, clock))
         new = _united(len(heads), owners, batches)
-        replace_stretches(self.store.lists, heads, lows, highs, new, clock.final)
+        expiry = NEVER if self.store.keeps_past else clock.final
+        replace_stretches(self.store.lists, heads, lows, highs, new, expiry)
 
     def spoken(self, clock: Clock) -> int:
         return clock.previous

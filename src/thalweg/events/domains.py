@@ -40,11 +40,13 @@ from thalweg.language.terms import NOWHERE, Atom, Term, Variable, variables
 TRUE = Atom("true")
 VIEW = "values "
 """Prefix of the view of a simple fluent whose pairs are instances of their own."""
+PAST = "past "
+"""Prefix of the copy of a fluent that forgets nothing, for relations that look at any distance."""
 
 
 def hidden(name: str) -> bool:
     """Is this the name of a hidden fluent?"""
-    return name.startswith(("known ", "domain ", "range ", VIEW))
+    return name.startswith(("known ", "domain ", "range ", VIEW, PAST))
 
 
 def _free(args: tuple[Term, ...], body: tuple[Flat, ...]) -> set[str]:
@@ -85,7 +87,7 @@ class Domains:
         for start in normal.starts:
             self._initially(start)
         spans = [rule for s in normal.spans for rule in self._wanted_span(self._ranged(s))]
-        normal.spans = [self._viewed(rule) for rule in spans]
+        normal.spans = self._with_pasts([self._viewed(rule) for rule in spans])
         normal.delays = [
             replace(d, body=self._timed(d.body, shift=False) + self._target_filter(d)) for d in normal.delays
         ]
@@ -417,6 +419,28 @@ class Domains:
             return replace(x, fluent=VIEW + x.fluent)
 
         return replace(s, inputs=tuple((name, view(x)) for name, x in s.inputs))
+
+    def _with_pasts(self, rules: list[SpanRule]) -> list[SpanRule]:
+        """Let Allen relations read copies that forget nothing: what was over before the window may be related to an
+        instance that was not known then."""
+        copies: dict[tuple[str, Term | None], SpanRule] = {}
+
+        def copied(x: HoldsAt, s: SpanRule) -> HoldsAt:
+            args = tuple(Variable(f"_Past{n}") for n in range(len(x.args)))
+            value = Variable("_Past") if isinstance(x.value, Variable) else x.value
+            source = (("_PastI", HoldsAt(x.fluent, args, value)),)
+            copy = SpanRule(PAST + x.fluent, args, value, source, (), (), "_PastI", -1, s.span)
+            copies.setdefault((x.fluent, None if isinstance(x.value, Variable) else x.value), copy)
+            self.normal.fluents[PAST + x.fluent] = len(x.args)
+            return replace(x, fluent=PAST + x.fluent)
+
+        found = []
+        for s in rules:
+            if any(isinstance(step, Allen) for step in s.steps):
+                told = [(name, x, hidden(x.fluent.removeprefix(VIEW))) for name, x in s.inputs]
+                s = replace(s, inputs=tuple((name, x if unseen else copied(x, s)) for name, x, unseen in told))
+            found.append(s)
+        return [*copies.values(), *found]
 
     def _bounded(self, s: SpanRule, x: HoldsAt) -> SpanRule:
         """The rule where a hidden pair holds: point by point, or for whole intervals while it holds now."""

@@ -21,7 +21,7 @@ from thalweg.columns.symbols import SymbolTable
 from thalweg.events.compile import BodyCompiler, Catalogue, solve
 from thalweg.events.components import compile_head, delay_plans, sweep_unit
 from thalweg.events.determined import InputUnit, SpanUnit, ViewUnit
-from thalweg.events.domains import VIEW, Domains, hidden, split_terminations
+from thalweg.events.domains import PAST, VIEW, Domains, hidden, split_terminations
 from thalweg.events.drivers import Body, EdgeDriver, EventDriver
 from thalweg.events.expressions import (
     Apply,
@@ -122,7 +122,7 @@ class _Planner:
         self.simple = {p.relation for p in normal.points if p.effect is not None}
         self.simple |= {s.fluent for s in normal.starts} | {d.fluent for d in normal.delays}
         self.simple |= {s.fluent for s in domains.seeds}
-        self.simple |= {f for f in normal.fluents if hidden(f) and not f.startswith(VIEW)}
+        self.simple |= {f for f in normal.fluents if hidden(f) and not f.startswith((VIEW, PAST))}
         self.simple |= {n for n, d in normal.declared.items() if d.role is Role.STATE} - {
             s.fluent for s in normal.spans
         }
@@ -146,7 +146,8 @@ class _Planner:
         for name in self.simple:
             c.simple[name] = FluentStore(name, normal.fluents[name], by_value=False, hidden=hidden(name))
         for name in (*self.spans, *sorted(self.input_fluents)):
-            c.determined[name] = FluentStore(name, normal.fluents[name], by_value=True)
+            c.determined[name] = FluentStore(name, normal.fluents[name], by_value=True, hidden=hidden(name))
+            c.determined[name].keeps_past = name.startswith(PAST)
         for name in self._views():
             c.determined[name] = FluentStore(name, normal.fluents[name], by_value=True, hidden=True)
         for name, rows in normal.facts.items():

@@ -250,6 +250,8 @@ class FluentStore:
         """Do rules read initiatedAt or terminatedAt of it?"""
         self.keeps_points = False
         """Is its timeline built from stored points?"""
+        self.keeps_past = False
+        """Are intervals kept that were over before the window?"""
         self.accesses: dict[tuple[int, ...], Access] = {}
         self.narrows: dict[tuple[object, ...], Narrow] = {}
         self.stretches = Stretches.none()
@@ -449,7 +451,7 @@ class FluentStore:
 
     def commit(self, final: int) -> None:
         """End of a query. The effects of the final point itself show one point later: they can still be revised."""
-        self.lists.expiry = final
+        self.lists.expiry = NEVER if self.keeps_past else final
         self.points.expiry = final - 1
         self.lists.commit()
         self.points.commit()
