@@ -106,6 +106,29 @@ def test_a_head_that_lasts_for_ever_costs_no_memory_and_little_time() -> None:
     assert max(sizes) < 10**6
 
 
+CHOICE = "p if not b. day if [0] at(T) p, T mod 2000 < 1000. x if day, not y. y if day, not x."
+COUNT = "p if not b. day(T // 1000) if [0] at(T) p. x if N = sum(D) over [0] day(D), N mod 2 =:= 0."
+
+
+@pytest.mark.parametrize("rules", [CHOICE, COUNT])
+def test_choices_and_aggregates_over_points_are_right_and_their_ends_never_too_late(rules: str) -> None:
+    reasoner = Reasoner(thalweg.parse(f"program lars. {rules}"))
+    for tick in (6, 998, 999, 1000, 1999, 2000):
+        reasoner.advance(tick)
+        ends = lasting(reasoner)
+        assert ((None, "x") in ends) == (tick % 2000 < 1000)
+        end = ends.get((None, "x"), 1)
+        assert end is not None and end <= tick // 2000 * 2000 + 999
+
+
+def test_a_loop_without_answer_that_rests_on_a_point_says_no_end_that_is_too_late() -> None:
+    rules = "p if not b. day if [0] at(T) p, T mod 2000 < 1000. x if day, not x."
+    reasoner = Reasoner(thalweg.parse(f"program lars. {rules}"))
+    rows = reasoner.advance(1500)["no_answer"].to_pylist()
+    assert [(r["op"], r["query_time"]) for r in rows] == [("insert", 0), ("delete", 1000)]
+    assert rows[0]["until"] <= 999 and 1500 <= rows[1]["until"] <= 1999
+
+
 # --------------------------------------------------------------------------- generated programs
 
 

@@ -19,6 +19,7 @@ from thalweg.lars.extended import View
 from thalweg.lars.labels import FOREVER
 from thalweg.lars.literals import Written
 from thalweg.lars.operators import Diagonal
+from thalweg.lars.store import Store
 from thalweg.lars.stratify import Predicate
 from thalweg.lars.turning import next_change
 from thalweg.lars.unfolding import Unfolding, Unknown
@@ -33,6 +34,15 @@ class Ends:
         self._pins = pins(network)
         self._points = [o for o in network.operators if isinstance(o, Diagonal)]
 
+    def _known(self) -> int:
+        """The last tick of which all points are known to the stores."""
+        return min([FOREVER, *(o.done for o in self._points if o.done is not None)])
+
+    def at_most(self, stores: list[Store], until: Ints) -> Ints:
+        """Ends of something that rests on stores: not later than they know."""
+        moving = any(s.name in self._unfolding.moving for s in stores)
+        return np.minimum(until, self._known()) if moving else until
+
     def rests_on_points(self, view: View) -> bool:
         """Does an extended atom depend on the points of heads without one?"""
         return view.store.name in self._unfolding.moving
@@ -44,7 +54,7 @@ class Ends:
         `until` is what the store knows."""
         if not len(keys) or not self.rests_on_points(view):
             return until
-        known = min([FOREVER, *(o.done for o in self._points if o.done is not None)])
+        known = self._known()
         open_ones = np.flatnonzero(until >= known)
         found = until.copy()
         open_ones = self._over(view, keys, ticks, is_in, open_ones, found)
@@ -56,6 +66,7 @@ class Ends:
             try:
                 condition = self._condition(view, keys[k].tolist())
             except Unknown:
+                found[k] = min(known, found[k])
                 continue
             asked = (condition, int(ticks[k]), bool(is_in[k]))
             if asked not in said:

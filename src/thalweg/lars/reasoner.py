@@ -405,9 +405,10 @@ class Reasoner:
     def _blank_flips(self, last: int, target: int) -> list[Ints]:
         """Where answer streams begin or cease to be missing: rows (code of the loop, op, tick, from, to, until)."""
         found = []
-        for calendar in self._blanks:
+        for choice, calendar in zip(self._engine.choices, self._blanks, strict=True):
             rows = self._turned(calendar, last, target)
             if len(rows):
+                rows[:, 5] = self._ends.at_most(choice.stores, rows[:, 5])
                 rows[:, 0] = calendar.store.keys[rows[:, 0], 0]
                 found.append(rows)
         return found
