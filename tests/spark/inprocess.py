@@ -39,7 +39,9 @@ class InProcess:
     orders: list[Order] = field(default_factory=list)
 
     sorts = True
-    follows = True
+
+    def follows(self, rows: pa.Table) -> bool:
+        return True
 
     def numbered(
         self, df: pa.Table, settings: Settings, batch: int, before: Sources | None

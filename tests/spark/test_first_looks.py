@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from thalweg.runs import Options, as_program
-from thalweg.spark.footers import footer_survey
+from thalweg.spark.footers import read_footers
 from thalweg.spark.settings import Settings, settings_of
 from thalweg.spark.survey import survey
 
@@ -42,19 +42,19 @@ def test_footers_say_what_the_rows_say(spark: Any, files: Path) -> None:
     renamed = df.select("name", df.arrival.alias("time"), df.x.alias("y"))
     for frame in (df, df.drop("arrival"), df.select("x", "time", "name"), renamed):
         known = settings(frame.columns)
-        found = footer_survey(frame, known)
+        found = read_footers(frame, known, None)
         assert found is not None
-        assert found == survey(frame, known, None)
+        assert found.survey == survey(frame, known, None)
 
 
 def test_where_footers_say_nothing_the_rows_are_looked_at(spark: Any, files: Path) -> None:
     df = spark.read.parquet(str(files))
     some, known = df.where("time > 6"), settings(COLUMNS)
-    assert footer_survey(some, known) is None
-    assert footer_survey(df.limit(2), known) is None
-    assert footer_survey(df.union(df), known) is None
-    assert footer_survey(df.withColumn("time", df.time + 1), known) is None
-    assert footer_survey(df.withColumn("time", df.time.cast("string")), known) is None
-    assert footer_survey(df, settings(COLUMNS, max_ahead=5)) is None
+    assert read_footers(some, known, None) is None
+    assert read_footers(df.limit(2), known, None) is None
+    assert read_footers(df.union(df), known, None) is None
+    assert read_footers(df.withColumn("time", df.time + 1), known, None) is None
+    assert read_footers(df.withColumn("time", df.time.cast("string")), known, None) is None
+    assert read_footers(df, settings(COLUMNS, max_ahead=5), None) is None
     pq.write_table(pq.read_table(files / "0.parquet"), files / "2.parquet", write_statistics=False)
-    assert footer_survey(spark.read.parquet(str(files)), known) is None
+    assert read_footers(spark.read.parquet(str(files)), known, None) is None

@@ -32,7 +32,10 @@ def test_shards_are_the_same_in_every_stage(
     assert_same_tables(embedded, found)
 
 
-@pytest.mark.parametrize(("files", "per_trigger", "shards"), [(50, 50, 1), (50, 7, 5), (12, 1, 2)])
+@pytest.mark.parametrize(
+    ("files", "per_trigger", "shards", "plain"),
+    [(50, 50, 1, True), (50, 7, 5, True), (50, 7, 2, False), (12, 1, 2, True)],
+)
 def test_micro_batches_give_the_tables_of_an_embedded_run(
     spark: Any,
     story: Story,
@@ -41,12 +44,14 @@ def test_micro_batches_give_the_tables_of_an_embedded_run(
     files: int,
     per_trigger: int,
     shards: int,
+    plain: bool,
 ) -> None:
+    """Files as they are, which the shards read themselves, and rows that Spark has to compute."""
     folder = story.write(tmp_path / "in", files)
     schema = spark.createDataFrame(story.rows.slice(0, 1)).schema
     sdf = spark.readStream.schema(schema).option("maxFilesPerTrigger", per_trigger).parquet(str(folder))
     running = ts.stream(
-        sdf,
+        sdf if plain else sdf.withColumn("time", sdf.time + 0),
         story.program,
         checkpoint=tmp_path / "checkpoint",
         trigger="available",

@@ -2,7 +2,8 @@
 
 The stages of a batch are one Spark job. Stage after stage, rows and the messages of earlier stages are shuffled to
 their shards; a shuffle ends only when all of its rows are there, so a stage starts when the one before it has gone to
-the batch's query time. Only notes of what was done come back to the driver.
+the batch's query time. Rows that lie in Parquet files as they are, the shards read themselves. Only notes of what was
+done come back to the driver.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from thalweg.spark.footers import footer_survey
+from thalweg.spark.footers import Footers, read_footers
 from thalweg.spark.places import Sources
-from thalweg.spark.routing import MESSAGE_SCHEMA, first_number, knocks, numbered, shuffled
+from thalweg.spark.routing import MESSAGE_SCHEMA, first_number, knocked, knocks, numbered, shuffled
 from thalweg.spark.settings import Settings
 from thalweg.spark.survey import Survey, survey
 from thalweg.spark.task import Note, Order, run_order
@@ -25,35 +26,67 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The rows of a batch, numbered, and what the footers of its files say, where it consists of Parquet files."""
+
+    rows: DataFrame
+    footers: Footers | None
+
+
 @dataclass(frozen=True)
 class SparkEngine:
-    """Rows are DataFrames; `row` is the column with row numbers, where there is one."""
+    """Batches are DataFrames; `row` is the column with row numbers, where there is one. `streams`: they are those of a
+    stream, as `foreachBatch` gives them."""
 
     spark: SparkSession
     row: str | None = None
+    streams: bool = False
     sorts = True
-    follows = True
 
     def numbered(
         self, df: DataFrame, settings: Settings, batch: int, before: Sources | None
-    ) -> tuple[DataFrame, Sources]:
-        return numbered(df, settings, self.row), Sources(
-            (settings.label,), offset=first_number(batch, self.row)
-        )
+    ) -> tuple[Given, Sources]:
+        footers = read_footers(df, settings, self.row, batch_plan(self.spark) if self.streams else None)
+        rows = numbered(df, settings, self.row)
+        return Given(rows, footers), Sources((settings.label,), offset=first_number(batch, self.row))
 
-    def survey(self, rows: DataFrame, settings: Settings, clock: int | None) -> Survey:
-        return footer_survey(rows, settings) or survey(rows, settings, clock)
+    def follows(self, given: Given) -> bool:
+        return given.footers is None
 
-    def run(self, rows: DataFrame | None, order: Order) -> list[Note]:
-        messages = knocks(self.spark, order.settings.stages[0].shards) if rows is None else None
-        return carried_out(rows, messages, order)
+    def survey(self, given: Given, settings: Settings, clock: int | None) -> Survey:
+        return survey(given.rows, settings, clock) if given.footers is None else given.footers.survey
+
+    def run(self, given: Given | None, order: Order) -> list[Note]:
+        files = given.footers.files if given is not None and given.footers is not None else None
+        if given is not None and files is None:
+            return carried_out(order, rows=given.rows)
+        return carried_out(replace(order, ordered=False, files=files), knocks=knocks(self.spark, order.settings))
 
 
-def carried_out(rows: DataFrame | None, messages: DataFrame | None, order: Order) -> list[Note]:
-    """All stages as one Spark job, from rows of the stream and messages for any stage."""
+def batch_plan(spark: SparkSession) -> Any:
+    """What the batch of a stream under way consists of, as Spark planned it: in `foreachBatch`, the DataFrame itself
+    does not say."""
+    query = spark.sparkContext.getLocalProperty("sql.streaming.queryId")
+    running = spark._jsparkSession.streams().get(query) if query is not None else None
+    return None if running is None else running.streamingQuery().lastExecution().optimizedPlan()
+
+
+def carried_out(
+    order: Order,
+    *,
+    rows: DataFrame | None = None,
+    messages: DataFrame | None = None,
+    knocks: DataFrame | None = None,
+) -> list[Note]:
+    """All stages as one Spark job: from rows of the stream, from messages for any stage, or from a mere knock at each
+    shard."""
     settings = order.settings
     for stage in range(len(settings.stages)):
-        given = shuffled(rows, settings, stage, messages)
+        if knocks is not None and stage == 0:
+            given = knocked(knocks)
+        else:
+            given = shuffled(rows, settings, stage, messages)
         if order.ordered:
             given = given.sortWithinPartitions(_arrival(settings))
         messages = given.mapInArrow(_shard_function(replace(order, stage=stage)), MESSAGE_SCHEMA)

@@ -59,7 +59,6 @@ class FilesEngine:
     spark: SparkSession
     roots: tuple[str, ...] = ()
     sorts = False
-    follows = False
 
     def numbered(
         self, df: Any, settings: Settings, batch: int, before: Sources | None
@@ -88,12 +87,15 @@ class FilesEngine:
         size = sum(extent["size"] for extent in extents)
         return Survey(size, min(firsts, default=None), reachable(spans, clock, settings.max_ahead))
 
+    def follows(self, rows: list[File]) -> bool:
+        return False
+
     def run(self, rows: list[File] | None, order: Order) -> list[Note]:
-        messages = knocks(self.spark, order.settings.stages[0].shards)
-        if rows:
-            read = self._spread(rows).mapInArrow(_file_reader(order), MESSAGE_SCHEMA)
-            messages = messages.unionByName(read)
-        return carried_out(None, messages, order)
+        knocking = knocks(self.spark, order.settings)
+        if not rows:
+            return carried_out(order, knocks=knocking)
+        read = self._spread(rows).mapInArrow(_file_reader(order), MESSAGE_SCHEMA)
+        return carried_out(order, messages=knocking.unionByName(read))
 
     def _spread(self, files: list[File]) -> DataFrame:
         """The files over as many tasks as can run side by side."""

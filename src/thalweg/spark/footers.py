@@ -2,17 +2,21 @@
 greatest value of every column.
 
 This holds where a DataFrame is columns of Parquet files and nothing else, no row left out or added, and times are
-integers. Otherwise there is no answer, and Spark has to look at the rows.
+integers. Otherwise there is no answer, and Spark has to look at the rows. Where all columns are of simple types that
+Spark and Arrow read alike, the shards can read the files themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from thalweg.spark.parquet import MOST_SHARDS, Files, Piece
 from thalweg.spark.settings import Settings
 from thalweg.spark.survey import Survey
 
@@ -21,34 +25,130 @@ if TYPE_CHECKING:
 
 MOST_FILES = 100
 """Footers are read one after the other; of more files Spark looks at the rows, side by side."""
+_SIMPLE: dict[str, tuple[pa.DataType, ...]] = {
+    "string": (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())),
+    "bigint": (pa.int64(),),
+    "int": (pa.int32(),),
+    "smallint": (pa.int16(),),
+    "tinyint": (pa.int8(),),
+    "double": (pa.float64(),),
+    "float": (pa.float32(),),
+    "boolean": (pa.bool_(),),
+}
+"""Types of Spark that Arrow reads as these."""
 
 
-def footer_survey(df: DataFrame, settings: Settings) -> Survey | None:
-    """The number of rows, the first time and the last arrival, where footers tell; else None."""
+@dataclass(frozen=True, slots=True)
+class Footers:
+    """What the footers of a batch say. `files` is for shards that read the batch themselves; None: they cannot."""
+
+    survey: Survey
+    files: Files | None
+
+
+def read_footers(df: DataFrame, settings: Settings, row: str | None, plan: Any = None) -> Footers | None:
+    """What the footers tell of a DataFrame; None where they do not tell how many rows there are, and when. `row` is the
+    column with row numbers. `plan` is the logical plan of the DataFrame, where it does not know it itself."""
     from pyspark.sql.types import IntegralType
 
     names = list(dict.fromkeys(settings.header.when))
     whole = all(isinstance(df.schema[name].dataType, IntegralType) for name in names)
-    found = _parquet(df, names) if whole and settings.max_ahead is None else None
+    if not whole or settings.max_ahead is not None:
+        return None
+    found = _parquet(df._jdf.queryExecution().optimizedPlan() if plan is None else plan)
     if found is None:
         return None
     files, columns = found
-    spans = _spans(files, columns)
-    if spans is None:
+    if any(name not in columns for name in names):
         return None
-    rows, lows, highs = spans
+    try:
+        groups = [group for file in files for group in _groups(file)]
+    except (OSError, pa.ArrowException):  # a store that Spark knows, and Arrow does not
+        return None
+    return _told(groups, df, columns, settings, row)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A row group and what its footer says of its columns."""
+
+    file: str
+    number: int
+    size: int
+    schema: pa.Schema
+    said: dict[str, Any]
+
+    def span(self, column: str) -> tuple[int, int] | None:
+        """The least and the greatest value; None where there is no value at all."""
+        told = self.said[column]
+        return (told.min, told.max) if told.has_min_max else None
+
+    def tells(self, column: str) -> bool:
+        told = self.said.get(column)
+        return told is not None and (told.has_min_max or told.null_count == self.size)
+
+
+def _groups(file: str) -> Iterator[_Group]:
+    store, path = fs.FileSystem.from_uri(file)
+    footer = pq.read_metadata(path, filesystem=store)
+    schema = footer.schema.to_arrow_schema()
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
+        said = {(c := group.column(i)).path_in_schema: c.statistics for i in range(group.num_columns)}
+        yield _Group(file, number, group.num_rows, schema, said)
+
+
+def _told(
+    groups: Sequence[_Group], df: DataFrame, columns: dict[str, str], settings: Settings, row: str | None
+) -> Footers | None:
     header = settings.header
+    when = list(dict.fromkeys(columns[name] for name in header.when))
+    if not all(group.tells(name) for group in groups for name in when):
+        return None
     arriving = [header.arrival] if header.arrival is not None else [header.time, header.start]
-    firsts = [low for name in names for low in lows[columns[name]]]
-    lasts = [high for name in arriving if name is not None for high in highs[columns[name]]]
-    return Survey(rows, min(firsts, default=None), max(lasts, default=None))
+    arrivals = [columns[name] for name in arriving if name is not None]
+    firsts = [span[0] for group in groups for name in when if (span := group.span(name))]
+    lasts = [span[1] for group in groups for name in arrivals if (span := group.span(name))]
+    rows = sum(group.size for group in groups)
+    seen = Survey(rows, min(firsts, default=None), max(lasts, default=None))
+    if not _readable(groups, df, columns, settings, row):
+        return Footers(seen, None)
+    needed = {name: columns[name] for name in settings.header.needed(settings.shapes)}
+    number = None if row is None else columns[row]
+    return Footers(seen, Files(_by_arrival(groups, arrivals), needed, number))
 
 
-def _parquet(df: DataFrame, names: Sequence[str]) -> tuple[list[str], dict[str, str]] | None:
-    """The Parquet files that a DataFrame consists of, and what its columns are called there."""
-    plan = df._jdf.queryExecution().optimizedPlan()
-    attributes = _each(plan.output())
-    places = {a.name(): a.exprId().id() for a in attributes if a.name() in names}
+def _readable(
+    groups: Sequence[_Group], df: DataFrame, columns: dict[str, str], settings: Settings, row: str | None
+) -> bool:
+    """True where the shards can read the files themselves."""
+    needed = [*settings.header.needed(settings.shapes), *([row] if row is not None else [])]
+    if max(stage.shards for stage in settings.stages) > MOST_SHARDS or any(n not in columns for n in needed):
+        return False
+    kinds = {columns[name]: _SIMPLE.get(df.schema[name].dataType.simpleString(), ()) for name in needed}
+    schemas = {id(group.schema): group.schema for group in groups}.values()
+    return all(
+        schema.get_field_index(name) >= 0 and schema.field(name).type in kind
+        for schema in schemas
+        for name, kind in kinds.items()
+    )
+
+
+def _by_arrival(groups: Sequence[_Group], arrivals: Sequence[str]) -> tuple[Piece, ...]:
+    """The row groups by their first arrival, each with the earliest arrival from there on."""
+    placed: list[tuple[int | None, int, _Group]] = []
+    before = 0
+    for group in groups:
+        lows = [span[0] for name in arrivals if (span := group.span(name))]
+        placed.append((min(lows, default=None), before, group))
+        before += group.size
+    placed.sort(key=lambda p: (p[0] is not None, p[0] or 0, p[1]))  # rows without an arrival come first
+    return tuple(Piece(g.file, g.number, start, g.size, low) for low, start, g in placed)
+
+
+def _parquet(plan: Any) -> tuple[list[str], dict[str, str]] | None:
+    """The Parquet files that a plan consists of, and what its columns are called there."""
+    places: dict[str, int | None] = {a.name(): a.exprId().id() for a in _each(plan.output())}
     while plan.nodeName() == "Project":
         known = {}
         for expression in _each(plan.projectList()):
@@ -60,38 +160,14 @@ def _parquet(df: DataFrame, names: Sequence[str]) -> tuple[list[str], dict[str, 
     if plan.nodeName() != "LogicalRelation" or plan.relation().getClass().getSimpleName() != "HadoopFsRelation":
         return None
     relation = plan.relation()
-    files = list(relation.location().inputFiles())
-    if relation.fileFormat().toString() != "Parquet" or len(files) > MOST_FILES:
+    files = sorted(relation.location().inputFiles())
+    parquet = relation.fileFormat().toString() == "Parquet"
+    if not parquet or relation.partitionSchema().length() or len(files) > MOST_FILES:
         return None
     columns = {a.exprId().id(): a.name() for a in _each(plan.output())}
-    found = {name: columns[place] for name, place in places.items() if place in columns}
-    return (files, found) if len(found) == len(names) else None
+    return files, {name: columns[place] for name, place in places.items() if place in columns}
 
 
 def _each(sequence: Any) -> list[Any]:
     """The elements of a sequence of Scala."""
     return [sequence.apply(i) for i in range(sequence.size())]
-
-
-def _spans(
-    files: Sequence[str], columns: dict[str, str]
-) -> tuple[int, dict[str, list[int]], dict[str, list[int]]] | None:
-    """Rows, least and greatest values by column; None where a footer does not say."""
-    rows = 0
-    lows: dict[str, list[int]] = {name: [] for name in columns.values()}
-    highs: dict[str, list[int]] = {name: [] for name in columns.values()}
-    for file in files:
-        store, path = fs.FileSystem.from_uri(file)
-        footer = pq.read_metadata(path, filesystem=store)
-        rows += footer.num_rows
-        for number in range(footer.num_row_groups):
-            group = footer.row_group(number)
-            said = {(c := group.column(i)).path_in_schema: c.statistics for i in range(group.num_columns)}
-            for name in lows:
-                told = said.get(name)
-                if told is None or not (told.has_min_max or told.null_count == group.num_rows):
-                    return None
-                if told.has_min_max:
-                    lows[name].append(told.min)
-                    highs[name].append(told.max)
-    return rows, lows, highs

@@ -16,7 +16,11 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
+import numpy as np
+import pyarrow as pa
+
 from thalweg.columns.symbols import EXACT
+from thalweg.protocol import Ints
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -101,6 +105,16 @@ def key_text(constant: str) -> str:
 def key_hash(constant: str) -> int:
     """The number that decides where a constant lies."""
     return crc32(key_text(constant).encode())
+
+
+def key_hashes(values: pa.Array) -> Ints:
+    """The numbers of a column of constants, text or numbers; a missing one has a number too."""
+    if pa.types.is_floating(values.type):
+        numbers = values.to_pylist()
+        texts = [repr(n) if n is not None and math.isfinite(n) else _FAR for n in numbers]
+    else:
+        texts = values.cast(pa.string()).to_pylist()
+    return np.array([key_hash(text or "") for text in texts], np.int64)
 
 
 def shards_of(grid: Grid, route: Route, constants: Sequence[str]) -> list[int]:

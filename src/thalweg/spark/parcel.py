@@ -21,7 +21,7 @@ from thalweg.io.fold import coded
 from thalweg.io.instances import split_arguments, unquoted
 from thalweg.io.times import as_mask
 from thalweg.protocol import OPEN_END, Ints, Rows
-from thalweg.spark.keying import Grid, Route, elsewhere, key_hash, shards_of, strides
+from thalweg.spark.keying import Grid, Route, elsewhere, key_hashes, shards_of, strides
 from thalweg.spark.stages import Name
 
 NO_ROW = -1
@@ -235,8 +235,7 @@ def places(column: pa.Array, size: int) -> Ints:
     """Where constants lie along a side of a grid."""
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    words = column.dictionary.cast(pa.string()).to_pylist()
-    found = np.array([key_hash(word) % size for word in words] or [0], np.int64)
+    found = key_hashes(column.dictionary) % size if len(column.dictionary) else np.zeros(1, np.int64)
     at: Ints = found[column.indices.to_numpy(zero_copy_only=False)]
     return at
 

@@ -50,14 +50,15 @@ class Engine(Protocol):
 
     sorts: bool
     """True where it can bring rows in the order of arrival."""
-    follows: bool
-    """True where shards read the rows themselves, and so can tell how far they go."""
 
     def numbered(
         self, df: Any, settings: Settings, batch: int, before: Sources | None
     ) -> tuple[Any, Sources]:
         """The rows of a batch with the columns that are read, and row numbers; and the sources that these stand for.
         `before`: the sources of earlier batches."""
+
+    def follows(self, rows: Any) -> bool:
+        """True where a first look would cost more than letting each shard see in its own rows how far it can go."""
 
     def survey(self, rows: Any, settings: Settings, clock: int | None) -> Survey:
         """A first look at the rows."""
@@ -101,7 +102,7 @@ class Pipeline:
         began = time.perf_counter()
         before = self.last.sources if self.last is not None else None
         rows, sources = self.engine.numbered(df, self.settings, batch, before)
-        if idle is None and self._follows:
+        if idle is None and self._may_follow and self.engine.follows(rows):
             return self._followed(rows, sources, batch)
         seen = self.engine.survey(
             rows, self.settings, self.last.moment.latest if self.last is not None else None
@@ -170,9 +171,15 @@ class Pipeline:
     def _run(self, rows: Any, sources: Sources, batch: int, moment: Moment, seen: Survey) -> BatchReport:
         """Run a batch and commit it."""
         began = time.perf_counter()
-        self._check_distance(self.last.moment.query_time if self.last else moment.start, moment.query_time)
-        order = self._order(batch, uuid.uuid4().hex, moment.query_time, seen.latest, sources)
-        return self._concluded(order, moment, seen.rows, self._job(rows, order), began)
+        before = self.last.moment if self.last else Moment(moment.start, moment.start)
+        while True:
+            self._check_distance(before.query_time, moment.query_time)
+            order = self._order(batch, uuid.uuid4().hex, moment.query_time, seen.latest, sources)
+            notes = self._job(rows, order)
+            reached = replace(self._moved(before, _latest(notes)), quiet=moment.quiet)
+            if rows is None or reached.query_time >= moment.query_time:
+                return self._concluded(order, moment, seen.rows, notes, began)
+            moment = reached  # the last row was one that could not be read: time has not gone that far
 
     def _concluded(
         self, order: Order, moment: Moment, rows: int, notes: list[Note], began: float
@@ -194,13 +201,12 @@ class Pipeline:
     # ------------------------------------------------------------------ without a first look
 
     @property
-    def _follows(self) -> bool:
-        """True where no first look at a batch is needed: each shard finds in its own rows how far it can go, and those
+    def _may_follow(self) -> bool:
+        """True where a batch needs no first look: each shard finds in its own rows how far it can go, and those
         that are left behind by others follow. Not where the first row decides on the start, where a wrong clock is to
         be found out, or where other stages wait for what a shard finds."""
         return (
-            self.engine.follows
-            and self.settings.max_ahead is None
+            self.settings.max_ahead is None
             and len(self.settings.stages) == 1
             and not overlapping(self.settings)
             and (self.last is not None or self.settings.options["start"] is not None)

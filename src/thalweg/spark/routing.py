@@ -50,14 +50,21 @@ def first_number(batch: int, row: str | None) -> int:
     return 0 if row is not None else (batch % 2**23) << 40
 
 
-def knocks(spark: SparkSession, shards: int) -> DataFrame:
-    """A message without rows for each shard of the first stage: Spark does not run a stage on nothing at all."""
+def knocks(spark: SparkSession, settings: Settings) -> DataFrame:
+    """A message without rows for each shard of the first stage, in its partition: Spark does not run a stage on nothing
+    at all."""
     from pyspark.sql import functions as F
 
     columns = {"stage": F.lit(0), "shard": F.col("id"), "kind": F.lit("rows"), "content": F.lit(b"")}
-    return spark.range(shards).select(
+    shards = settings.stages[0].shards
+    return spark.range(0, shards, 1, shards).select(
         *(columns[name].cast(kind).alias(name) for name, kind in MESSAGE.items())
     )
+
+
+def knocked(messages: DataFrame) -> DataFrame:
+    """The messages of `knocks` as the first stage gets them: they are where they belong."""
+    return _arriving(messages, 1).drop(SHARD)
 
 
 def shuffled(df: DataFrame | None, settings: Settings, stage: int, messages: DataFrame | None) -> DataFrame:
@@ -93,6 +100,12 @@ def _arriving(messages: DataFrame, shards: int) -> DataFrame:
     )
 
 
+def names_elsewhere(settings: Settings, stage: int) -> set[str]:
+    """The names that other stages read, and this one does not."""
+    names = {name.name for name in settings.stages[stage].inputs}
+    return {name.name for name in first_readers(settings.stages)} - names
+
+
 def _read_by(df: DataFrame, settings: Settings, stage: int) -> DataFrame:
     """The rows of names that the stage reads; the first stage also gets the rows that none reads."""
     from pyspark.sql import functions as F
@@ -101,7 +114,7 @@ def _read_by(df: DataFrame, settings: Settings, stage: int) -> DataFrame:
     names = {name.name for name in settings.stages[stage].inputs}
     if column is None:
         return df if settings.event in names else df.limit(0)
-    others = {name.name for name in first_readers(settings.stages)} - names
+    others = names_elsewhere(settings, stage)
     name = F.col(f"`{column}`")
     if stage == 0:
         return df.where(~name.isin(sorted(others)) | name.isNull()) if others else df
@@ -111,7 +124,7 @@ def _read_by(df: DataFrame, settings: Settings, stage: int) -> DataFrame:
 # --------------------------------------------------------------------------- places
 
 
-def _routes(settings: Settings, stage: int) -> dict[str, list[Route]]:
+def routes_of(settings: Settings, stage: int) -> dict[str, list[Route]]:
     """The routes of each name, whatever its number of arguments."""
     found: dict[str, list[Route]] = {}
     for name, routes in settings.stages[stage].inputs.items():
@@ -125,19 +138,19 @@ def _to_many(settings: Settings, stage: int) -> bool:
     plan = settings.stages[stage]
     return plan.shards > 1 and any(
         len(routes) > 1 or any(len(elsewhere(plan.grid, route.parts)) > 1 for route in routes)
-        for routes in _routes(settings, stage).values()
+        for routes in routes_of(settings, stage).values()
     )
 
 
-def _key_names(settings: Settings, name: str, route: Route) -> tuple[str, ...]:
-    """The columns with the key of rows of a name."""
+def key_names(settings: Settings, name: str, route: Route) -> tuple[str, ...] | None:
+    """The columns with the key of rows of a name; None where the input has none for it."""
     header = settings.header
     found = []
     for (position,) in route.positions:
         shape = next(s for arity, s in settings.shapes.by_name[name].items() if arity > position)
         columns = header.arguments(shape) or header.free
         if position >= len(columns):
-            return ()
+            return None
         found.append(columns[position])
     return tuple(found)
 
@@ -156,11 +169,12 @@ def _place(df: DataFrame, settings: Settings, stage: int) -> Column:
     if plan.shards == 1:
         return F.lit(0)
     groups: dict[tuple[tuple[str, ...], tuple[int, ...]], list[str]] = {}
-    for name, routes in _routes(settings, stage).items():
+    for name, routes in routes_of(settings, stage).items():
         if routes:
-            groups.setdefault((_key_names(settings, name, routes[0]), routes[0].parts), []).append(name)
+            columns = key_names(settings, name, routes[0]) or ()
+            groups.setdefault((columns, routes[0].parts), []).append(name)
     places = {
-        key: place_column(plan.grid, _routes(settings, stage)[names[0]][0], _keys(df, key[0]))
+        key: place_column(plan.grid, routes_of(settings, stage)[names[0]][0], _keys(df, key[0]))
         if key[0]
         else F.lit(0)
         for key, names in groups.items()
@@ -190,8 +204,9 @@ def _placed(df: DataFrame, settings: Settings, stage: int) -> DataFrame:
         return df.withColumn(SHARD, _place(df, settings, stage))
     grid = settings.stages[stage].grid
     cases = []
-    for name, routes in _routes(settings, stage).items():
-        known = [(route, _keys(df, _key_names(settings, name, route))) for route in routes]
-        if known:
+    for name, routes in routes_of(settings, stage).items():
+        columns = [key_names(settings, name, route) for route in routes]
+        known = [(r, _keys(df, names)) for r, names in zip(routes, columns, strict=True) if names is not None]
+        if known and len(known) == len(routes):
             cases.append(([name], shards_column(grid, known)))
     return df.withColumn(SHARD, F.explode(_by_name(settings, cases, F.array(F.lit(0)))))

@@ -243,7 +243,7 @@ def stream(
     )
     place = Directory(str(out)) if out is not None else Directory(f"{str(checkpoint).rstrip('/')}/tables")
     outputs = Outputs(place, settings.kind, spark, dict(sinks or {}))
-    running = started(settings, checked, outputs, SparkEngine(spark, row), idle_timeout)
+    running = started(settings, checked, outputs, SparkEngine(spark, row, streams=idle_timeout is None), idle_timeout)
     given = _with_beats(sdf) if idle_timeout is not None else sdf
     running.begin(given, trigger=trigger, port=metrics_port, name=name)
     return running

@@ -28,6 +28,7 @@ from thalweg.runs import TOO_MANY, up_to
 from thalweg.spark.checkpoint import Lineage, Step, Stored, batch_name, shard_key
 from thalweg.spark.files import Directory
 from thalweg.spark.parcel import packed, unpacked
+from thalweg.spark.parquet import Files, own_rows
 from thalweg.spark.places import Sources
 from thalweg.spark.routing import MESSAGE, ROW, message_column
 from thalweg.spark.settings import Settings
@@ -46,7 +47,8 @@ TOO_FAR = "too-far-ahead"
 class Order:
     """What to do. `state` is None for a run that keeps none; `passing`: the result is provisional and leaves no state.
     `ordered`: rows come in the order of arrival, so that the clock can follow them. `follows`: nobody has looked at the
-    rows, so a shard goes as far beyond `to` as its own rows let it; `again`: it did, and others went further."""
+    rows, so a shard goes as far beyond `to` as its own rows let it; `again`: it did, and others went further. `files`
+    are those that every shard reads itself."""
 
     settings: Settings
     stage: int
@@ -61,6 +63,7 @@ class Order:
     follows: bool = False
     again: bool = False
     limit: int | None = None
+    files: Files | None = None
     sources: Sources = Sources(("input",))
 
 
@@ -100,13 +103,13 @@ def run_shard(order: Order, shard: int, batches: Iterable[pa.RecordBatch]) -> It
     found = Found(order, note)
     run = _taken(order, shard, note)
     run.shard.sources = order.sources
-    logged = _Log(order, run.lineage)
-    for rows in reader.chunks(batches):
+    logged, before = _Log(order, run.lineage), run.shard.query_time
+    for rows, complete in reader.chunks(batches):
         logged.add(rows)
         run.shard.accept(rows)
-        if order.ordered and (last := latest_arrival(rows)) is not None:
-            found.add(run.shard.advance(min(order.to, order.settings.plan.schedule.at_or_before(last - 1))))
-    before, note.to = run.shard.query_time, _goal(order, note.latest)
+        if complete is not None:
+            found.add(run.shard.advance(min(order.to, order.settings.plan.schedule.at_or_before(complete))))
+    note.to = _goal(order, note.latest)
     found.add(run.shard.advance(note.to))
     found.reject(reader.rejected)
     found.write(shard)
@@ -150,18 +153,27 @@ class _Reader:
         self.rejected: list[pa.Table] = []
         self.passed: list[pa.RecordBatch] = []
 
-    def chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[Rows]]:
-        """Rows in large pieces: of the stream, and of earlier stages."""
+    def chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[list[Rows], int | None]]:
+        """Rows in large pieces: of the stream, and of earlier stages. With each, the arrival up to which there are no
+        further ones, where that is known."""
         held: list[pa.RecordBatch] = []
         size = 0
         for batch in batches:
             held.append(batch)
             size += batch.num_rows
             if size >= CHUNK_ROWS:
-                yield self._rows(pa.Table.from_batches(held))
+                yield self._sent(held)
                 held, size = [], 0
         if size:
-            yield self._rows(pa.Table.from_batches(held))
+            yield self._sent(held)
+        if self.order.files is not None:
+            for table, complete in own_rows(self.order.files, self.settings, self.order.stage, self.shard):
+                yield self._read(table), complete
+
+    def _sent(self, batches: list[pa.RecordBatch]) -> tuple[list[Rows], int | None]:
+        rows = self._rows(pa.Table.from_batches(batches))
+        last = latest_arrival(rows) if self.order.ordered else None
+        return rows, None if last is None else last - 1
 
     def _rows(self, table: pa.Table) -> list[Rows]:
         found: list[Rows] = []

@@ -1,0 +1,172 @@
+"""Parquet files that the shards read themselves: the rows are those that Spark would have brought them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from stories import CARS, COLUMNS, TRAFFIC, Story, assert_same_tables
+
+from thalweg import spark as ts
+from thalweg.runs import Options, as_program
+from thalweg.spark import engine
+from thalweg.spark.footers import read_footers
+from thalweg.spark.parquet import Files, belonging, own_rows
+from thalweg.spark.routing import ROW, numbered, shuffled
+from thalweg.spark.settings import Settings, settings_of
+
+pytestmark = pytest.mark.spark
+
+KEYS: dict[str, list[Any]] = {
+    "string": ["a", "0012", "12", "12.0", "1e3", "99999999999999999999", "1e300", "", None, "x y", "-0.5"],
+    "bigint": [1, -3, 0, 2**60, None, 12, 1000],
+    "double": [1.5, -0.5, -0.0, 1e300, float("inf"), float("nan"), None, 12.0, 1000.0],
+    "boolean": [True, False, None],
+}
+WAYS = """
+initiatedAt(on(X)=true, T) :- happensAt(press(X), T).
+initiatedAt(held(X)=true, T) :- happensAt(hold(Y, X), T), happensAt(press(X), T).
+"""
+
+
+def settings_for(program: str, columns: list[str], shards: int) -> Settings:
+    return settings_of(as_program(program), Options(window=10, step=10, start=0), columns, shards=shards)
+
+
+def spark_places(df: Any, settings: Settings, stage: int) -> dict[int, list[int]]:
+    """The row numbers that the shuffle brings to each shard."""
+    from pyspark.sql import functions as F
+
+    placed = shuffled(numbered(df, settings, "nr"), settings, stage, None)
+    found: dict[int, list[int]] = {}
+    for row in placed.select(F.spark_partition_id().alias("shard"), ROW).collect():
+        found.setdefault(row["shard"], []).append(row[ROW])
+    return {shard: sorted(rows) for shard, rows in found.items()}
+
+
+def own_places(table: pa.Table, settings: Settings, stage: int) -> dict[int, list[int]]:
+    found = {}
+    for shard in range(settings.stages[stage].shards):
+        mask = belonging(table, settings, stage, shard)
+        own = table if mask is None else table.filter(pa.array(mask))
+        if own.num_rows:
+            found[shard] = sorted(own.column("nr").to_pylist())
+    return found
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_a_key_of_any_type_has_its_shard(spark: Any, kind: str) -> None:
+    names = ["press", "hold", "nosuch", None]
+    rows = [(name, 5, key, key, nr) for nr, (key, name) in enumerate((k, n) for k in KEYS[kind] for n in names)]
+    df = spark.createDataFrame(rows, f"name string, time bigint, arg1 {kind}, arg2 {kind}, nr bigint")
+    settings = settings_for(WAYS, ["name", "time", "arg1", "arg2"], 5)
+    assert own_places(df.toArrow(), settings, 0) == spark_places(df, settings, 0)
+
+
+def test_relations_go_to_the_shards_of_every_stage_that_reads_them(spark: Any, story: Story) -> None:
+    df = spark.createDataFrame(story.rows)
+    settings = settings_for(TRAFFIC, [name for name in COLUMNS.names if name != "nr"], 6)
+    assert len(settings.stages) > 2
+    for stage, plan in enumerate(settings.stages):
+        if plan.inputs:
+            assert own_places(story.rows, settings, stage) == spark_places(df, settings, stage)
+
+
+@pytest.fixture
+def files(story: Story, tmp_path: Path) -> Path:
+    """Row groups that are neither in the order of arrival nor of one size."""
+    half = story.rows.num_rows // 2
+    pq.write_table(story.rows.slice(half), tmp_path / "a.parquet", row_group_size=100)
+    pq.write_table(story.rows.slice(0, half), tmp_path / "b.parquet", row_group_size=70)
+    return tmp_path
+
+
+def test_rows_are_read_by_arrival_and_numbered_as_they_stand(
+    spark: Any, story: Story, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("thalweg.spark.parquet.READ_ROWS", 150)
+    settings = settings_for(CARS, [name for name in COLUMNS.names if name != "nr"], 2)
+    footers = read_footers(spark.read.parquet(str(files)), settings, None)
+    assert footers is not None and footers.files is not None
+    stood = pa.concat_tables([pq.read_table(files / f"{name}.parquet") for name in "ab"]).column("nr").to_pylist()
+    found: list[int] = []
+    for shard in range(2):
+        read = list(own_rows(footers.files, settings, 0, shard))
+        assert len(read) > 5
+        for number, (_, complete) in enumerate(read[:-1]):
+            later = [a for table, _ in read[number + 1 :] for a in table.column("arrival").to_pylist()]
+            assert complete is not None and min(later, default=complete + 1) > complete
+        assert read[-1][1] is None
+        for table, _ in read:
+            places = table.column(ROW).to_pylist()
+            times = dict(zip(story.rows.column("nr").to_pylist(), story.rows.column("time").to_pylist(), strict=True))
+            assert [times[stood[place - 1]] for place in places] == table.column("time").to_pylist()
+            found += places
+    assert sorted(found) == list(range(1, story.rows.num_rows + 1))
+
+
+def test_columns_by_other_names_and_in_another_order_are_read(
+    spark: Any, story: Story, embedded: dict[str, pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Files | None] = []
+    monkeypatch.setattr(engine, "carried_out", _noting(engine.carried_out, read))
+    (tmp_path / "in").mkdir()
+    other = story.rows.rename_columns([f"my {name}" for name in story.rows.column_names])
+    pq.write_table(other.select(other.column_names[::-1]), tmp_path / "in" / "a.parquet", row_group_size=300)
+    df = spark.read.parquet(str(tmp_path / "in"))
+    named = df.select(*(df[f"my {name}"].alias(name) for name in story.rows.column_names))
+    found = ts.recognise(named, story.program, row="nr", shards=2, **story.options)
+    assert [files is not None for files in read] == [True]
+    assert_same_tables(embedded, found)
+
+
+def _noting(run: Any, read: list[Files | None]) -> Any:
+    def noted(order: Any, **more: Any) -> Any:
+        read.append(order.files)
+        return run(order, **more)
+
+    return noted
+
+
+def test_what_arrow_would_read_otherwise_is_left_to_spark(spark: Any, tmp_path: Path) -> None:
+    """Spark makes texts of numbers, nulls of missing columns and columns of directories; Arrow does not."""
+    columns = {"name": ["press"], "time": [5], "x": [1.5]}
+    pq.write_table(pa.table(columns), tmp_path / "0.parquet")
+    text = "name string, time bigint, x string"
+    for schema in (text, f"{text}, y string", "name string, time bigint, X double"):
+        df = spark.read.schema(schema).parquet(str(tmp_path))
+        settings = settings_for("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).", df.columns, 2)
+        footers = read_footers(df, settings, None)
+        assert footers is not None and footers.files is None, schema
+    (tmp_path / "x=7").mkdir()
+    pq.write_table(pa.table({"name": ["press"], "time": [5]}), tmp_path / "x=7" / "1.parquet")
+    df = spark.read.option("basePath", str(tmp_path)).parquet(str(tmp_path / "x=7"))
+    assert "x" in df.columns
+    settings = settings_for("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).", df.columns, 2)
+    assert read_footers(df, settings, None) is None
+
+
+def test_a_row_that_cannot_be_read_does_not_move_the_clock_of_a_stream(spark: Any, tmp_path: Path) -> None:
+    """Though the footer of its file cannot tell."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    pq.write_table(
+        pa.table({"name": ["press", "press", "nosuch"], "time": [5, 17, 900], "x": ["a", "b", "c"]}),
+        folder / "0.parquet",
+    )
+    running = ts.stream(
+        spark.readStream.schema("name string, time bigint, x string").parquet(str(folder)),
+        "initiatedAt(on(X)=true, T) :- happensAt(press(X), T).",
+        checkpoint=tmp_path / "checkpoint",
+        trigger="available",
+        window=10,
+        step=10,
+        start=0,
+        shards=2,
+    )
+    running.wait()
+    assert [report.moment.query_time for report in running.reports] == [10, 20]
+    assert running.tables.rejected.count() == 1
