@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 
 import psutil
-from stories import assert_same_tables, short_traffic
+from stories import assert_same_tables, followed, short_traffic
 
 from thalweg import spark as ts
 from thalweg.spark.checkpoint import Checkpoint
@@ -56,24 +56,13 @@ class Killer(threading.Thread):
 
 def main(master: str, folder: Path, kills: int) -> None:
     story = short_traffic()
-    story.write(folder / "in", kills + 1)
+    story.write(folder / "in", kills + 4)  # enough that it does not end before the last kill
     spark = ts.session(master, shards=2, **SETTINGS)
-    schema = spark.createDataFrame(story.rows.slice(0, 1)).schema
-    sdf = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
     killer = Killer(folder, kills)
     killer.start()
     failures = 0
     while True:
-        running = ts.stream(
-            sdf,
-            story.program,
-            checkpoint=folder / "checkpoint",
-            out=folder / "out",
-            trigger="available",
-            row="nr",
-            shards=2,
-            **story.options,
-        )
+        running = followed(spark, story, folder)
         try:
             running.wait()
             break

@@ -130,6 +130,16 @@ def cars() -> Story:
     return traffic(seed=3, size=250, program=CARS)
 
 
+def followed(spark: Any, story: Story, folder: Path) -> Any:
+    """The stream of a story, a file at a time until there are no more: from `in` to `out` in a folder."""
+    from thalweg import spark as ts
+
+    schema = spark.createDataFrame(story.rows.slice(0, 1)).schema
+    sdf = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
+    places = {"checkpoint": folder / "checkpoint", "out": folder / "out"}
+    return ts.stream(sdf, story.program, trigger="available", row="nr", shards=2, **places, **story.options)
+
+
 def rows_of(table: pa.Table, columns: list[str]) -> Counter[tuple[str, ...]]:
     """The rows as text, each with how often it occurs."""
     return Counter(tuple(str(value) for value in row.values()) for row in table.select(columns).to_pylist())

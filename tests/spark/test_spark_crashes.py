@@ -18,9 +18,8 @@ from typing import Any
 import psutil
 import pytest
 from processes import workers
-from stories import Story, assert_same_tables, cars
+from stories import assert_same_tables, cars, followed
 
-from thalweg import spark as ts
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import Directory
 
@@ -29,6 +28,8 @@ pytestmark = pytest.mark.spark
 KILLS = int(os.environ.get("THALWEG_KILLS", "1"))
 MASTER = "local-cluster[2,1,1024]"
 HERE = Path(__file__).parent
+SOON = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""For processes that do not live long: Java does not compile for the long run."""
 
 
 def committed(folder: Path) -> int:
@@ -38,8 +39,8 @@ def committed(folder: Path) -> int:
 
 
 def started(folder: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, str(HERE / "crashing_stream.py"), str(folder), "2"]
-    return subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
+    command = [sys.executable, str(HERE / "crashing_stream.py"), str(folder)]
+    return subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL, env=SOON)
 
 
 def killed(process: subprocess.Popen[bytes]) -> None:
@@ -52,14 +53,6 @@ def killed(process: subprocess.Popen[bytes]) -> None:
         if child.is_running():
             child.send_signal(signal.SIGKILL)
     process.wait()
-
-
-def followed(spark: Any, story: Story, folder: Path) -> ts.Stream:
-    """The stream that is killed, in this process."""
-    schema = spark.createDataFrame(story.rows.slice(0, 1)).schema
-    sdf = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
-    places = {"checkpoint": folder / "checkpoint", "out": folder / "out"}
-    return ts.stream(sdf, story.program, trigger="available", row="nr", shards=2, **places, **story.options)
 
 
 def test_a_killed_driver_starts_again_where_it_was(spark: Any, tmp_path: Path) -> None:
@@ -109,8 +102,7 @@ def test_a_killed_python_worker_costs_a_restart_and_nothing_else(spark: Any, tmp
 
 def test_a_killed_executor_of_a_cluster_changes_nothing(tmp_path: Path) -> None:
     command = [sys.executable, str(HERE / "cluster_stream.py"), MASTER, str(tmp_path), str(KILLS)]
-    known = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
     limit = 240 + 60 * KILLS
-    done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False, env=known)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False, env=SOON)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     assert f"the same tables after {KILLS} kills" in done.stdout

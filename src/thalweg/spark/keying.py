@@ -64,6 +64,7 @@ def grid_of(shards: int, width: int) -> Grid:
     return best
 
 
+@lru_cache
 def strides(grid: Grid) -> tuple[int, ...]:
     """By how much the shard changes with one step along each part.
 
@@ -73,7 +74,8 @@ def strides(grid: Grid) -> tuple[int, ...]:
     return tuple(math.prod(grid[i + 1 :]) for i in range(len(grid)))
 
 
-def elsewhere(grid: Grid, parts: Sequence[int]) -> list[int]:
+@lru_cache
+def elsewhere(grid: Grid, parts: tuple[int, ...]) -> tuple[int, ...]:
     """What to add to the place given by some parts to reach every shard that agrees on them."""
     steps = strides(grid)
     free = [
@@ -81,7 +83,7 @@ def elsewhere(grid: Grid, parts: Sequence[int]) -> list[int]:
         for i, (side, step) in enumerate(zip(grid, steps, strict=True))
         if i not in parts
     ]
-    return [sum(choice) for choice in product(*free)]
+    return tuple(sum(choice) for choice in product(*free))
 
 
 # --------------------------------------------------------------------------- in Python

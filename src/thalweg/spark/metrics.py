@@ -74,7 +74,7 @@ def _lines(metrics: Metrics) -> Iterator[str]:
         ("lag", "gauge", "Time-points from the last query time to the last arrival."),
         ("open", "gauge", "Pending delayed effects, or open answers."),
         ("state_bytes", "gauge", "State on disk."),
-        ("rows_per_second", "gauge", "Rows per second, as Spark counts them."),
+        ("rows_per_second", "gauge", "Rows per second of the last batch that had any."),
     ):
         full = f"thalweg_{name}" + ("_total" if kind == "counter" else "")
         yield f"# HELP {full} {text}"
@@ -114,8 +114,8 @@ class Endpoint:
         self._server.server_close()
 
 
-def listener(query_id: str, told: Callable[[float], None]) -> StreamingQueryListener:
-    """A listener that tells how many rows per second Spark processes in one query."""
+def listener(query_id: str, told: Callable[[int, float], None]) -> StreamingQueryListener:
+    """A listener that tells of each batch of one query how many seconds it took."""
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
     class Listener(StreamingQueryListener):
@@ -124,7 +124,7 @@ def listener(query_id: str, told: Callable[[float], None]) -> StreamingQueryList
 
         def onQueryProgress(self, event: Any) -> None:
             if str(event.progress.id) == query_id:
-                told(float(event.progress.processedRowsPerSecond or 0.0))
+                told(event.progress.batchId, float(event.progress.batchDuration) / 1000)
 
         def onQueryTerminated(self, event: Any) -> None:
             """The numbers stay as they are."""

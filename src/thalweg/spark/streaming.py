@@ -145,8 +145,11 @@ class Stream:
             self._closing = threading.Thread(target=self._close, name="thalweg-closing")
             self._closing.start()
 
-    def _hear(self, rate: float) -> None:
-        self._rate = rate
+    def _hear(self, batch: int, seconds: float) -> None:
+        """Note the rate of a batch with rows. They are counted here: Spark counts only what it has read itself."""
+        rows = next((report.rows for report in reversed(list(self.reports)) if report.batch == batch), 0)
+        if rows and seconds:
+            self._rate = rows / seconds
 
     def _close(self) -> None:
         """When all that was available has been taken, run the query times that are still to come."""
