@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from pathlib import Path
 from random import Random
 
@@ -77,4 +78,8 @@ def main(master: str, folder: Path, kills: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
+    try:
+        main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
+    except Exception:  # to where it is found among all that Java has to say at its end
+        traceback.print_exc(file=sys.stdout)
+        sys.exit(1)
