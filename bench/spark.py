@@ -4,8 +4,8 @@
 
 Everything is measured in one session, by turns, and compared as ratios of the best of the rounds. On a machine that
 does other things too, CPU time (of the driver, Java and all workers) is steadier than the clock; both are shown. The
-program is the maritime one for single vessels. Files as they are, the shards read themselves; `batch` also shows what it
-costs where Spark has to read the rows and bring them to the shards, because it computes a column.
+program is the maritime one for single vessels. Files as they are, the shards read themselves; `batch` also shows what
+it costs where Spark has to read the rows and bring them to the shards, because it computes a column.
 """
 
 from __future__ import annotations
