@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from thalweg.runs import Options, as_program
+from thalweg.spark import stream
 from thalweg.spark.footers import read_footers
 from thalweg.spark.settings import Settings, settings_of
 from thalweg.spark.survey import survey
@@ -58,3 +59,23 @@ def test_where_footers_say_nothing_the_rows_are_looked_at(spark: Any, files: Pat
     assert read_footers(df, settings(COLUMNS, max_ahead=5), None) is None
     pq.write_table(pq.read_table(files / "0.parquet"), files / "2.parquet", write_statistics=False)
     assert read_footers(spark.read.parquet(str(files)), known, None) is None
+
+
+def test_a_batch_that_spark_knows_to_be_empty_changes_nothing(spark: Any, files: Path, tmp_path: Path) -> None:
+    df = spark.read.parquet(str(files))
+    sdf = spark.readStream.schema(df.schema).parquet(str(files))
+    run = stream(
+        sdf.where("time > 0"),
+        RULES,
+        window=10,
+        step=10,
+        start=0,
+        shards=2,
+        trigger="available",
+        checkpoint=tmp_path / "checkpoint",
+    )
+    run.wait()
+    reached = run.pipeline.last
+    assert reached is not None
+    assert run.pipeline.batch(df.limit(0), reached.batch + 1) is None
+    assert run.pipeline.last == reached

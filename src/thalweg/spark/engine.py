@@ -60,7 +60,9 @@ class SparkEngine:
     def run(self, given: Given | None, order: Order) -> list[Note]:
         files = given.footers.files if given is not None and given.footers is not None else None
         if given is not None and files is None:
-            return carried_out(order, rows=given.rows)
+            notes = carried_out(order, rows=given.rows)
+            if notes:
+                return notes  # else Spark knew that there are no rows, and ran nothing
         return carried_out(replace(order, ordered=False, files=files), knocks=knocks(self.spark, order.settings))
 
 
