@@ -82,7 +82,13 @@ def refuse_errors(program: Program) -> None:
     wrong = [diagnostic for diagnostic in check(program) if diagnostic.severity is Severity.ERROR]
     if wrong:
         raise ProgramError(wrong, program.sources)
+    trusted(program)
+
+
+def trusted(program: Program) -> Program:
+    """The program, which has been checked, here or elsewhere: it is not checked again."""
     object.__setattr__(program, "_sound", True)
+    return program
 
 
 def strict(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
