@@ -170,12 +170,6 @@ class GrowingRows:
 # --------------------------------------------------------------------------- rows that name cells
 
 
-def runs(starts: Ints, sizes: Ints) -> tuple[Ints, Ints]:
-    """Positions starts[i] .. starts[i] + sizes[i] - 1 for every i: the i of each, and the position."""
-    owners = np.repeat(np.arange(len(starts)), sizes)
-    return owners, np.arange(len(owners)) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
-
-
 def named(rows: Ints, first: int) -> Ints:
     """The cells that the conditions of rows name, which start at column `first`."""
     found = rows[:, first:-1:2]

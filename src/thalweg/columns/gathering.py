@@ -15,6 +15,12 @@ TIME = -1
 """The cause of what changed only because the window moved."""
 
 
+def runs(starts: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+    """Positions starts[i] .. starts[i] + sizes[i] - 1 for every i: the i of each, and the position."""
+    owners = np.repeat(np.arange(len(starts)), sizes)
+    return owners, np.arange(len(owners)) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+
+
 @njit(cache=True)
 def _place(sorted_ids: Ints, wanted: int, near: int) -> int:
     """Where an id stands, looking first at a place and at the one after it; the length where it does not."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from thalweg.columns.cells import GrowingRows, runs
+from thalweg.columns.cells import GrowingRows
+from thalweg.columns.gathering import runs
 from thalweg.protocol import Ints
 
 

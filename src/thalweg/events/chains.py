@@ -16,10 +16,10 @@ from thalweg.columns.cells import (
     CellArrays,
     GrowingRows,
     renumber,
-    runs,
     unite,
     unite_pairs,
 )
+from thalweg.columns.gathering import runs
 from thalweg.columns.sorting import group_starts
 from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps
 from thalweg.events.stores import FluentStore

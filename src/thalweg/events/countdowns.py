@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thalweg.columns.cells import COUNTS, DELAYS, NONE, TEMPLATE, CellArrays, GrowingRows, runs
+from thalweg.columns.cells import COUNTS, DELAYS, NONE, TEMPLATE, CellArrays, GrowingRows
+from thalweg.columns.gathering import runs
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.sorting import distinct, group_starts
 from thalweg.columns.timelines import INITIATE, OPEN
@@ -215,13 +216,11 @@ class Countdowns:
         """The rows of cells, each with its cell, and since when their countdowns run."""
         table = self.arrays.cells
         sizes = table[cells, DELAYS]
-        which = np.repeat(np.arange(len(cells)), sizes)
-        nth = np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        owners = cells[which]
+        which, at = runs(table[cells, TEMPLATE], sizes)
         rows = np.empty((len(which), ROW + 1), np.int64)
-        rows[:, :ROW] = self.templates.rows.rows[table[owners, TEMPLATE] + nth]
-        rows[:, ROW] = owners
-        return rows, self.counts.rows[table[owners, COUNTS] + nth]
+        rows[:, :ROW] = self.templates.rows.rows[at]
+        rows[:, ROW] = cells[which]
+        return rows, self.counts.rows[runs(table[cells, COUNTS], sizes)[1]]
 
     def pending(self) -> Pending:
         """Countdowns that run. Of those of one pair only the next one due: when it fires, the others are cancelled."""

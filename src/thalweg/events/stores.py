@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from thalweg.columns import fresh
-from thalweg.columns.gathering import TIME
+from thalweg.columns.gathering import TIME, runs
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.slabs import LENGTH
@@ -488,9 +488,8 @@ class FactStore:
             which = np.flatnonzero(known)
             return lookup.order[ids[which]], which
         sizes = np.where(known, lookup.starts[ids + 1] - lookup.starts[ids], 0)
-        which = np.repeat(np.arange(length), sizes)
-        within = np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return lookup.order[lookup.starts[ids[which]] + within], which
+        which, at = runs(lookup.starts[ids], sizes)
+        return lookup.order[at], which
 
     def lookup(self, positions: tuple[int, ...]) -> Lookup:
         """The facts by these arguments."""

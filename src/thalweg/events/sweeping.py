@@ -28,13 +28,12 @@ from thalweg.columns.cells import (
     named,
     renumber,
     roots,
-    runs,
     shares,
     trim,
     unite,
 )
 from thalweg.columns.fresh import take_over
-from thalweg.columns.gathering import TIME
+from thalweg.columns.gathering import TIME, runs
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.slabs import LENGTH, OFFSET
 from thalweg.columns.sorting import distinct, order_by
