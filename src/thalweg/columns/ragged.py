@@ -178,6 +178,8 @@ class Ragged:
         self.fronts = np.zeros(0, np.int32)
         """Of lists that slide through their slabs: how many rows have expired at its front."""
         self.pool = np.empty((64, width), np.int64)
+        self._spare = np.empty((0, width), np.int64)
+        """The pool before the last time that it was packed."""
         self.used = 0
         self.expiry = -(2**62)
         self.latest = -(2**62)
@@ -395,19 +397,17 @@ class Ragged:
                 self.pack()
 
     def pack(self) -> None:
-        """Drop garbage and expired rows; only between queries. The pool itself is kept where a good part of it was in
-        use, because memory that was used before costs less."""
+        """Drop garbage and expired rows; only between queries. Two pools take turns: memory that was used before costs
+        less."""
         self.fronts[:] = 0
         peak = self.used
         lists = self.table, self.pool, self.count
         live = _live_rows(*lists, self.clock, self.expiry, self.ordered, self._slides)
-        target = np.empty((live, self.width), np.int64)
-        self.used = _pack(*lists, target, self._slides)
-        if 4 * self.used <= len(self.pool) <= max(8 * peak, 4096):
-            self.pool[: self.used] = target[: self.used]
-        else:
-            self.pool = np.empty((max(64, 2 * self.used, len(self.pool) // 2), self.width), np.int64)
-            self.pool[: self.used] = target[: self.used]
+        size = max(64, 2 * live, min(len(self.pool), 8 * peak))
+        if not size <= len(self._spare) <= 2 * size:
+            self._spare = np.empty((size, self.width), np.int64)
+        self.used = _pack(*lists, self._spare, self._slides)
+        self.pool, self._spare = self._spare, self.pool
         self._pack_at = max(4096, 4 * self.used, len(self.pool) // 2)
         self._packed = self.used
 
