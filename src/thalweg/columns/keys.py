@@ -222,7 +222,7 @@ class KeyTable:
 
     def column(self, position: int, ids: Ints) -> Ints:
         """One component of the tuples with these ids."""
-        found: Ints = self._keys[ids, position]
+        found: Ints = self._keys[:, position][ids]  # a column first: a pair of indices takes three times as long
         return found
 
     def intern(self, columns: Sequence[Ints], length: int) -> Ints:
@@ -360,52 +360,56 @@ def same_as(rows: Ints) -> Ints:
     return out
 
 
+Hashes = npt.NDArray[np.uint64]
+
+
 @njit(cache=True)
-def _fold(hashes: npt.NDArray[np.uint64], column: Ints) -> None:
+def _fold(hashes: Hashes, column: Ints) -> None:
     for i in range(len(column)):
         h = (hashes[i] ^ np.uint64(column[i])) * np.uint64(0xFF51AFD7ED558CCD)
         hashes[i] = h ^ (h >> np.uint64(32))
 
 
-@njit(cache=True)
-def _ties(times: Ints, hashes: npt.NDArray[np.uint64]) -> Ints:
-    """Positions of all rows of times at which two have the same hash. Linear for short runs of one time, else with
-    the sorting of each run."""
-    n = len(times)
-    out = np.empty(16, np.int64)
-    found = 0
-    lo = 0
-    while lo < n:
-        hi = lo + 1
-        while hi < n and times[hi] == times[lo]:
-            hi += 1
-        twice = False
-        if hi - lo <= 24:
-            for a in range(lo + 1, hi):
-                for b in range(lo, a):
-                    twice |= hashes[a] == hashes[b]
-        else:
-            run = np.sort(hashes[lo:hi])
-            for a in range(1, len(run)):
-                twice |= run[a] == run[a - 1]
-        if twice:
-            if found + hi - lo > len(out):
-                out = np.concatenate((out[:found], np.empty(found + 2 * (hi - lo), np.int64)))
-            for a in range(lo, hi):
-                out[found] = a
-                found += 1
-        lo = hi
-    return out[:found]
+@kernel
+def _longest_run(times: Ints) -> int:
+    """How many rows at most have the same time; they are in order."""
+    longest = run = 1
+    for k in range(1, len(times)):
+        run = run * int(times[k] == times[k - 1]) + 1
+        longest = max(longest, run)
+    return longest
+
+
+@kernel
+def _repeats(times: Ints, hashes: Hashes, table: Ints) -> int:
+    """Write over the hashes the positions of rows with the time and the hash of an earlier one; returns how many.
+
+    The table has rows (time, hash), twice as many as rows have the same time; those of another time count as empty.
+    """
+    mask = np.uint64(len(table) - 1)
+    n = 0
+    for k in range(len(times)):
+        time, code = times[k], np.int64(hashes[k])
+        slot = hashes[k] & mask
+        while table[slot, 0] == time and table[slot, 1] != code:
+            slot = (slot + np.uint64(1)) & mask
+        hashes[n] = k
+        n += int(table[slot, 0] == time)
+        table[slot, 0], table[slot, 1] = time, code
+    return n
 
 
 def each_once(columns: Sequence[Ints]) -> Sequence[Ints]:
     """The rows without those that are there before; the first column is in order."""
-    hashes = np.full(len(columns[0]), 0x9E3779B97F4A7C15, np.uint64)
+    times = columns[0]
+    hashes = np.full(len(times), 0x9E3779B97F4A7C15, np.uint64)
     for column in columns[1:]:
         _fold(hashes, column)
-    near = _ties(columns[0], hashes)
-    if not len(near):
+    table = np.full((1 << (2 * _longest_run(times)).bit_length(), 2), times[0] - 1)
+    repeats = _repeats(times, hashes, table)
+    if not repeats:
         return columns
-    keep = np.ones(len(columns[0]), np.bool_)
+    near = np.flatnonzero(np.isin(times, times[hashes[:repeats].astype(np.int64)]))
+    keep = np.ones(len(times), np.bool_)
     keep[near] = same_as(np.column_stack([column[near] for column in columns])) == np.arange(len(near))
     return [column[keep] for column in columns]

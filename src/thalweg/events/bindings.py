@@ -1,4 +1,4 @@
-"""The bindings of a rule that instances of a fluent take part in, for rules in which that never changes."""
+"""The bindings of a rule that instances of a fluent take part in, where that never changes, and those of its heads."""
 
 from __future__ import annotations
 
@@ -35,6 +35,35 @@ class Known:
         """All bindings of the instances, and which of these has each (None: each has one)."""
         sizes = self._sizes[ids]
         if len(sizes) and sizes.min() == sizes.max() == 1:
-            return None, self._bindings.rows[self._places[ids], 0]
+            return None, self._bindings.rows[:, 0][self._places[ids]]
         which, at = runs(self._places[ids], sizes)
-        return which, self._bindings.rows[at, 0]
+        return which, self._bindings.rows[:, 0][at]
+
+
+class Owners:
+    """The binding of each head of a rule, as long as no head has two."""
+
+    def __init__(self) -> None:
+        self._bindings = np.empty(0, np.int64)
+        self._seen = 0
+        self._single = True
+
+    def of(self, heads: Ints, head_of: Ints) -> Ints | None:
+        """The binding of each head, -1 where there is none, or None; `head_of` has the head of every binding."""
+        if self._single and self._seen < len(head_of):
+            self._take(head_of)
+        if not self._single:
+            return None
+        known = heads < len(self._bindings)
+        return np.where(known, self._bindings[np.where(known, heads, 0)], -1)
+
+    def _take(self, head_of: Ints) -> None:
+        """Take in bindings that are new since the last time."""
+        new, mine = np.arange(self._seen, len(head_of)), head_of[self._seen :]
+        most = int(mine.max()) + 1
+        if most > len(self._bindings):
+            self._bindings = np.concatenate([self._bindings, np.full(most, -1)])
+        free = bool((self._bindings[mine] < 0).all())
+        self._bindings[mine] = new
+        self._single = free and bool((self._bindings[mine] == new).all())
+        self._seen = len(head_of)

@@ -19,7 +19,7 @@ from thalweg.events.expressions import SpanPlan, Touched, replace_stretches
 from thalweg.events.frames import Reader
 from thalweg.events.moves import NEVER
 from thalweg.events.pointwise import pointwise, writer
-from thalweg.events.stores import FluentStore
+from thalweg.events.stores import FluentStore, Writer
 from thalweg.events.units import Clock, FluentUnit
 from thalweg.protocol import Ints, Mask
 
@@ -32,11 +32,14 @@ class SpanUnit(FluentUnit):
         self.store = store
         self.plans = list(plans)
         self._found: list[Touched] = []
-        self._pointwise = pointwise(plans[0].node) if len(plans) == 1 and not plans[0].gates else None
+        self._pointwise = pointwise(plans)
 
-    def _one_pass(self, clock: Clock) -> bool:
-        """Can all lists be written in one pass over their inputs? Complements have nothing before the start."""
-        return self.plans[0].one_each and clock.final + 1 >= clock.start and not self.store.keeps_past
+    def _one_pass(self, heads: Ints, lows: Ints, clock: Clock) -> Writer | None:
+        """Writes all lists in one pass over their inputs, where that can be. Complements have nothing before the
+        start."""
+        if not clock.once or self._pointwise is None or clock.final + 1 < clock.start or self.store.keeps_past:
+            return None
+        return writer(self._pointwise, heads, lows, clock.final)
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for plan in self.plans:
@@ -57,8 +60,9 @@ class SpanUnit(FluentUnit):
         self._found = []
         heads, lows, highs, causes = hulls(found.ids, found.lows, found.highs, found.causes)
         lows = np.maximum(lows, clock.final + 1)
-        if clock.once and not round and self._pointwise is not None and self._one_pass(clock):
-            return self.renew(clock, [(heads, writer(self.plans[0], self._pointwise, heads, lows, clock.final))])
+        write = None if round else self._one_pass(heads, lows, clock)
+        if write is not None:
+            return self.renew(clock, [(heads, write)])
         self._renew(heads, lows, np.maximum(lows, highs), clock)
         self.note(0, heads, causes)
         return self.announce(clock, Version.LAST, [(heads, causes)])

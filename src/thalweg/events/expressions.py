@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.slabs import LENGTH, OFFSET, Places
 from thalweg.columns.timelines import OPEN
-from thalweg.events.bindings import Known
+from thalweg.events.bindings import Known, Owners
 from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps, value_of
 from thalweg.events.moves import NEVER
 from thalweg.events.stores import Access, FluentStore
@@ -228,6 +229,7 @@ class SpanPlan:
     started: bool = False
     one_each: bool = True
     """Every binding has a head of its own, with the same number."""
+    owners: Owners = field(default_factory=Owners)
     known: dict[int, Known] = field(default_factory=dict)
     """The bindings of the instances of a leaf, where no other fluent is needed to find them."""
     far: bool = field(init=False)
@@ -307,16 +309,17 @@ class SpanPlan:
 
     def _from_leaf(self, leaf: Leaf, touched: Touched) -> Frame:
         ids = touched.ids
-        keys = leaf.store.instances.keys[ids]
+        instances = leaf.store.instances
         keep = np.ones(len(ids), np.bool_)
         columns: dict[str, Ints] = {LOW: touched.lows, HIGH: touched.highs}
         for i, slot in enumerate(leaf.slots):
+            column = instances.column(i, ids)
             if slot.name is None:
-                keep &= keys[:, i] == slot.code
+                keep &= column == slot.code
             elif slot.name in columns:
-                keep &= keys[:, i] == columns[slot.name]
+                keep &= column == columns[slot.name]
             else:
-                columns[slot.name] = np.ascontiguousarray(keys[:, i])
+                columns[slot.name] = column
         return Frame(np.full(len(ids), NOW), columns, np.arange(len(ids)), touched.causes).take(keep)
 
     def _intern(self, store: FluentStore, frame: Frame) -> Ints:
@@ -336,9 +339,12 @@ class SpanPlan:
         return ids
 
     def frame(self, bindings: Ints) -> Frame:
-        keys = self.bindings.keys[bindings]
-        columns = {v: np.ascontiguousarray(keys[:, i]) for i, v in enumerate(self.variables)}
-        return Frame(np.full(len(bindings), NOW), columns, bindings)
+        lazy = {v: partial(self.bindings.column, i, bindings) for i, v in enumerate(self.variables)}
+        return Frame(np.full(len(bindings), NOW), {}, bindings).extend({}, lazy)
+
+    def binding_of(self, heads: Ints) -> Ints | None:
+        """The binding of each head, -1 where there is none; None where a head may have several."""
+        return np.where(heads < len(self.heads), heads, -1) if self.one_each else self.owners.of(heads, self.heads)
 
     def of_heads(self, heads: Ints) -> Ints:
         """All bindings of these heads."""
@@ -368,6 +374,7 @@ class SpanPlan:
     def reset_index(self) -> None:
         """After the numbers of bindings and heads have changed."""
         self.by_head = Access((0,))
+        self.owners = Owners()
         self.known = {}
         self.one_each = bool((self.heads == np.arange(len(self.heads))).all())
         for leaf in (*leaves(self.node), *self.gates):

@@ -241,11 +241,11 @@ class EventStep:
         at, which = index.lists.ranges(ids, frame.time, frame.time + 1, reader.version(self.store))
         pool = index.lists.pool
         if self.negated:
-            which = self.match.extend(_numbered(frame), which, lambda p: pool[at, 1 + p]).origin
+            which = self.match.extend(_numbered(frame), which, lambda p: pool[:, 1 + p][at]).origin
             keep = np.ones(len(frame), np.bool_)
             keep[which] = False
             return frame.take(keep)
-        return self.match.extend(frame, which, lambda p: pool[at, 1 + p])
+        return self.match.extend(frame, which, lambda p: pool[:, 1 + p][at])
 
 
 def _numbered(frame: Frame) -> Frame:
@@ -322,9 +322,9 @@ class HoldsStep:
         pool = self.store.lists.pool
         hit = at >= 0
         if len(wanted):
-            hit &= pool[at, 2] == wanted
+            hit &= pool[:, 2][at] == wanted
         rows = np.flatnonzero(hit != negated)
-        return rows, pool[at[rows], 2]
+        return rows, pool[:, 2][at[rows]]
 
 
 @dataclass(slots=True)

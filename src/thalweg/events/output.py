@@ -20,7 +20,7 @@ from thalweg.events.plan import Plan
 from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit
 from thalweg.events.units import Clock
-from thalweg.events.words import Words, cause_texts
+from thalweg.events.words import Words, cause_texts, dictionary
 from thalweg.protocol import Ints
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -138,7 +138,7 @@ class Output:
         return pa.table(
             [
                 pa.array(queries),
-                pa.DictionaryArray.from_arrays(pa.array(ops), pa.array(["delete", "insert"])),
+                dictionary(ops, pa.array(["delete", "insert"])),
                 self._fluent_column(found, total),
                 self._value_column(found, total),
                 pa.array(starts),
@@ -149,10 +149,17 @@ class Output:
         )
 
     def _fluent_column(self, found: Sequence[tuple[FluentStore, list[Part]]], total: int) -> pa.DictionaryArray:
-        """The instances, with each text once."""
+        """The instances, with each text once: of those that occur, or simply of all where these are few."""
         indices = np.empty(total, np.int32)
-        texts = []
         at = base = 0
+        if 2 * sum(store.instances.count for store, _ in found) <= total:
+            for store, parts in found:
+                for part in parts:
+                    np.add(part.found.ids, base, out=indices[at : at + len(part.found)], casting="unsafe")
+                    at += len(part.found)
+                base += store.instances.count
+            return dictionary(indices, self.words.all_fluents([store for store, _ in found]))
+        texts = []
         for store, parts in found:
             places = self._marks.of(store.instances.count)
             first = np.empty(min(store.instances.count, sum(len(part.found) for part in parts)), np.int64)
@@ -164,7 +171,7 @@ class Output:
             unnumber(places, first[:known])
             texts.append(self.words.fluents(store, first[:known]))
             base += known
-        return pa.DictionaryArray.from_arrays(pa.array(indices), pa.concat_arrays(texts))
+        return dictionary(indices, pa.concat_arrays(texts))
 
     def _value_column(self, found: Sequence[tuple[FluentStore, list[Part]]], total: int) -> pa.DictionaryArray:
         """The values, with each text once."""
@@ -190,7 +197,7 @@ class Output:
         texts = [self.words.take(symbols[first[:known]])]
         if numeric:
             texts.append(self._numbers(numeric, known, indices))
-        return pa.DictionaryArray.from_arrays(pa.array(indices), pa.concat_arrays(texts))
+        return dictionary(indices, pa.concat_arrays(texts))
 
     def _numbers(self, numeric: list[tuple[FluentStore, Part, slice]], base: int, indices: Indices) -> pa.Array:
         """Values that are numbers: their indices, from `base` on, and their texts."""
@@ -215,7 +222,8 @@ class Output:
             ("insert", moves.came, moves.came_cause),
         ):
             if len(rows):
-                names = self.words.written("event", store.name, rows[:, 1:])
+                arguments = [np.ascontiguousarray(rows[:, 1 + i]) for i in range(store.arity)]
+                names = self.words.written("event", store.name, arguments, len(rows))
                 self._events.append(
                     pa.table(
                         [

@@ -7,6 +7,7 @@ which of their inputs hold. In windows that do not overlap such an expression is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,20 +25,25 @@ _NO_POOL = np.zeros((1, 3), np.int64)
 
 @dataclass(slots=True)
 class Pointwise:
-    """What an expression reads, and for each set of inputs that hold whether the result does."""
+    """What the expressions of some rules read, and for each set of inputs that hold whether the result of any does."""
 
-    inputs: list[Leaf]
+    inputs: list[tuple[SpanPlan, list[Leaf]]]
     truth: Mask
 
 
-def pointwise(node: Node) -> Pointwise | None:
-    """The expression as a truth table; None where it judges whole intervals, or reads too much."""
-    inputs = leaves(node)
-    if len(inputs) > fresh.MOST:
+def pointwise(plans: Sequence[SpanPlan]) -> Pointwise | None:
+    """The union of expressions as a truth table; None where one judges whole intervals, or they read too much. Where
+    there are several, none may hold without its inputs: a head need not have them all."""
+    inputs = [(plan, leaves(plan.node)) for plan in plans]
+    every = [leaf for _, some in inputs for leaf in some]
+    if len(every) > fresh.MOST or any(plan.gates for plan in plans):
         return None
-    sets = np.arange(1 << len(inputs))
-    truth = _truth(node, {id(leaf): (sets >> n) & 1 == 1 for n, leaf in enumerate(inputs)})
-    return None if truth is None else Pointwise(inputs, truth)
+    sets = np.arange(1 << len(every))
+    known = {id(leaf): (sets >> n) & 1 == 1 for n, leaf in enumerate(every)}
+    truths = [_truth(plan.node, known) for plan in plans]
+    if any(truth is None or (len(plans) > 1 and truth[0]) for truth in truths):
+        return None
+    return Pointwise(inputs, _any([truth for truth in truths if truth is not None]))
 
 
 def _truth(node: Node, known: dict[int, Mask]) -> Mask | None:
@@ -65,16 +71,24 @@ def _any(parts: list[Mask]) -> Mask:
     return found
 
 
-def writer(plan: SpanPlan, table: Pointwise, heads: Ints, lows: Ints, expiry: int) -> Writer:
-    """Writes the lists of the heads, each of which has the one binding of the same number, from `lows` on."""
-    frame = plan.frame(heads)
-    inputs = np.empty((len(table.inputs), len(heads)), np.int64)
+def writer(table: Pointwise, heads: Ints, lows: Ints, expiry: int) -> Writer | None:
+    """Writes the lists of the heads from `lows` on; None where one may have several bindings of one rule."""
+    every = [leaf for _, some in table.inputs for leaf in some]
+    inputs = np.full((len(every), len(heads)), -1)
     values = np.zeros_like(inputs)
-    for n, leaf in enumerate(table.inputs):
-        inputs[n] = leaf.ids(frame)
-        if leaf.value is not None:
-            values[n] = leaf.value.column(frame)
-    lists = [leaf.store.lists for leaf in table.inputs]
+    n = 0
+    for plan, some in table.inputs:
+        bindings = plan.binding_of(heads)
+        if bindings is None:
+            return None
+        there = np.flatnonzero(bindings >= 0)
+        frame = plan.frame(bindings[there])
+        for leaf in some:
+            inputs[n, there] = leaf.ids(frame)
+            if leaf.value is not None:
+                values[n, there] = leaf.value.column(frame)
+            n += 1
+    lists = [leaf.store.lists for leaf in every]
     spare = fresh.MOST - len(lists)
     tables = (*(x.table for x in lists), *(_NO_TABLE for _ in range(spare)))
     pools = (*(x.pool for x in lists), *(_NO_POOL for _ in range(spare)))

@@ -200,7 +200,7 @@ class Access:
         ids = self.keys.find(columns, length)
         low = np.full(length, NEVER)
         at, which = self.lists.ranges(ids, low, -low, Version.NOW)
-        return self.lists.pool[at, 0], which
+        return self.lists.pool[:, 0][at], which
 
 
 class Narrow:
@@ -254,6 +254,8 @@ class FluentStore:
         """Are intervals kept that were over before the window?"""
         self.accesses: dict[tuple[int, ...], Access] = {}
         self.narrows: dict[tuple[object, ...], Narrow] = {}
+        self.numbering = 0
+        """Another number when the instances have other numbers."""
         self.stretches = Stretches.none()
         self.effects = Moves.none(arity + 3)
         self._rooms: dict[str, Ints] = {}
@@ -295,6 +297,7 @@ class FluentStore:
         """After the instances were replaced."""
         self.accesses.clear()
         self.narrows.clear()
+        self.numbering += 1
 
     def match(self, positions: tuple[int, ...], columns: Sequence[Ints], length: int) -> tuple[Ints, Ints]:
         """Known instances that agree on the positions, and the row of each."""
@@ -329,7 +332,7 @@ class FluentStore:
         at, which = np.empty(n, np.int64), np.empty(n, np.int64)
         if n:
             edges_in(*view, self.lists.pool, ids, froms, tos, column, tick, at, which)
-        return self._rows(ids[which], self.lists.pool[at, column] - tick, self.lists.pool[at, 2]), which
+        return self._rows(ids[which], self.lists.pool[:, column][at] - tick, self.lists.pool[:, 2][at]), which
 
     def _rows(self, ids: Ints, times: Ints, values: Ints) -> Ints:
         """Rows (time, arguments, value)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 from thalweg.columns.gathering import TIME
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.symbols import as_floats, number_text
-from thalweg.columns.texts import Numbers, TextPool
+from thalweg.columns.texts import Indices, Numbers, TextPool
 from thalweg.events.moves import told
 from thalweg.events.sorts import Coder
 from thalweg.events.stores import FluentStore
@@ -35,6 +36,7 @@ class Words:
         self._symbols = Numbers()
         self._codes = KeyTable(1)
         self._numbers = Numbers()
+        self._every: tuple[tuple[tuple[int, int, int], ...], pa.Array] | None = None
 
     def symbol_numbers(self) -> Ints:
         """The numbers of the texts of all symbols."""
@@ -58,17 +60,27 @@ class Words:
         """The texts with these numbers."""
         return self._pool.take(numbers)
 
-    def written(self, kind: str, name: str, keys: Ints) -> pa.Array:
-        """The texts of ground instances: the relation's name with its holes filled from the columns of the keys."""
+    def written(self, kind: str, name: str, columns: Sequence[Ints], length: int) -> pa.Array:
+        """The texts of ground instances: the relation's name with its holes filled from the columns."""
         parts = _parts(name)
-        numbers = np.empty((len(parts) - 1, len(keys)), np.int64)
+        numbers = np.empty((len(parts) - 1, length), np.int64)
         for i in range(len(parts) - 1):
-            numbers[i] = self.text_numbers((kind, name, i), np.ascontiguousarray(keys[:, i]))
+            numbers[i] = self.text_numbers((kind, name, i), columns[i])
         return self._pool.compose(parts, numbers)
 
     def fluents(self, store: FluentStore, ids: Ints) -> pa.Array:
         """The texts of fluent instances."""
-        return self.written("fluent", store.name, store.instances.keys[ids, : store.arity])
+        columns = [store.instances.column(p, ids) for p in range(store.arity)]
+        return self.written("fluent", store.name, columns, len(ids))
+
+    def all_fluents(self, stores: Sequence[FluentStore]) -> pa.Array:
+        """The texts of all instances of the stores, one store after the other; the same array as before where nothing
+        is new."""
+        state = tuple((id(store), store.numbering, store.instances.count) for store in stores)
+        if self._every is None or self._every[0] != state:
+            texts = [self.fluents(store, np.arange(store.instances.count)) for store in stores]
+            self._every = state, pa.concat_arrays(texts)
+        return self._every[1]
 
     def values(self, store: FluentStore, values: Ints) -> pa.Array:
         """The texts of values."""
@@ -78,7 +90,12 @@ class Words:
 def cause_texts(causes: Ints) -> pa.DictionaryArray:
     """``time``, or the input row."""
     if not told(causes) or (causes == TIME).all():
-        return pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(causes), np.int32)), pa.array(["time"]))
+        return dictionary(np.zeros(len(causes), np.int32), pa.array(["time"]))
     codes, inverse = np.unique(causes, return_inverse=True)
     texts = ["time" if c == TIME else f"row {c}" for c in codes.tolist()]
-    return pa.DictionaryArray.from_arrays(pa.array(inverse.astype(np.int32)), pa.array(texts))
+    return dictionary(inverse.astype(np.int32), pa.array(texts))
+
+
+def dictionary(indices: Indices, texts: pa.Array) -> pa.DictionaryArray:
+    """Texts by number; the numbers are known to be right."""
+    return pa.DictionaryArray.from_arrays(pa.array(indices), texts, safe=False)
