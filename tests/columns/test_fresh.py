@@ -116,6 +116,25 @@ def test_an_expression_is_what_its_truth_table_makes_of_its_inputs(given_: tuple
                 assert (value_at(result, time) == 0) == expected, f"at {time}"
 
 
+@given(st.lists(valued_lists(), min_size=3, max_size=3), st.data())
+def test_a_list_can_repeat_the_intervals_of_another_with_one_value(inputs: list[list[Span]], data: st.DataObject) -> None:
+    bindings = data.draw(st.lists(st.tuples(st.integers(-1, 2), st.integers(0, 2)), min_size=1, max_size=4))
+    source = ragged(inputs, 3)
+    heads = [[(s, e, 0) for s, e, v in data.draw(valued_lists()) if v == 0] for _ in bindings]
+    lows = ints([data.draw(st.integers(0, LATEST + 2)) for _ in bindings])
+    expiry = data.draw(st.integers(-2, int(lows.min()) - 1))
+    made, ids = tight(heads), np.arange(len(bindings))
+    which, values = (ints([b[c] for b in bindings]) for c in (0, 1))
+    read = source.table, source.pool, which, values
+    written(made, ids, lambda x, first: fresh.repeat(*read, *place(x), ids, lows, first, expiry))
+    for k, result in enumerate(rows_of(made, Version.NOW)):
+        assert all(a[1] < b[0] for a, b in zip(result, result[1:], strict=False)), "not maximal"
+        for time in range(expiry + 1, LATEST + 4):
+            held = which[k] >= 0 and value_at(inputs[which[k]], time) == values[k]
+            expected = held if time >= lows[k] else value_at(heads[k], time) == 0
+            assert (value_at(result, time) == 0) == expected, f"at {time}"
+
+
 @given(st.lists(st.tuples(valued_lists(), valued_lists()), min_size=1, max_size=4), st.integers(-1, LATEST))
 def test_what_changed_in_new_lists_is_told(lists: list[tuple[list[Span], list[Span]]], expiry: int) -> None:
     made = ragged([old for old, _ in lists], 3)

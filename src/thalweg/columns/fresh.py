@@ -51,7 +51,7 @@ def replay(
     tick: int,
     expiry: int,
 ) -> tuple[int, int, int]:
-    """Timelines that go on with points[starts[k]:starts[k+1]] (time, kind, value, count), all later than what is there;
+    """Timelines that go on with points[starts[k]:starts[k+1]] (time, kind, value), all later than what is there;
     from the list ids[first] on. Returns the end of the pool, how far it came, and how many rows the lists had."""
     before = 0
     for k in range(first, len(ids)):
@@ -204,6 +204,56 @@ def evaluate(
                 since = t
         if on:
             used = _write(pool, used, since, int(OPEN), 0)
+        _put(table, past, i, new, used)
+    return used, len(ids), before
+
+
+@kernel
+def repeat(
+    others: Places,
+    source: Ints,
+    inputs: Ints,
+    values: Ints,
+    table: Places,
+    past: Places,
+    pool: Ints,
+    used: int,
+    ids: Ints,
+    lows: Ints,
+    first: int,
+    expiry: int,
+) -> tuple[int, int, int]:
+    """`evaluate` for lists that from lows[k] on are the intervals with values[k] of list inputs[k] (-1: none)."""
+    before = 0
+    for k in range(first, len(ids)):
+        i, low = ids[k], lows[k]
+        end = int(table[i, OFFSET] + table[i, LENGTH])
+        r = _live(pool, int(table[i, OFFSET]), end, expiry)
+        at = stop = 0
+        if inputs[k] >= 0:
+            at = int(others[inputs[k], OFFSET])
+            stop = at + others[inputs[k], LENGTH]
+            at = ending_after(source, at, stop, low)
+        while at < stop and source[at, 2] != values[k]:
+            at += 1
+        if used + end - r + stop - at > len(pool):
+            return used, k, before
+        before += end - r
+        new = used
+        while r < end and pool[r, 1] < low:
+            used = _write(pool, used, pool[r, 0], pool[r, 1], pool[r, 2])
+            r += 1
+        since = low
+        if r < end and pool[r, 0] < low:  # reaches to where the new part begins
+            since = pool[r, 0]
+            if at == stop or source[at, 0] > low:
+                used = _write(pool, used, since, low, 0)
+                since = low
+        if at < stop:
+            used = _write(pool, used, since if source[at, 0] <= low else source[at, 0], source[at, 1], 0)
+        for r in range(at + 1, stop):
+            if source[r, 2] == values[k]:
+                used = _write(pool, used, source[r, 0], source[r, 1], 0)
         _put(table, past, i, new, used)
     return used, len(ids), before
 

@@ -402,6 +402,8 @@ def _repeats(times: Ints, hashes: Hashes, table: Ints) -> int:
 def each_once(columns: Sequence[Ints]) -> Sequence[Ints]:
     """The rows without those that are there before; the first column is in order."""
     times = columns[0]
+    if not len(times):
+        return columns
     hashes = np.full(len(times), 0x9E3779B97F4A7C15, np.uint64)
     for column in columns[1:]:
         _fold(hashes, column)

@@ -11,64 +11,83 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from thalweg.columns.compiled import kernel
-from thalweg.protocol import Ints
+from thalweg.columns.compiled import kernel, part
+from thalweg.protocol import Ints, Mask
 
 
-@njit(cache=True)
+@kernel
 def _thin(ids: Ints, times: Ints, kinds: Ints, values: Ints, starts: Ints, marks: Ints, stamp: int, out: Ints) -> int:
     """Positions of the points that matter, in time order per id.
 
-    The lists lie between `starts`, each in time order and of one kind; they are merged. `marks` has a row per id:
-    stamp, last time, kind and value there, 1 if nothing else was there, and the position of a point that was left out
-    there. Linear in the points, times the number of lists.
+    The lists lie between `starts`, each in time order and of one kind; they are merged, `out` having room for where
+    each stands. `marks` has a row per id: stamp, last time, kind and value there, 1 if nothing else was there, and the
+    position of a point that was left out there. Linear in the points, times the number of lists where these take
+    turns.
     """
     n = 0
     lists = len(starts) - 1
-    heads = starts[:-1].copy()
+    heads = out[len(ids) :]
+    for h in range(lists):
+        heads[h] = starts[h]
     while True:
         chosen = -1
-        t = np.int64(0)
+        t = after = np.int64(0)  # the first time of all lists, and of the others
+        others = False
         for h in range(lists):
-            if heads[h] < starts[h + 1] and (chosen < 0 or times[heads[h]] < t):
-                chosen = h
-                t = times[heads[h]]
+            if heads[h] == starts[h + 1]:
+                continue
+            first = times[heads[h]]
+            if chosen < 0 or first < t:
+                others, after = chosen >= 0, t
+                chosen, t = h, first
+            elif not others or first < after:
+                others, after = True, first
         if chosen < 0:
             return n
         k = heads[chosen]
-        heads[chosen] += 1
-        mark = marks[ids[k]]
-        if mark[0] != stamp or t > mark[1]:
-            if mark[0] == stamp and mark[4] == 1 and mark[2] == kinds[chosen] and mark[3] == values[k]:
-                mark[1] = t
-                mark[5] = k
-                continue
-            mark[0] = stamp
-            mark[1] = t
-            mark[2] = kinds[chosen]
-            mark[3] = values[k]
-            mark[4] = 1
-            mark[5] = -1
-        else:
-            if mark[4] == 1 and mark[2] == kinds[chosen] and mark[3] == values[k]:
-                continue
-            if mark[5] >= 0:
-                out[n] = mark[5]
-                n += 1
-                mark[5] = -1
-            mark[4] = 0
-        out[n] = k
-        n += 1
+        kind = kinds[chosen]
+        while k < starts[chosen + 1] and (times[k] == t or not others or times[k] < after):
+            n = _look(k, int(ids[k]), int(times[k]), int(kind), int(values[k]), marks, stamp, out, n)
+            k += 1
+        heads[chosen] = k
+
+
+@part
+def _look(
+    k: int, i: int, t: int, kind: int, value: int, marks: Ints, stamp: int, out: Ints, n: int
+) -> int:
+    """Does the k-th point matter? Returns how many do so far."""
+    same = marks[i, 0] == stamp and marks[i, 4] == 1 and marks[i, 2] == kind and marks[i, 3] == value
+    if marks[i, 0] != stamp or t > marks[i, 1]:
+        marks[i, 1] = t
+        if same:
+            marks[i, 5] = k
+            return n
+        marks[i, 0] = stamp
+        marks[i, 2] = kind
+        marks[i, 3] = value
+        marks[i, 4] = 1
+        marks[i, 5] = -1
+    else:
+        if same:
+            return n
+        if marks[i, 5] >= 0:
+            out[n] = marks[i, 5]
+            n += 1
+            marks[i, 5] = -1
+        marks[i, 4] = 0
+    out[n] = k
+    return n + 1
 
 
 @kernel
 def _scatter(
     ids: Ints, times: Ints, values: Ints, starts: Ints, kinds: Ints, kept: Ints, ends: Ints, rows: Ints
 ) -> None:
-    """The points at the positions `kept` (all, where none is given) as rows (time, kind, value, 1), to where `ends`
-    says that the rows of their id go on."""
+    """The points at the positions `kept` (all, where none is given) as rows (time, kind, value), to where `ends` says
+    that the rows of their id go on."""
     part = 0
-    for n in range(len(rows)):
+    for n in range(len(kept) if len(kept) else len(ids)):
         k = kept[n] if len(kept) else n
         while starts[part + 1] <= k:
             part += 1
@@ -76,7 +95,7 @@ def _scatter(
             part -= 1
         to = ends[ids[k]]
         ends[ids[k]] = to + 1
-        rows[to, 0], rows[to, 1], rows[to, 2], rows[to, 3] = times[k], kinds[part], values[k], 1
+        rows[to, 0], rows[to, 1], rows[to, 2] = times[k], kinds[part], values[k]
 
 
 @kernel
@@ -98,16 +117,16 @@ def _merge_runs(ends: Ints, rows: Ints, spare: Ints) -> None:
                 first -= 1
             n = k - first
             for r in range(n):
-                for c in range(4):
+                for c in range(3):
                     spare[r, c] = rows[first + r, c]
             a, b, to = 0, k, first
             while a < n:
                 if b < end and rows[b, 0] < spare[a, 0]:
-                    for c in range(4):
+                    for c in range(3):
                         rows[to, c] = rows[b, c]
                     b += 1
                 else:
-                    for c in range(4):
+                    for c in range(3):
                         rows[to, c] = spare[a, c]
                     a += 1
                 to += 1
@@ -115,15 +134,33 @@ def _merge_runs(ends: Ints, rows: Ints, spare: Ints) -> None:
 
 
 @kernel
-def _survey(times: Ints, starts: Ints) -> tuple[bool, int, int]:
-    """Is each list in the order of time? And the first and the last time of all."""
-    ascends, low, high = True, times[0], times[0]
+def _survey(times: Ints, starts: Ints, ascends: Mask) -> tuple[int, int]:
+    """Which lists are in the order of time; and the first and the last time of all."""
+    low, high = times[0], times[0]
     for part in range(len(starts) - 1):
+        ascends[part] = True
         for k in range(starts[part], starts[part + 1]):
-            if k > starts[part] and times[k] < times[k - 1]:
-                ascends = False
+            ascends[part] &= k == starts[part] or times[k] >= times[k - 1]
             low, high = min(low, times[k]), max(high, times[k])
-    return ascends, low, high
+    return low, high
+
+
+@njit(cache=True)
+def _sort_list(ids: Ints, times: Ints, values: Ints, low: int, high: int) -> None:
+    """Bring a list into the order of time, points of one time as they stood. Linear where times lie close together."""
+    order = np.empty(len(ids), np.int64)
+    if high - low < 8 * len(ids):
+        ends = np.zeros(high - low + 2, np.int64)
+        for k in range(len(ids)):
+            ends[times[k] - low + 1] += 1
+        for t in range(high - low + 1):
+            ends[t + 1] += ends[t]
+        for k in range(len(ids)):
+            order[ends[times[k] - low]] = k
+            ends[times[k] - low] += 1
+    else:
+        order[:] = np.argsort(times, kind="mergesort")
+    ids[:], times[:], values[:] = ids[order], times[order], values[order]
 
 
 @kernel
@@ -141,14 +178,28 @@ def _count(ids: Ints, kept: Ints, counts: Ints, seen: Ints) -> int:
 
 @njit(cache=True)
 def _ordered(
-    ids: Ints, times: Ints, values: Ints, starts: Ints, kinds: Ints, marks: Ints, stamp: int, counts: Ints
-) -> tuple[Ints, Ints, Ints, int, int]:
-    """`Thinner`; `counts` has a zero for each id, before and after. Linear in the points, but for the sorting of their
-    ids where these are few of many."""
-    ascends, low, high = _survey(times, starts)
-    kept = np.empty(len(ids) if ascends else 0, np.int64)
-    if ascends:
-        kept = kept[: _thin(ids, times, kinds, values, starts, marks, stamp, kept)]
+    ids: Ints,
+    times: Ints,
+    values: Ints,
+    starts: Ints,
+    kinds: Ints,
+    marks: Ints,
+    stamp: int,
+    counts: Ints,
+    thin: bool,
+    kept: Ints,
+    rows: Ints,
+) -> tuple[Ints, Ints, int, int]:
+    """`Thinner`, into the rows; `counts` has a zero for each id, before and after. Linear in the points, but for the sorting of their
+    ids where these are few of many, and of times that lie far apart."""
+    ascends = np.empty(len(kinds), np.bool_)
+    low, high = _survey(times, starts, ascends)
+    if thin:
+        for part in range(len(kinds)):
+            if not ascends[part]:
+                lo, hi = starts[part], starts[part + 1]
+                _sort_list(ids[lo:hi], times[lo:hi], values[lo:hi], low, high)
+    kept = kept[: _thin(ids, times, kinds, values, starts, marks, stamp, kept) if thin else 0]
     touched = np.empty(min(len(ids), len(counts)), np.int64)
     n = _count(ids, kept, counts, touched)
     touched = touched[:n]
@@ -168,29 +219,34 @@ def _ordered(
         most = max(most, counts[touched[k]])
         counts[touched[k]] = begins[k]
     begins[n] = total
-    rows = np.empty((total, 4), np.int64)
     _scatter(ids, times, values, starts, kinds, kept, counts, rows)
-    if not ascends:
-        _merge_runs(begins[1:], rows, np.empty((most, 4), np.int64))
+    if not thin:
+        _merge_runs(begins[1:], rows, np.empty((most, 3), np.int64))
     for k in range(n):
         counts[touched[k]] = 0
-    return touched, begins, rows, low, high
+    return touched, begins, low, high
 
 
 class Thinner:
-    """Leaves points out and puts the others in order; keeps its marks from call to call."""
+    """Leaves points out and puts the others in order; keeps its marks from call to call. Where it finds little to leave
+    out, it does not look again for a while."""
+
+    _AGAIN = 16
 
     def __init__(self) -> None:
         self._marks = np.zeros((8, 6), np.int64)
         self._counts = np.zeros(8, np.int64)
         self._stamp = 0
+        self._rest = 0
+        self._points = np.empty((4, 0), np.int64)
+        self._rows = np.empty((0, 3), np.int64)
 
     def __call__(
         self, parts: Sequence[tuple[Ints, Ints, int, Ints]], count: int
     ) -> tuple[Ints, Ints, Ints, int, int]:
         """Of lists of points (ids below `count`, times, kind, values) those that matter, by id and time: each id once,
-        where its rows start and the last end, and the rows (time, kind, value, 1); and the first and the last time of
-        all points. Only lists in the order of time are thinned out."""
+        where its rows start and the last end, and the rows (time, kind, value), which are valid until the next call;
+        and the first and the last time of all points."""
         if count > len(self._marks):
             self._marks = np.zeros((max(count, 2 * len(self._marks)), 6), np.int64)
         if count != len(self._counts):
@@ -200,5 +256,24 @@ class Thinner:
         for k, part in enumerate(parts):
             starts[k + 1] = starts[k] + len(part[0])
             kinds[k] = part[2]
-        ids, times, values = (np.concatenate([part[c] for part in parts]) for c in (0, 1, 3))
-        return _ordered(ids, times, values, starts, kinds, self._marks, self._stamp, self._counts)
+        total, thin = int(starts[-1]), self._rest == 0
+        self._reserve(total + len(parts))
+        ids, times, values, kept = self._points
+        for c, column in ((0, ids), (1, times), (3, values)):
+            np.concatenate([part[c] for part in parts], out=column[:total])
+        points = ids[:total], times[:total], values[:total], starts, kinds
+        touched, begins, low, high = _ordered(
+            *points, self._marks, self._stamp, self._counts, thin, kept[: total + len(parts)], self._rows
+        )
+        rows = self._rows[: begins[-1]]
+        if not thin:
+            self._rest -= 1
+        elif 4 * len(rows) > 3 * total > 12_000:
+            self._rest = self._AGAIN
+        return touched, begins, rows, low, high
+
+    def _reserve(self, length: int) -> None:
+        """Room for so many points, the same in every call: memory that was used before costs less."""
+        if not length <= len(self._rows) <= 8 * length + 4096:
+            self._points = np.empty((4, length + (length >> 2)), np.int64)
+            self._rows = np.empty((length + (length >> 2), 3), np.int64)

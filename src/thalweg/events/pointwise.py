@@ -30,6 +30,11 @@ class Pointwise:
     inputs: list[tuple[SpanPlan, list[Leaf]]]
     truth: Mask
 
+    @property
+    def repeats(self) -> bool:
+        """Is the result its only input?"""
+        return self.truth.tolist() == [False, True]
+
 
 def pointwise(plans: Sequence[SpanPlan]) -> Pointwise | None:
     """The union of expressions as a truth table; None where one judges whole intervals, or they read too much. Where
@@ -89,6 +94,8 @@ def writer(table: Pointwise, heads: Ints, lows: Ints, expiry: int) -> Writer | N
                 values[n, there] = leaf.value.column(frame)
             n += 1
     lists = [leaf.store.lists for leaf in every]
+    if table.repeats:
+        return _repeater(lists[0], inputs[0], values[0], heads, lows, expiry)
     spare = fresh.MOST - len(lists)
     tables = (*(x.table for x in lists), *(_NO_TABLE for _ in range(spare)))
     pools = (*(x.pool for x in lists), *(_NO_POOL for _ in range(spare)))
@@ -99,5 +106,15 @@ def writer(table: Pointwise, heads: Ints, lows: Ints, expiry: int) -> Writer | N
         return fresh.evaluate(
             tables, pools, inputs, values, table.truth, *place, heads, lows, first, expiry, scratch
         )
+
+    return write
+
+
+def _repeater(source: Ragged, inputs: Ints, values: Ints, heads: Ints, lows: Ints, expiry: int) -> Writer:
+    """`writer` for what has one input and holds when that does."""
+
+    def write(made: Ragged, first: int) -> tuple[int, int, int]:
+        place = made.table, made.past, made.pool, made.used
+        return fresh.repeat(source.table, source.pool, inputs, values, *place, heads, lows, first, expiry)
 
     return write
