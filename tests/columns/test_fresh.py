@@ -117,7 +117,7 @@ def test_an_expression_is_what_its_truth_table_makes_of_its_inputs(given_: tuple
 
 
 @given(st.lists(valued_lists(), min_size=3, max_size=3), st.data())
-def test_a_list_can_repeat_the_intervals_of_another_with_one_value(inputs: list[list[Span]], data: st.DataObject) -> None:
+def test_a_list_can_repeat_intervals_of_another(inputs: list[list[Span]], data: st.DataObject) -> None:
     bindings = data.draw(st.lists(st.tuples(st.integers(-1, 2), st.integers(0, 2)), min_size=1, max_size=4))
     source = ragged(inputs, 3)
     heads = [[(s, e, 0) for s, e, v in data.draw(valued_lists()) if v == 0] for _ in bindings]

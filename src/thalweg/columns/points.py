@@ -86,16 +86,16 @@ def _scatter(
 ) -> None:
     """The points at the positions `kept` (all, where none is given) as rows (time, kind, value), to where `ends` says
     that the rows of their id go on."""
-    part = 0
+    nth = 0
     for n in range(len(kept) if len(kept) else len(ids)):
         k = kept[n] if len(kept) else n
-        while starts[part + 1] <= k:
-            part += 1
-        while starts[part] > k:
-            part -= 1
+        while starts[nth + 1] <= k:
+            nth += 1
+        while starts[nth] > k:
+            nth -= 1
         to = ends[ids[k]]
         ends[ids[k]] = to + 1
-        rows[to, 0], rows[to, 1], rows[to, 2] = times[k], kinds[part], values[k]
+        rows[to, 0], rows[to, 1], rows[to, 2] = times[k], kinds[nth], values[k]
 
 
 @kernel
@@ -137,10 +137,10 @@ def _merge_runs(ends: Ints, rows: Ints, spare: Ints) -> None:
 def _survey(times: Ints, starts: Ints, ascends: Mask) -> tuple[int, int]:
     """Which lists are in the order of time; and the first and the last time of all."""
     low, high = times[0], times[0]
-    for part in range(len(starts) - 1):
-        ascends[part] = True
-        for k in range(starts[part], starts[part + 1]):
-            ascends[part] &= k == starts[part] or times[k] >= times[k - 1]
+    for nth in range(len(starts) - 1):
+        ascends[nth] = True
+        for k in range(starts[nth], starts[nth + 1]):
+            ascends[nth] &= k == starts[nth] or times[k] >= times[k - 1]
             low, high = min(low, times[k]), max(high, times[k])
     return low, high
 
@@ -190,14 +190,14 @@ def _ordered(
     kept: Ints,
     rows: Ints,
 ) -> tuple[Ints, Ints, int, int]:
-    """`Thinner`, into the rows; `counts` has a zero for each id, before and after. Linear in the points, but for the sorting of their
-    ids where these are few of many, and of times that lie far apart."""
+    """`Thinner`, into the rows; `counts` has a zero for each id, before and after. Linear in the points, but for the
+    sorting of their ids where these are few of many, and of times that lie far apart."""
     ascends = np.empty(len(kinds), np.bool_)
     low, high = _survey(times, starts, ascends)
     if thin:
-        for part in range(len(kinds)):
-            if not ascends[part]:
-                lo, hi = starts[part], starts[part + 1]
+        for nth in range(len(kinds)):
+            if not ascends[nth]:
+                lo, hi = starts[nth], starts[nth + 1]
                 _sort_list(ids[lo:hi], times[lo:hi], values[lo:hi], low, high)
     kept = kept[: _thin(ids, times, kinds, values, starts, marks, stamp, kept) if thin else 0]
     touched = np.empty(min(len(ids), len(counts)), np.int64)
@@ -253,17 +253,17 @@ class Thinner:
             self._counts = np.zeros(count, np.int64)
         self._stamp += 1
         starts, kinds = np.zeros(len(parts) + 1, np.int64), np.empty(len(parts), np.int64)
-        for k, part in enumerate(parts):
-            starts[k + 1] = starts[k] + len(part[0])
-            kinds[k] = part[2]
+        for k, points in enumerate(parts):
+            starts[k + 1] = starts[k] + len(points[0])
+            kinds[k] = points[2]
         total, thin = int(starts[-1]), self._rest == 0
         self._reserve(total + len(parts))
         ids, times, values, kept = self._points
         for c, column in ((0, ids), (1, times), (3, values)):
-            np.concatenate([part[c] for part in parts], out=column[:total])
-        points = ids[:total], times[:total], values[:total], starts, kinds
+            np.concatenate([points[c] for points in parts], out=column[:total])
+        lists = ids[:total], times[:total], values[:total], starts, kinds
         touched, begins, low, high = _ordered(
-            *points, self._marks, self._stamp, self._counts, thin, kept[: total + len(parts)], self._rows
+            *lists, self._marks, self._stamp, self._counts, thin, kept[: total + len(parts)], self._rows
         )
         rows = self._rows[: begins[-1]]
         if not thin:
