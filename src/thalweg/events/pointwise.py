@@ -33,7 +33,7 @@ class Pointwise:
     @property
     def repeats(self) -> bool:
         """Is the result its only input?"""
-        return self.truth.tolist() == [False, True]
+        return len(self.truth) == 2 and not self.truth[0] and bool(self.truth[1])
 
 
 def pointwise(plans: Sequence[SpanPlan]) -> Pointwise | None:
