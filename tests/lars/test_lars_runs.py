@@ -117,7 +117,7 @@ def test_answers_and_labels_come_with_every_call_on_request() -> None:
     reasoner = Reasoner(program, answers=True, labels=True)
     reasoner.accept(batch([(397, "request", ())]))
     revision = reasoner.advance(397)
-    assert revision["answers"].to_pylist() == [{"atom": "on", "at": None, "from": 397, "to": 407}]
+    assert revision["answers"].to_pylist() == [{"atom": "on", "at": None, "from": 397, "to": 407, "exact": True}]
     assert {"atom": "on", "status": "in", "from": 397, "to": 407} in revision["labels"].to_pylist()
 
 

@@ -116,6 +116,18 @@ class Choice:
         self._next = FOREVER
         self.renamed()
 
+    @property
+    def decided(self) -> int:
+        """The last tick up to which the answers are those of the ground program."""
+        return self._next if self._next == FOREVER else self._next - 1
+
+    def forget(self) -> None:
+        """Begin anew: no ground program, no answer."""
+        for store in (self.possible, self.instances, self.blank):
+            store.forget()
+        self._next = FOREVER
+        self.renamed()
+
     # ------------------------------------------------------------------ the relaxed rules
 
     def _relax(self, rule: Rule) -> None:

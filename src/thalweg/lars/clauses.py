@@ -25,6 +25,7 @@ from thalweg.language.terms import (
     variables,
 )
 from thalweg.lars import steps
+from thalweg.lars.aggregates import Aggregated
 from thalweg.lars.literals import (
     Elsewhere,
     Extra,
@@ -36,7 +37,6 @@ from thalweg.lars.literals import (
     positioned,
     renamed,
 )
-from thalweg.lars.operators import Aggregated
 from thalweg.lars.present import without_points
 from thalweg.lars.rule import Option, Reads, Rule, Test, computing, ordered, within
 from thalweg.lars.store import Store
@@ -124,9 +124,13 @@ class RuleCompiler:
         for body in self._variants():
             self._rule(body, view, None)
 
+    def add(self, body: tuple[Literal | Extra, ...], head: Store) -> None:
+        """Add the rule with another body to the network."""
+        self._rule(body, head, self.index)
+
     def _write(self, literals: tuple[Literal | Extra, ...], stores: tuple[Store | None, ...]) -> None:
         written = self.compiler.network.written.setdefault(signature(self.clause.head), [])
-        written.append(Written(self.clause, literals, stores))
+        written.append(Written(self.index, self.clause, literals, stores))
 
     def _timeless(self, literal: Literal) -> Literal:
         """``[w] at(T) a`` with a time that nothing else asks for is ``[w] sometime a``."""

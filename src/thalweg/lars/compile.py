@@ -9,18 +9,21 @@ a point counts, so views follow insertions and deletions like anything else.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 
 from thalweg.analysis.types import NUMBER, SYMBOL, Types, infer
 from thalweg.columns.symbols import number
 from thalweg.language.program import Program
 from thalweg.language.rules import Clause, Window, Windowed
 from thalweg.language.terms import Number, Variable, arguments, signature
+from thalweg.lars.always import Always
 from thalweg.lars.clauses import RuleCompiler
 from thalweg.lars.counting import TupleAlways, TupleWindow
+from thalweg.lars.diagonal import Diagonal
 from thalweg.lars.extended import View, window_view
 from thalweg.lars.literals import Written, positioned
-from thalweg.lars.operators import Always, Diagonal, Operator
+from thalweg.lars.operators import Operator
 from thalweg.lars.present import ahead_of_now
 from thalweg.lars.rule import Reads, Rule
 from thalweg.lars.store import Store
@@ -88,7 +91,19 @@ class Compiler:
             store.delta_rows = None
         return self.network
 
+    def apart(self) -> Compiler:
+        """For some rules of the same program, in a network of their own."""
+        other = copy(self)
+        other.network = Network(kinds=dict(self.network.kinds))
+        return other
+
     # ------------------------------------------------------------------ sources
+
+    def given(self, predicate: Predicate, kinds: tuple[str, ...]) -> Store:
+        """The source of a predicate that is not in the program: it is filled from outside."""
+        self.network.kinds[predicate] = kinds
+        self.strata = replace(self.strata, background=self.strata.background | {predicate})
+        return self._source("facts", predicate, 0)
 
     def kinds_of(self, predicate: Predicate) -> tuple[str, ...]:
         """Number or symbol, for each argument."""
@@ -206,7 +221,7 @@ class Compiler:
             if plain is not None and window.future >= window.hop - 1:
                 self.copy(plain, view, arity)
             elif plain is not None:
-                self.copy(self.diagonal(predicate, window.hop), view, arity, inside(window, arity))
+                self.copy(self.diagonal(predicate), view, arity, inside(window, arity))
             for index, shift, clause in self.moving.get(predicate, ()):
                 if window.hop == 1 and shift <= window.future:
                     RuleCompiler(self, index, clause).fill(view)
@@ -236,7 +251,7 @@ class Compiler:
             )
         return view
 
-    def diagonal(self, predicate: Predicate, hop: int = 1) -> Store:
+    def diagonal(self, predicate: Predicate) -> Store:
         """Plain heads with their point."""
         name, arity = predicate
         view, new = self.store(f"diagonal {name}/{arity}", arity + 1)
@@ -244,9 +259,6 @@ class Compiler:
         assert plain is not None
         if new:
             self.network.operators.append(Diagonal(plain, view))
-        operator = next(o for o in self.network.operators if o.writes is view)
-        assert isinstance(operator, Diagonal)
-        operator.ahead = max(operator.ahead, 2 * hop)
         return view
 
     def at(self, predicate: Predicate, window: Window | None) -> Store:
@@ -270,8 +282,7 @@ class Compiler:
             for source in pointed:
                 self.copy(source, view, arity + 1, clip)
             if plain is not None:
-                hop = 1 if window is None else window.hop
-                self.copy(self.diagonal(predicate, hop), view, arity + 1, clip)
+                self.copy(self.diagonal(predicate), view, arity + 1, clip)
         return view
 
     def _at_counted(self, predicate: Predicate, window: Window) -> Store:
@@ -287,8 +298,8 @@ class Compiler:
 
     def counted(self, predicate: Predicate, window: Window) -> Store:
         """Occurrences inside a window that counts atoms, with their point; plain heads apart."""
-        name, arity = predicate
-        view, new = self.store(f"counted {_shown(window)} {name}/{arity}", arity + 1)
+        _, arity = predicate
+        view, new = self.store(counted_name(predicate, window), arity + 1)
         if new:
             self.network.counts_atoms = True
             self.looks_back(predicate, 0)
@@ -332,7 +343,7 @@ class Compiler:
         sources = self.pointed(predicate)
         runs = window.hop == 1 and window.future == 0 and self.plain(predicate) is None
         if self.plain(predicate) is not None:
-            sources.append(self.diagonal(predicate, window.hop))
+            sources.append(self.diagonal(predicate))
         if not runs:
             self.network.kept.add(predicate)
         self.network.operators.append(Always(tuple(sources), window, target, runs=runs))
@@ -366,6 +377,12 @@ def positioned_of(literal: Windowed) -> Window:
     """The window of a literal, with places instead of names."""
     assert literal.window is not None
     return positioned(literal.window, literal.atom)
+
+
+def counted_name(predicate: Predicate, window: Window) -> str:
+    """The name of the store of what is inside a window that counts atoms."""
+    name, arity = predicate
+    return f"counted {_shown(window)} {name}/{arity}"
 
 
 def _shown(window: Window | None) -> str:

@@ -39,8 +39,24 @@ class Computed:
     parts: tuple[Expression, ...]
 
 
-Expression = float | Polynomial | Computed
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """One value at the ticks at which a condition is true, another at the others."""
+
+    condition: Condition
+    then: Expression
+    other: Expression
+
+
+Expression = float | Polynomial | Computed | Picked
 NOW = Polynomial((0.0, 1.0))
+
+
+def picked(condition: Condition, then: Expression, other: Expression) -> Expression:
+    """One value where a condition is true, else another."""
+    if isinstance(condition, bool):
+        return then if condition else other
+    return then if then == other else Picked(condition, then, other)
 
 
 def computed(op: str, *parts: Expression) -> Expression:
@@ -65,7 +81,7 @@ def computed(op: str, *parts: Expression) -> Expression:
 def _terms(part: Expression) -> tuple[float, ...] | None:
     if isinstance(part, Polynomial):
         return part.terms
-    return (part,) if isinstance(part, float) and part == math.floor(part) else None
+    return (part,) if isinstance(part, float) and part.is_integer() else None
 
 
 def _polynomial(op: str, parts: list[tuple[float, ...]]) -> Expression:
@@ -124,6 +140,9 @@ def values(expression: Expression, ticks: Floats) -> Floats:
             return found
         case Computed(op, parts):
             return _POINTWISE[op](*(values(p, ticks) for p in parts))
+        case Picked(condition, then, other):
+            either: Floats = np.where(truths(condition, ticks), values(then, ticks), values(other, ticks))
+            return either
         case _:
             return np.full(len(ticks), expression)
 
@@ -142,6 +161,13 @@ def span(expression: Expression, first: float, last: float) -> Span | None:
             return None if found is None else (found[0], min(found[1], m - 1))
         case Computed(op, parts):
             return _bounded(op, *(span(p, first, last) for p in parts))
+        case Picked(condition, then, other):
+            known = sure(condition, int(first), FOREVER if math.isinf(last) else int(last))
+            one = span(then, first, last) if known is not False else None
+            two = span(other, first, last) if known is not True else None
+            if known is not None or one is None or two is None:
+                return one if known else two if known is False else None
+            return min(one[0], two[0]), max(one[1], two[1])
         case _:
             return None if math.isnan(expression) else (expression, expression)
 
@@ -153,6 +179,8 @@ def _whole(expression: Expression) -> bool:
             return True
         case Computed("+" | "-" | "*" | "mod" | "min" | "max" | "abs", parts):
             return all(map(_whole, parts))
+        case Picked(_, then, other):
+            return _whole(then) and _whole(other)
         case _:
             return _terms(expression) is not None
 
@@ -251,6 +279,16 @@ class Within:
 
 
 @dataclass(frozen=True, slots=True)
+class Recurring:
+    """Now is in one of the intervals, or a whole number of periods after a tick from `begin` on that is. The intervals
+    are sorted, do not touch and end before `begin + period`."""
+
+    intervals: tuple[tuple[int, int], ...]
+    begin: int
+    period: int
+
+
+@dataclass(frozen=True, slots=True)
 class Every:
     parts: tuple[Condition, ...]
 
@@ -265,7 +303,7 @@ class Not:
     part: Condition
 
 
-Condition = bool | Compared | Within | Every | Some | Not
+Condition = bool | Compared | Within | Recurring | Every | Some | Not
 
 _COMPARE: dict[str, Callable[[Floats, Floats], Bools]] = {
     "<": np.less,
@@ -287,6 +325,28 @@ def compared(op: str, left: Expression, right: Expression) -> Condition:
         if isinstance(left, float):
             return compared(op, left, right)
     return Compared(op, left, right)
+
+
+def exists(expression: Expression) -> Condition:
+    """Has it a value?"""
+    return True if _total(expression) else Compared("=:=", expression, expression)
+
+
+def _total(expression: Expression) -> bool:
+    """Has it a value at every tick, as far as one can see?"""
+    match expression:
+        case Polynomial():
+            return True
+        case Computed("/" | "//" | "mod", (dividend, divisor)):
+            return isinstance(divisor, float) and divisor != 0 and _total(dividend)
+        case Computed("**" | "sqrt"):
+            return False
+        case Computed(_, parts):
+            return all(map(_total, parts))
+        case Picked(_, then, other):
+            return _total(then) and _total(other)
+        case _:
+            return not math.isnan(expression)
 
 
 def every(parts: Iterable[Condition]) -> Condition:
@@ -322,6 +382,9 @@ def truths(condition: Condition, ticks: Floats) -> Bools:
             at = np.searchsorted(bounds[:, 0], ticks, side="right") - 1
             found: Bools = (at >= 0) & (ticks <= bounds[at, 1])
             return found
+        case Recurring(intervals, begin, period):
+            turned = np.where(ticks < begin, ticks, begin + np.mod(ticks - begin, period))
+            return truths(Within(intervals), turned)
         case Every(parts):
             all_of: Bools = np.all([truths(p, ticks) for p in parts], axis=0)
             return all_of
@@ -339,11 +402,16 @@ def sure(condition: Condition, first: int, last: int) -> bool | None:
     match condition:
         case Compared(op, left, right):
             end = math.inf if last >= FOREVER else float(last)
-            return _decided(op, span(left, float(first), end), span(right, float(first), end))
+            bounds = span(left, float(first), end)
+            if left == right:
+                return None if bounds is None else op in ("=:=", "=<")
+            return _decided(op, bounds, span(right, float(first), end))
         case Within(intervals):
             if any(a <= first and last <= b for a, b in intervals):
                 return True
             return None if any(a <= last and first <= b for a, b in intervals) else False
+        case Recurring():
+            return _recurring(condition, first, last)
         case Every(parts):
             return _all_of(sure(p, first, last) for p in parts)
         case Some(parts):
@@ -352,6 +420,25 @@ def sure(condition: Condition, first: int, last: int) -> bool | None:
             return _opposite(sure(part, first, last))
         case _:
             return condition
+
+
+def _recurring(condition: Recurring, first: int, last: int) -> bool | None:
+    intervals, begin, period = Within(condition.intervals), condition.begin, condition.period
+    if first < begin <= last:
+        return _agreed(_recurring(condition, first, begin - 1), _recurring(condition, begin, last))
+    if first < begin:
+        return sure(intervals, first, last)
+    end = begin + period - 1
+    if last - first >= period:
+        return sure(intervals, begin, end)
+    first, last = (begin + (t - begin) % period for t in (first, last))
+    if first <= last:
+        return sure(intervals, first, last)
+    return _agreed(sure(intervals, first, end), sure(intervals, begin, last))
+
+
+def _agreed(one: bool | None, other: bool | None) -> bool | None:
+    return one if one is other else None
 
 
 def _opposite(known: bool | None) -> bool | None:

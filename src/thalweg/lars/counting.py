@@ -121,10 +121,14 @@ class TupleWindow:
 
     # ------------------------------------------------------------------ labels
 
+    def inside(self) -> tuple[Ints, Ints, Ints]:
+        """The input atoms with their points, and from when to when they are inside without further input."""
+        leaving = self._leaving()[self.own]
+        return np.ascontiguousarray(self.rows[self.own]), self.times[self.own], leaving - (leaving < FOREVER)
+
     def _label(self, moment: Moment) -> None:
-        leaving = self._leaving()
-        ids = self.writes.ids(np.ascontiguousarray(self.rows[self.own]))
-        starts, ends = self.times[self.own], leaving[self.own] - (leaving[self.own] < FOREVER)
+        rows, starts, ends = self.inside()
+        ids = self.writes.ids(rows)
         if self.ahead is not None:
             pieces = self.ahead.live(moment.horizon)
             rows = self.ahead.keys[pieces[:, 0]]
@@ -168,6 +172,15 @@ class TupleWindow:
             seen = (np.searchsorted(times, ticks, "right") > 0) | (group in self.dropped)
             low = np.where(seen, np.minimum(low, mine), low)
         return np.where(low == FOREVER, start, low)
+
+    def lows(self, start: int) -> list[tuple[list[int], int]]:
+        """The first point of the window from the last atom on, for each group of counted atoms (by its values)."""
+        found = []
+        for group in sorted(set(self.groups.tolist()) | set(self.dropped)):
+            times = self.times[self.groups == group]
+            low = int(times[-self.window.past]) if 0 < self.window.past <= len(times) else start
+            found.append((self._group_ids.keys[group].tolist() if self.by else [], low))
+        return found
 
     def state(self) -> dict[str, Ints]:
         return {

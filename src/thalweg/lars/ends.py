@@ -1,10 +1,13 @@
-"""Until when a label lasts, where it rests on the point of a head without one.
+"""Until when a label lasts, where it rests on the point of a head without one or on a choice that is not made ahead.
 
 The stores know of such a label what the next ticks bring. An end among these is right; whether and when a label changes
-after them follows from the condition on the tick that its rules say.
+after them follows from the condition on the tick that its rules say, as far as that can be known.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -12,71 +15,118 @@ import numpy.typing as npt
 from thalweg.columns.symbols import as_floats
 from thalweg.language.rules import Windowed
 from thalweg.language.terms import Compound, Number, Variable, arguments, signature
-from thalweg.lars.codes import Codes
-from thalweg.lars.compile import Network
+from thalweg.lars.choice import Choice, Naming
+from thalweg.lars.compile import Compiler, Network
 from thalweg.lars.conditions import Condition
+from thalweg.lars.diagonal import Diagonal
 from thalweg.lars.extended import View
+from thalweg.lars.foresight import LOOKS, Foresight
 from thalweg.lars.labels import FOREVER
 from thalweg.lars.literals import Written
-from thalweg.lars.operators import Diagonal
-from thalweg.lars.store import Store
 from thalweg.lars.stratify import Predicate
-from thalweg.lars.turning import next_change
-from thalweg.lars.unfolding import Unfolding, Unknown
+from thalweg.lars.symbolic import Unknown
+from thalweg.lars.turning import Change, next_change
+from thalweg.lars.unfolding import Unfolding, above
 from thalweg.protocol import Ints
+
+Bools = npt.NDArray[np.bool_]
+Ending = tuple[Ints, Bools | None]
+"""The last ticks for which something lasts, and whether they are exact (None: all of them) or it lasts at least so
+long."""
 
 
 class Ends:
-    """Exact ends of labels."""
+    """Ends of labels. `predict`: choices are made for all ticks that are known."""
 
-    def __init__(self, network: Network, codes: Codes, start: int) -> None:
-        self._unfolding = Unfolding(network, codes, start)
+    def __init__(
+        self,
+        compiler: Compiler,
+        choices: list[Choice],
+        weighs: set[str],
+        naming: Naming,
+        *,
+        predict: bool,
+    ) -> None:
+        network = compiler.network
+        self._unfolding = Unfolding(network, compiler.codes, compiler.start)
+        self._foresight = Foresight(compiler, choices, self._unfolding, weighs, naming)
+        self._predict = predict
+        self._texts = compiler.codes.symbols
         self._pins = pins(network)
         self._points = [o for o in network.operators if isinstance(o, Diagonal)]
+        self._undecided = [] if predict else [(c, above(network, {s.name for s in c.stores})) for c in choices]
 
-    def _known(self) -> int:
-        """The last tick of which all points are known to the stores."""
-        return min([FOREVER, *(o.done for o in self._points if o.done is not None)])
-
-    def at_most(self, stores: list[Store], until: Ints) -> Ints:
-        """Ends of something that rests on stores: not later than they know."""
-        moving = any(s.name in self._unfolding.moving for s in stores)
-        return np.minimum(until, self._known()) if moving else until
+    def renew(self) -> None:
+        """The stores have changed."""
+        self._foresight.renew()
 
     def rests_on_points(self, view: View) -> bool:
         """Does an extended atom depend on the points of heads without one?"""
         return view.store.name in self._unfolding.moving
 
-    def exact(
-        self, view: View, keys: Ints, ticks: Ints, is_in: npt.NDArray[np.bool_], until: Ints
-    ) -> Ints:
+    def _known(self, name: str) -> int:
+        """The last tick of which a store knows everything."""
+        found = [c.decided for c, stores in self._undecided if name in stores]
+        if name in self._unfolding.moving:
+            found += [o.done for o in self._points if o.done is not None]
+        return min(found, default=FOREVER)
+
+    def exact(self, view: View, keys: Ints, ticks: Ints, is_in: Bools, until: Ints) -> Ending:
         """The last ticks for which extended atoms that are in (or out) at a tick remain so without further input;
         `until` is what the store knows."""
-        if not len(keys) or not self.rests_on_points(view):
-            return until
-        known = self._known()
-        open_ones = np.flatnonzero(until >= known)
-        found = until.copy()
-        open_ones = self._over(view, keys, ticks, is_in, open_ones, found)
-        if not len(open_ones):
-            return found
-        self._unfolding.since = int(ticks.min())
-        said: dict[tuple[Condition, int, bool], int] = {}
-        for k in open_ones.tolist():
+        known = self._known(view.store.name) if len(keys) else FOREVER
+        if known == FOREVER:
+            return until, None
+        found, certain = until.copy(), np.ones(len(until), np.bool_)
+        asked = self._over(view, keys, ticks, is_in, np.flatnonzero(until >= known), found)
+        if len(asked):
+            self._unfolding.since = int(ticks.min())
+        said: dict[tuple[Condition, int, bool], Change] = {}
+        for k in asked.tolist():
+            asks = partial(self._condition, view, keys[k].tolist())
+            found[k], certain[k] = self._end(asks, int(ticks[k]), bool(is_in[k]), known, said)
+        return found, certain
+
+    def blank(self, choice: Choice, loops: Ints, ticks: Ints, is_in: Bools, until: Ints) -> Ending:
+        """The same for the lack of an answer; `loops` are codes of texts."""
+        name = choice.stores[0].name
+        known = self._known(name)
+        if known == FOREVER:
+            return until, None
+        found, certain = until.copy(), np.ones(len(until), np.bool_)
+        self._unfolding.since = int(ticks.min(initial=FOREVER))
+        for k in np.flatnonzero(until >= known).tolist():
+            asks = partial(self._foresight.blank, name, self._texts.texts[int(loops[k])])
+            found[k], certain[k] = self._end(asks, int(ticks[k]), bool(is_in[k]), known, {})
+        return found, certain
+
+    def _end(
+        self,
+        condition: Callable[[], Condition],
+        tick: int,
+        truth: bool,
+        known: int,
+        said: dict[tuple[Condition, int, bool], Change],
+    ) -> tuple[int, bool]:
+        """The last tick for which a condition that is asked for remains what it is; and whether that is exact."""
+        sight = known
+        for look in range(LOOKS if self._predict else 0):
+            self._foresight.look(look, known)
             try:
-                condition = self._condition(view, keys[k].tolist())
+                asked = (condition(), tick, truth)
             except Unknown:
-                found[k] = min(known, found[k])
-                continue
-            asked = (condition, int(ticks[k]), bool(is_in[k]))
+                break
             if asked not in said:
                 said[asked] = next_change(*asked)
-            found[k] = said[asked] - (said[asked] < FOREVER)
-        return found
+            change, horizon = said[asked], self._foresight.horizon
+            if change.tick <= horizon:
+                return change.tick - (change.tick < FOREVER), change.known
+            if horizon <= sight and look > 1:
+                break
+            sight = max(sight, horizon)
+        return sight, False
 
-    def _over(
-        self, view: View, keys: Ints, ticks: Ints, is_in: npt.NDArray[np.bool_], asked: Ints, found: Ints
-    ) -> Ints:
+    def _over(self, view: View, keys: Ints, ticks: Ints, is_in: Bools, asked: Ints, found: Ints) -> Ints:
         """Those of the asked that are not over: a head that says its tick is in at no other, so it never comes back."""
         pin = self._pins.get((view.predicate, view.pointed))
         if view.literal is not None or pin is None:

@@ -1,7 +1,8 @@
 """Labels as a table: every window atom and head with whether it is in, and until when without further input.
 
-labels   atom, status, from, to: `status` is ``in`` (since the tick `from`, through `to`; null for ever) or ``out``
-         (through `to`, the tick before it comes in; null for ever). Atoms with arguments are listed while they are in
+labels   atom, status, from, to, exact: `status` is ``in`` (since the tick `from`, through `to`; null for ever) or
+         ``out`` (through `to`, the tick before it comes in; null for ever). `exact` is false where that lasts at least
+         so long, and nobody knows how much longer. Atoms with arguments are listed while they are in
          or will be (those that rest on points of heads to come, while they are in); those without are always listed.
 """
 
@@ -26,8 +27,10 @@ from thalweg.lars.texts import Texts
 if TYPE_CHECKING:
     from thalweg.lars.ends import Ends
 
-LABELS = pa.schema([("atom", pa.string()), ("status", pa.string()), ("from", pa.int64()), ("to", pa.int64())])
-Label = tuple[str, str, int | None, int | None]
+LABELS = pa.schema(
+    [("atom", pa.string()), ("status", pa.string()), ("from", pa.int64()), ("to", pa.int64()), ("exact", pa.bool_())]
+)
+Label = tuple[str, str, int | None, int | None, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +75,15 @@ def _labels(view: View, now: int, texts: Texts, kinds: tuple[str, ...], ends: En
     if not len(pieces) and not kinds and not view.pointed:
         pieces, keys = np.array([[0, FOREVER + 1, FOREVER]]), np.empty((1, 0), np.int64)
     is_in = pieces[:, 1] <= now
-    until = ends.exact(view, keys, np.full(len(keys), now), is_in, np.where(is_in, pieces[:, 2], pieces[:, 1] - 1))
+    last_known = np.where(is_in, pieces[:, 2], pieces[:, 1] - 1)
+    until, exact = ends.exact(view, keys, np.full(len(keys), now), is_in, last_known)
+    exact = np.ones(len(until), np.bool_) if exact is None else exact
     atoms = texts.atoms(view.predicate[0], kinds, keys).to_pylist()
     points = as_floats(keys[:, -1]).astype(np.int64).tolist() if view.pointed else [None] * len(atoms)
-    for atom, point, first, last in zip(atoms, points, pieces[:, 1].tolist(), until.tolist(), strict=True):
+    columns = atoms, points, pieces[:, 1].tolist(), until.tolist(), exact.tolist()
+    for atom, point, first, last, certain in zip(*columns, strict=True):
         status = ("in", first) if first <= now else ("out", None)
-        yield _joined(view.prefix, atom, point), *status, None if last >= FOREVER else last
+        yield _joined(view.prefix, atom, point), *status, None if last >= FOREVER else last, certain
 
 
 def _joined(prefix: str, atom: str, point: int | None) -> str:

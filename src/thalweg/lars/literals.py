@@ -43,8 +43,10 @@ Extra = Nothing | InBackground | NoFact | Elsewhere
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A body that a clause was compiled from: its literals, each with the store that it reads, if any."""
+    """A body that a clause (the statement of that index) was compiled from: its literals, each with the store that it
+    reads, if any."""
 
+    index: int
     clause: Clause
     literals: tuple[Literal | Extra, ...]
     stores: tuple[Store | None, ...]
@@ -74,7 +76,7 @@ def renamed(term: Term, kept: set[str]) -> Term:
 
 
 def positioned(window: Window, atom: Term) -> Window:
-    """The window with the places of its `by` arguments instead of their names."""
-    if not window.by:
+    """The window with the places of its `by` arguments instead of their names, where it has names."""
+    if not window.by or isinstance(window.by[0], Number):
         return window
     return replace(window, by=tuple(Number(arguments(atom).index(v)) for v in window.by))

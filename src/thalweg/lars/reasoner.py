@@ -24,16 +24,18 @@ from thalweg.lars.calendar import Calendar
 from thalweg.lars.choice import Choice
 from thalweg.lars.codes import Codes
 from thalweg.lars.compile import Compiler, Network
+from thalweg.lars.diagonal import Diagonal
 from thalweg.lars.ends import Ends
 from thalweg.lars.engine import Engine
 from thalweg.lars.extended import View, labels_table
 from thalweg.lars.labels import FOREVER
-from thalweg.lars.operators import Diagonal, Moment, every_tick
+from thalweg.lars.operators import Moment, every_tick
 from thalweg.lars.packing import pack, unpack
 from thalweg.lars.store import NOTHING, Store
 from thalweg.lars.stratify import Predicate, check, stratify
 from thalweg.lars.tables import (
     MODELS,
+    Blank,
     Found,
     Output,
     answers_table,
@@ -139,7 +141,7 @@ class Reasoner:
         naming = _Naming(network, self._texts)
         self._engine = Engine(network, self._moment, weighs, naming, predict=self._predict)
         self.follows_points = any(isinstance(o, Diagonal) for o in network.operators)
-        self._ends = Ends(network, self._codes, self.start)
+        self._ends = Ends(compiler, self._engine.choices, weighs, naming, predict=self._predict)
         self._lazy = self.follows_points or (bool(self._engine.choices) and not self._predict)
         self._blanks = [Calendar(c.blank) for c in self._engine.choices]
         self._outputs = [
@@ -189,7 +191,7 @@ class Reasoner:
     def advance(self, to: int) -> Revision:
         """Run every tick up to and including `to`."""
         found: list[Found] = []
-        blank: list[Ints] = []
+        blank: list[Blank] = []
         models: list[pa.Table] = []
         if to > self._now:
             due, late = self._admission.ticks(to)
@@ -247,7 +249,7 @@ class Reasoner:
             self._now + 1, min([FOREVER, *ticks, *(c.next_change(self._now) for c in self._engine.choices)])
         )
 
-    def _segment(self, first: int, last: int, found: list[Found], blank: list[Ints]) -> None:
+    def _segment(self, first: int, last: int, found: list[Found], blank: list[Blank]) -> None:
         """Bring everything up to `last`; rows take part at `first` at the earliest."""
         if first - 1 > self._now:
             self._quiet(first - 1, found, blank)
@@ -258,23 +260,25 @@ class Reasoner:
         self._round()
         self._feed(last)
         self._engine.run()
+        self._ends.renew()
         found += self._flips(self._now, last)
         blank += self._blank_flips(self._now, last)
         self._engine.end_round()
         self._now = last
 
-    def _quiet(self, to: int, found: list[Found], blank: list[Ints]) -> None:
+    def _quiet(self, to: int, found: list[Found], blank: list[Blank]) -> None:
         """Ticks without input: labels run out, and points move on, some at a time."""
         while self.follows_points and to - self._now > _STRIDE:
             self._stretch(self._now + _STRIDE, found, blank)
             self._compact()
         self._stretch(to, found, blank)
 
-    def _stretch(self, to: int, found: list[Found], blank: list[Ints]) -> None:
+    def _stretch(self, to: int, found: list[Found], blank: list[Blank]) -> None:
         if self._lazy:
             self._moment.horizon, self._moment.target = self._now + 1 - self.lateness, to
             self._round()
             self._engine.run()
+            self._ends.renew()
         found += self._flips(self._now, to)
         blank += self._blank_flips(self._now, to)
         if self._lazy:
@@ -388,11 +392,12 @@ class Reasoner:
             store = output.store
             rows = self._turned(output.calendar, last, target)
             if len(rows):
-                keys = store.keys[rows[:, 0]]
-                if self.follows_points and not self._blocks:
-                    ticks = np.where(rows[:, 3] == rows[:, 2], rows[:, 2], rows[:, 2] - 1)
-                    rows[:, 5] = self._ends.exact(output.view, keys, ticks, rows[:, 1] > 0, rows[:, 5])
-                out.append(Found(output, keys, rows))
+                keys, exact = store.keys[rows[:, 0]], None
+                if self._lazy and not self._blocks:
+                    rows[:, 5], exact = self._ends.exact(
+                        output.view, keys, _asked_at(rows), rows[:, 1] > 0, rows[:, 5]
+                    )
+                out.append(Found(output, keys, rows, exact))
         return out
 
     def _turned(self, calendar: Calendar, last: int, target: int) -> Ints:
@@ -402,15 +407,19 @@ class Reasoner:
             return np.concatenate([revisions(store, last), rows])
         return rows
 
-    def _blank_flips(self, last: int, target: int) -> list[Ints]:
-        """Where answer streams begin or cease to be missing: rows (code of the loop, op, tick, from, to, until)."""
-        found = []
+    def _blank_flips(self, last: int, target: int) -> list[Blank]:
+        """Where answer streams begin or cease to be missing."""
+        found: list[Blank] = []
         for choice, calendar in zip(self._engine.choices, self._blanks, strict=True):
             rows = self._turned(calendar, last, target)
             if len(rows):
-                rows[:, 5] = self._ends.at_most(choice.stores, rows[:, 5])
                 rows[:, 0] = calendar.store.keys[rows[:, 0], 0]
-                found.append(rows)
+                exact = None
+                if self._lazy and not self._blocks:
+                    rows[:, 5], exact = self._ends.blank(
+                        choice, rows[:, 0], _asked_at(rows), rows[:, 1] > 0, rows[:, 5]
+                    )
+                found.append((rows, exact))
         return found
 
     def models(self, most: int = 0) -> pa.Table:
@@ -457,6 +466,12 @@ class Reasoner:
         """Every window atom and head, whether it is in, and until when without further input."""
         heads = [View(o.store, "", o.predicate, o.pointed) for o in self._outputs]
         return labels_table([*heads, *self._network.views], self._now, self._texts, self._network.kinds, self._ends)
+
+
+def _asked_at(rows: Ints) -> Ints:
+    """The ticks at which changes (tuple, op, query time, from, to, until) are true: those of the past until the tick
+    before their query time at least."""
+    return np.where(rows[:, 3] == rows[:, 2], rows[:, 2], rows[:, 2] - 1)
 
 
 def _under(arrays: Mapping[str, Ints], prefix: str) -> dict[str, Ints]:

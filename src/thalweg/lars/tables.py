@@ -3,12 +3,13 @@
 changes    query_time, op, atom, at, from, to, until: at `query_time` the atom (at the point `at`, for heads
            ``at(u) a``) began (insert) or ceased (delete) to be in the answer stream, from the tick `from` on (through
            `to`, where a late row revises the past). `until`: the last tick for which that lasts without further
-           input; null for ever.
-answers    atom, at, from, to: the answer stream at the end of the call, with the ticks of each atom's
-           current interval; null for ever.
+           input; null for ever. `exact`: false where it lasts at least until then, and nobody knows how much longer
+           (with `until` null: where nothing is known of the end).
+answers    atom, at, from, to, exact: the answer stream at the end of the call, with the ticks of each atom's
+           current interval; `to` and `exact` as `until` and `exact` above.
 models     query_time, model, atom, at: several answer streams at one tick, numbered from 1; one that derives nothing
            has a row without an atom.
-no_answer  query_time, op, loop, from, to, until: from when to when there is no answer stream (the ticks as in
+no_answer  query_time, op, loop, from, to, until, exact: from when to when there is no answer stream (the ticks as in
            `changes`), and the atoms of the loop to blame.
 """
 
@@ -22,7 +23,7 @@ import pyarrow as pa
 from numba import njit
 
 from thalweg.lars.calendar import Calendar
-from thalweg.lars.ends import Ends
+from thalweg.lars.ends import Bools, Ends
 from thalweg.lars.extended import View
 from thalweg.lars.labels import FOREVER, HI, LO, NEXT
 from thalweg.lars.store import NOTHING, Store
@@ -39,9 +40,12 @@ CHANGES = pa.schema(
         ("from", pa.int64()),
         ("to", pa.int64()),
         ("until", pa.int64()),
+        ("exact", pa.bool_()),
     ]
 )
-ANSWERS = pa.schema([("atom", pa.string()), ("at", pa.int64()), ("from", pa.int64()), ("to", pa.int64())])
+ANSWERS = pa.schema(
+    [("atom", pa.string()), ("at", pa.int64()), ("from", pa.int64()), ("to", pa.int64()), ("exact", pa.bool_())]
+)
 NO_ANSWER = pa.schema(
     [
         ("query_time", pa.int64()),
@@ -50,6 +54,7 @@ NO_ANSWER = pa.schema(
         ("from", pa.int64()),
         ("to", pa.int64()),
         ("until", pa.int64()),
+        ("exact", pa.bool_()),
     ]
 )
 MODELS = pa.schema(
@@ -78,14 +83,18 @@ class Output:
 
 @dataclass(slots=True)
 class Found:
-    """Changes of one output at one step: tuples, and rows (id, op, query time, from, to, until)."""
+    """Changes of one output at one step: tuples, rows (id, op, query time, from, to, until), and whether the ends are
+    exact (None: all are)."""
 
     output: Output
     keys: Ints
     rows: Ints
+    exact: Bools | None = None
 
 
 Kinds = dict[Predicate, tuple[str, ...]]
+Blank = tuple[Ints, Bools | None]
+"""Rows (number of the loop's text, op, query time, from, to, until), and whether the ends are exact (None: all are)."""
 
 
 def atoms(texts: Texts, kinds: Kinds, found: Found) -> pa.Array:
@@ -115,9 +124,19 @@ def changes_table(found: list[Found], texts: Texts, kinds: Kinds, *, known_ends:
         pa.Array.from_buffers(_TICK, n, [pa.py_buffer(valid[1]), until])
         if known_ends
         else pa.nulls(n, _TICK),
+        _exactness([(f.exact, len(f.keys)) for f in found], known_ends=known_ends),
     ]
     table = pa.Table.from_arrays(arrays, schema=CHANGES)
     return table if in_order else table.take(np.argsort(rows[:, 2], kind="stable"))
+
+
+def _exactness(parts: list[tuple[Bools | None, int]], *, known_ends: bool) -> pa.Array:
+    """Which ends are exact, for parts of given lengths."""
+    if known_ends and any(exact is not None for exact, _ in parts):
+        return pa.array(np.concatenate([np.ones(n, np.bool_) if e is None else e for e, n in parts]))
+    n = sum(n for _, n in parts)
+    bits = np.full(n // 8 + 1, 255 if known_ends else 0, np.uint8)
+    return pa.Array.from_buffers(pa.bool_(), n, [None, pa.py_buffer(bits)])
 
 
 def _points(found: list[Found], n: int) -> pa.Array:
@@ -151,8 +170,8 @@ def answers_table(outputs: list[Output], now: int, texts: Texts, kinds: Kinds, e
         pieces = pieces[pieces[:, 1] <= now]
         found = Found(output, output.store.keys[pieces[:, 0]], NOTHING)
         here = np.full(len(pieces), now)
-        until = ends.exact(output.view, found.keys, here, here >= now, pieces[:, 2])
-        spans = pa.array(pieces[:, 1]), open_ends(until)
+        until, exact = ends.exact(output.view, found.keys, here, here >= now, pieces[:, 2])
+        spans = pa.array(pieces[:, 1]), open_ends(until), _exactness([(exact, len(pieces))], known_ends=True)
         columns = [atoms(texts, kinds, found), _points([found], len(pieces)), *spans]
         parts.append(pa.table(columns, schema=ANSWERS))
     return pa.concat_tables(parts) if parts else ANSWERS.empty_table()
@@ -166,17 +185,18 @@ def model_table(now: int, number: int, answers: pa.Table) -> pa.Table:
     return pa.table([*columns, answers.column("atom"), answers.column("at")], schema=MODELS)
 
 
-def no_answer_table(blank: list[Ints], loops: list[str], *, known_ends: bool) -> pa.Table:
-    """Rows (number of the loop's text, op, query time, from, to, until) as a table."""
+def no_answer_table(blank: list[Blank], loops: list[str], *, known_ends: bool) -> pa.Table:
+    """Where answer streams begin or cease to be missing, as a table."""
     if not blank:
         return _ALL_ANSWERED
-    rows = np.concatenate(blank)
-    rows = rows[np.argsort(rows[:, 2], kind="stable")]
+    rows = np.concatenate([rows for rows, _ in blank])
+    order = np.argsort(rows[:, 2], kind="stable")
+    rows, exact = rows[order], _exactness([(e, len(r)) for r, e in blank], known_ends=known_ends).take(order)
     op = pa.DictionaryArray.from_arrays(pa.array((rows[:, 1] < 0).astype(np.int8)), _OPS)
     named = pa.array([loops[i] for i in rows[:, 0].tolist()], pa.string())
     until = open_ends(rows[:, 5]) if known_ends else pa.nulls(len(rows), pa.int64())
     span = pa.array(rows[:, 3]), open_ends(rows[:, 4])
-    return pa.table([pa.array(rows[:, 2]), op, named, *span, until], schema=NO_ANSWER)
+    return pa.table([pa.array(rows[:, 2]), op, named, *span, until, exact], schema=NO_ANSWER)
 
 
 @njit(cache=True)

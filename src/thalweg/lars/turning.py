@@ -1,4 +1,4 @@
-"""When a condition on the tick next changes: exactly, and proved where it never does.
+"""When a condition on the tick next changes: exactly, proved where it never does, and said where it is not known.
 
 Ticks are looked at in blocks that double in size. A block for which the condition is the same everywhere, by interval
 arithmetic, costs one look; another is halved, down to blocks in which every tick is tried. That
@@ -8,9 +8,10 @@ period. After one whole period without a change there will be none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd, lcm
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,16 +22,23 @@ from thalweg.lars.conditions import (
     Every,
     Expression,
     Not,
+    Picked,
     Polynomial,
+    Recurring,
     Some,
     Within,
     compared,
     computed,
+    span,
     sure,
     truths,
+    values,
 )
 from thalweg.lars.labels import FOREVER
 from thalweg.protocol import Ints
+
+Run = tuple[int, int, tuple[float, ...]]
+"""The first and the last tick of a time in which numbers do not change, and the numbers."""
 
 _BLOCK = 1024
 """Ticks that are tried one by one."""
@@ -49,6 +57,13 @@ class Repeats:
     gain: int = 0
 
 
+class Change(NamedTuple):
+    """The tick of a change (FOREVER: there is none); where it is not known, a tick before which there is none."""
+
+    tick: int
+    known: bool = True
+
+
 class _Tired(Exception):
     """Patience has come to its end, before a tick."""
 
@@ -63,11 +78,12 @@ class _Search:
         self.condition = condition
         self.truth = truth
         self.patience = _PATIENCE
+        self.precise = precise_through(condition)
 
     def tried_at(self, ticks: Ints) -> int | None:
         """Try them all."""
         self.patience -= 1
-        if self.patience < 0:
+        if self.patience < 0 or ticks[-1] > self.precise:
             raise _Tired(int(ticks[0]))
         with np.errstate(all="ignore"):
             found = truths(self.condition, ticks.astype(np.float64))
@@ -85,18 +101,39 @@ class _Search:
         return self.among(middle + 1, last) if left is None else left
 
 
-def next_change(condition: Condition, tick: int, truth: bool) -> int:
-    """The first tick after `tick` at which the condition is not `truth`; FOREVER where there is none."""
+def next_change(condition: Condition, tick: int, truth: bool) -> Change:
+    """The first tick after `tick` at which the condition is not `truth`."""
     if sure(condition, tick + 1, FOREVER) is truth:
-        return FOREVER
+        return Change(FOREVER)
     search = _Search(condition, truth)
     found = search.among(tick + 1, tick + _BLOCK)
     if found is not None:
-        return found
+        return Change(found)
     try:
-        return _later(search, tick + 1 + _BLOCK)
+        return Change(_later(search, tick + 1 + _BLOCK))
     except _Tired as tired:
-        return tired.tick
+        return Change(tired.tick, known=False)
+
+
+def precise_through(part: Condition | Expression) -> int:
+    """A tick up to which polynomials are computed without rounding."""
+    match part:
+        case Polynomial(terms):
+            share = 2**53 / len(terms)
+            if abs(terms[0]) > share:
+                return 0
+            return int(min((share / abs(c)) ** (1 / i) for i, c in enumerate(terms) if i and c))
+        case Computed(_, parts) | Every(parts) | Some(parts):
+            inner: tuple[Condition | Expression, ...] = parts
+        case Picked(condition, then, other):
+            inner = condition, then, other
+        case Compared(_, left, right):
+            inner = left, right
+        case Not(only):
+            inner = (only,)
+        case _:
+            inner = ()
+    return min((precise_through(p) for p in inner), default=FOREVER)
 
 
 def _later(search: _Search, first: int) -> int:
@@ -149,9 +186,11 @@ def repeating(condition: Condition) -> Repeats | None:
         case Every(parts) | Some(parts):
             found = [repeating(p) for p in parts]
             known = [f for f in found if f is not None]
-            return _together(known) if len(known) == len(found) else None
+            return together(known) if len(known) == len(found) else None
         case Not(part):
             return repeating(part)
+        case Recurring(_, begin, period):
+            return Repeats(begin, period)
         case Within() | bool():
             return None
         case _:
@@ -159,7 +198,8 @@ def repeating(condition: Condition) -> Repeats | None:
             return found_one if found_one is not None and found_one.gain == 0 else None
 
 
-def _together(parts: list[Repeats]) -> Repeats:
+def together(parts: list[Repeats]) -> Repeats:
+    """How things repeat themselves that each do in their own way."""
     period = lcm(*(p.period for p in parts))
     return Repeats(
         max(p.begin for p in parts), period, sum(p.gain * (period // p.period) for p in parts)
@@ -207,6 +247,8 @@ def drift(expression: Expression) -> Repeats | None:
         case Computed("*", (float(k), part)) | Computed("*", (part, float(k))) if k == int(k):
             found = drift(part)
             return None if found is None else Repeats(found.begin, found.period, found.gain * int(k))
+        case Picked(condition, then, other):
+            return _either(condition, then, other)
         case Computed(_, parts):
             return _level(parts)
         case _:
@@ -215,7 +257,7 @@ def drift(expression: Expression) -> Repeats | None:
 
 def _combined(parts: list[Repeats | None]) -> Repeats | None:
     known = [p for p in parts if p is not None]
-    return _together(known) if len(known) == len(parts) else None
+    return together(known) if len(known) == len(parts) else None
 
 
 def _full_turns(part: Repeats, m: int) -> Repeats:
@@ -229,7 +271,8 @@ def _either(first: Condition, left: Expression, right: Expression) -> Repeats | 
     repeat themselves."""
     same = _steady(first)
     if same is None:
-        return _level([left, right])
+        turns, level = repeating(first), _level([left, right])
+        return None if turns is None or level is None else together([turns, level])
     found = drift(left if same[1] else right)
     return None if found is None else Repeats(max(same[0], found.begin), found.period, found.gain)
 
@@ -247,3 +290,64 @@ def _divided(part: Expression, m: int) -> Repeats | None:
         return None if found is None or found.gain else found
     turned = _full_turns(found, m)
     return Repeats(max(found.begin, sign[0]), turned.period, turned.gain // m)
+
+
+class Course:
+    """Follows things that depend on now through time, each as long as patience lasts: some blocks of ticks that are
+    tried one by one, some runs. `end`: the last tick that is known of all that were followed."""
+
+    def __init__(self, first: int, last: int, *, blocks: int, runs: int) -> None:
+        self.first, self.end = first, last
+        self._patience = blocks, runs
+        self._blocks, self._runs = blocks, runs
+
+    def follow(self, condition: Condition, numbers: Sequence[Expression]) -> list[Run]:
+        """The times at which a condition is true, divided where a number changes; the last may go beyond the end."""
+        found: list[Run] = []
+        self._blocks, self._runs = self._patience
+        try:
+            for first, last, these in self._pieces(condition, numbers, self.first, self.end):
+                if found and found[-1][1] == first - 1 and found[-1][2] == these:
+                    found[-1] = found[-1][0], last, these
+                    continue
+                self._runs -= 1
+                if self._runs < 0:
+                    raise _Tired(first)
+                found.append((first, last, these))
+        except _Tired as tired:
+            self.end = min(self.end, tired.tick - 1)
+        return found
+
+    def _pieces(
+        self, condition: Condition, numbers: Sequence[Expression], first: int, last: int
+    ) -> Iterator[Run]:
+        known = sure(condition, first, last)
+        if known is False:
+            return
+        bounds = [span(n, float(first), float(last)) for n in numbers]
+        same = tuple(b[0] for b in bounds if b is not None and b[0] == b[1])
+        if known and len(same) == len(numbers):
+            yield first, last, same
+        elif last - first < _BLOCK:
+            self._blocks -= 1
+            if self._blocks < 0:
+                raise _Tired(first)
+            yield from _tried(condition, numbers, np.arange(first, last + 1))
+        else:
+            middle = (first + last) // 2
+            yield from self._pieces(condition, numbers, first, middle)
+            yield from self._pieces(condition, numbers, middle + 1, last)
+
+
+def _tried(condition: Condition, numbers: Sequence[Expression], ticks: Ints) -> Iterator[Run]:
+    """The same, tick by tick."""
+    at = ticks.astype(np.float64)
+    with np.errstate(all="ignore"):
+        table = np.stack([at, *(values(n, at) for n in numbers)], axis=1)
+        table = table[truths(condition, at) & ~np.isnan(table).any(axis=1)]
+    if not len(table):
+        return
+    steps = np.diff(table, axis=0)
+    cuts = np.flatnonzero((steps[:, 0] != 1) | (steps[:, 1:] != 0).any(axis=1)) + 1
+    for part in np.split(table, cuts):
+        yield int(part[0, 0]), int(part[-1, 0]), tuple(part[0, 1:].tolist())

@@ -8,27 +8,16 @@ computed from them as expressions over now, and gives the condition under which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from thalweg.analysis.types import NUMBER
-from thalweg.columns.symbols import as_floats, number
+from thalweg.columns.symbols import number
 from thalweg.language.rules import Aggregate, Call, Compare, Literal, Window, Windowed
-from thalweg.language.terms import (
-    Atom,
-    Compound,
-    Number,
-    Term,
-    Variable,
-    arguments,
-    is_ground,
-    signature,
-    variables,
-)
+from thalweg.language.terms import Compound, Term, Variable, arguments, signature, variables
 from thalweg.lars.codes import Codes
-from thalweg.lars.compile import Network
+from thalweg.lars.compile import Network, counted_name
 from thalweg.lars.conditions import (
     NOW,
     Condition,
@@ -37,49 +26,65 @@ from thalweg.lars.conditions import (
     compared,
     computed,
     every,
+    exists,
     no,
     some,
 )
-from thalweg.lars.literals import Elsewhere, Extra, InBackground, NoFact, Nothing, Written, groups_of
-from thalweg.lars.operators import Diagonal
+from thalweg.lars.counting import TupleWindow
+from thalweg.lars.diagonal import Diagonal
+from thalweg.lars.gathering import (
+    Member,
+    Occurrence,
+    aggregated,
+    at_every_point,
+    counted,
+    counted_at_every_point,
+    distinct,
+    inside,
+)
+from thalweg.lars.literals import (
+    Elsewhere,
+    Extra,
+    InBackground,
+    NoFact,
+    Nothing,
+    Written,
+    groups_of,
+    positioned,
+)
 from thalweg.lars.store import Store
 from thalweg.lars.stratify import Predicate
+from thalweg.lars.symbolic import Bound, Found, Terms, Unknown, Value, numeric, same, value_of
 
-Value = int | Expression
-"""The code of a symbol, or a number that may depend on now."""
-Bound = dict[str, Value]
-Found = tuple[Bound, Condition]
-
-_SAME = {"div": "//", "^": "**", "integer": "round"}
-_OPPOSITE = {"<": ">=", ">=": "<", ">": "=<", "=<": ">", "=:=": "=\\=", "=\\=": "=:="}
-_ORDER = {"@<": "<", "@>": ">", "@=<": "=<", "@>=": ">="}
-_LONGEST = 4096
-"""Windows of `always` with more points than this are not written out."""
-
-
-class Unknown(Exception):
-    """The condition cannot be written down: a choice, a recursion, an aggregate or a window that counts atoms rests on
-    the point of a head."""
-
-
-class Occurrence(NamedTuple):
-    """A tuple at a point, and when it is there."""
-
-    values: tuple[Value, ...]
-    point: Expression
-    condition: Condition
+Body = tuple[tuple[Literal | Extra, Store | None], ...]
+"""Literals, each with the store that it reads, if any."""
+Row = tuple[tuple[Value, ...], Condition]
+"""A tuple whose numbers may depend on now, and when it is there."""
+Foreseen = Callable[[str], Iterable[tuple[tuple[int, ...], Condition]]]
+"""The tuples of a store that cannot be unfolded, and when they are in; Unknown where that is not known either."""
 
 
 class Unfolding:
-    """Conditions of the atoms of a network. `since`: labels count from this tick on."""
+    """Conditions of the atoms of a network. `since`: labels count from this tick on. `opaque`: stores of heads that
+    depend on themselves, of which `foreseen` tells."""
 
     def __init__(self, network: Network, codes: Codes, start: int) -> None:
         self.network = network
-        self.codes = codes
         self.start = float(start)
         self.since = start
         self.moving = moving_stores(network)
-        self._open: set[Predicate] = set()
+        self.opaque: set[str] = set()
+        self.foreseen: Foreseen = _nothing
+        self._terms = Terms(codes)
+        self._points = {o.writes.name: o.reads[0].name for o in network.operators if isinstance(o, Diagonal)}
+        self._readers = {
+            store.name: (w, x)
+            for bodies in network.written.values()
+            for w in bodies
+            for x, store in zip(w.literals, w.stores, strict=True)
+            if store is not None
+        }
+        self._counting = {o.writes.name: o for o in network.operators if isinstance(o, TupleWindow)}
 
     # ------------------------------------------------------------------ questions
 
@@ -88,47 +93,77 @@ class Unfolding:
         values = self._values(key, (*self.network.kinds[predicate], *([NUMBER] if pointed else [])))
         known = values[:-1] if pointed else values
         found = [
-            every([o.condition, *(self._same(a, b) for a, b in zip(o.values, known, strict=True)),
-                   *([compared("=:=", o.point, _numeric(values[-1]))] if pointed else [])])
+            every([o.condition, *(same(a, b) for a, b in zip(o.values, known, strict=True)),
+                   *([compared("=:=", o.point, numeric(values[-1]))] if pointed else [])])
             for o in self._derived(predicate, pointed, known)
         ]  # fmt: skip
         return some(found)
 
     def window_atom(self, literal: Windowed, key: Iterable[int]) -> Condition:
         """When a window atom is in."""
-        predicate = signature(literal.atom)
-        names = [Variable(f"argument {i}") for i in range(predicate[1])]
-        time = Variable("point") if literal.mode == "at" else None
-        atom = Compound(predicate[0], tuple(names)) if names else literal.atom
-        terms = [*names, *([time] if time is not None else [])]
-        values = self._values(key, (*self.network.kinds[predicate], NUMBER)[: len(terms)])
+        asked, terms = _general(literal)
+        values = self._values(key, (*self.network.kinds[signature(literal.atom)], NUMBER)[: len(terms)])
         bound = {v.name: value for v, value in zip(terms, values, strict=True)}
-        asked = Windowed(atom, literal.mode, literal.window, time)
         return some(c for _, c in self._moving(asked, bound))
 
+    def part(self, written: Written, body: Body, names: Iterable[str]) -> list[Row]:
+        """The values that a part of a body gives variables, and when it does."""
+        return _real((tuple(found[n] for n in names), c) for found, c in self._body(body, written, {}, True))
+
+    def content(self, name: str) -> list[Row]:
+        """The tuples of a store that is read, and when they are there."""
+        return _real(self._content(name))
+
+    def _content(self, name: str) -> Iterator[Row]:
+        for pointed, table in ((False, self.network.plain), (True, self.network.ahead)):
+            for predicate, store in table.items():
+                if store.name == name:
+                    for o in self._derived(predicate, pointed, (None,) * predicate[1]):
+                        yield (*o.values, *([o.point] if pointed else [])), o.condition
+                    return
+        if name in self._points:
+            yield from (((*values, NOW), c) for values, c in self._content(self._points[name]))
+            return
+        written, literal = self._readers[name]
+        if isinstance(literal, Aggregate | Nothing):
+            aggregate = literal.aggregate if isinstance(literal, Nothing) else literal
+            for group, total, c in aggregated(
+                aggregate.function, self._members(aggregate, groups_of(written.clause, aggregate))
+            ):
+                yield (*group, total), c
+        elif isinstance(literal, Call | Windowed):
+            asked, terms = _general(literal)
+            for found, c in self._moving(asked, {}):
+                yield tuple(found[v.name] for v in terms), c
+        else:
+            raise Unknown
+
     def _values(self, key: Iterable[int], kinds: Iterable[str]) -> tuple[Value, ...]:
-        return tuple(_value(code, kind) for code, kind in zip(key, kinds, strict=False))
+        return tuple(value_of(code, kind) for code, kind in zip(key, kinds, strict=False))
 
     # ------------------------------------------------------------------ rules
 
     def _atoms(self, predicate: Predicate, known: tuple[Value | None, ...]) -> Iterator[Occurrence]:
         """Everything that there is of a predicate, except background facts."""
-        network = self.network
-        for pointed, table in ((False, network.plain), (True, network.ahead)):
+        yield from self._heads(predicate, known)
+        if predicate in self.network.inputs:
+            yield from self._stored(predicate, self.network.inputs[predicate], known, True)
+
+    def _heads(self, predicate: Predicate, known: tuple[Value | None, ...]) -> Iterator[Occurrence]:
+        """What there is of a predicate because rules say so."""
+        for pointed, table in ((False, self.network.plain), (True, self.network.ahead)):
             store = table.get(predicate)
             if store is not None and store.name in self.moving:
                 yield from self._derived(predicate, pointed, known)
             elif store is not None:
                 yield from self._stored(predicate, store, known, pointed)
-        if predicate in network.inputs:
-            yield from self._stored(predicate, network.inputs[predicate], known, True)
 
     def _stored(
         self, predicate: Predicate, store: Store, known: tuple[Value | None, ...], pointed: bool
     ) -> Iterator[Occurrence]:
         kinds = (*self.network.kinds[predicate], *([NUMBER] if pointed else []))
         for values, label in self._rows(store, kinds, known):
-            yield Occurrence(values[:-1] if pointed else values, _numeric(values[-1]) if pointed else NOW, label)
+            yield Occurrence(values[:-1] if pointed else values, numeric(values[-1]) if pointed else NOW, label)
 
     def _rows(
         self, store: Store, kinds: tuple[str, ...], known: tuple[Value | None, ...]
@@ -148,15 +183,16 @@ class Unfolding:
         self, predicate: Predicate, pointed: bool, known: tuple[Value | None, ...]
     ) -> Iterator[Occurrence]:
         """What the rules of a predicate derive."""
-        if predicate in self._open:
-            raise Unknown
-        self._open.add(predicate)
-        try:
-            for written in self.network.written.get(predicate, ()):
-                if (written.clause.at is not None) == pointed:
-                    yield from list(self._instances(written, known))
-        finally:
-            self._open.discard(predicate)
+        store = (self.network.ahead if pointed else self.network.plain)[predicate]
+        if store.name in self.opaque:
+            kinds = (*self.network.kinds[predicate], *([NUMBER] if pointed else []))
+            for key, label in self.foreseen(store.name):
+                values = self._values(key, kinds)
+                yield Occurrence(values[:-1] if pointed else values, numeric(values[-1]) if pointed else NOW, label)
+            return
+        for written in self.network.written.get(predicate, ()):
+            if (written.clause.at is not None) == pointed:
+                yield from self._instances(written, known)
 
     def _instances(self, written: Written, known: tuple[Value | None, ...]) -> Iterator[Occurrence]:
         clause = written.clause
@@ -168,23 +204,18 @@ class Unfolding:
         body = tuple(zip(written.literals, written.stores, strict=True))
         for found, condition in self._body(body, written, bound, True):
             terms = zip(arguments(clause.head), kinds, strict=True)
-            values = tuple(self._term(term, kind, found) for term, kind in terms)
-            checks = [self._same(a, b) for a, b in zip(values, known, strict=True) if b is not None]
+            values = tuple(self._terms.term(term, kind, found) for term, kind in terms)
+            checks = [same(a, b) for a, b in zip(values, known, strict=True) if b is not None]
+            checks += [exists(v) for v in values if not isinstance(v, int)]
             point: Expression = NOW
             if clause.at is not None:
-                point = self._number(clause.at, found)
+                point = self._terms.number(clause.at, found)
                 checks.append(self._on_timeline(point))
             condition = every([condition, *checks])
             if condition is not False:
                 yield Occurrence(values, point, condition)
 
-    def _body(
-        self,
-        body: tuple[tuple[Literal | Extra, Store | None], ...],
-        written: Written,
-        bound: Bound,
-        condition: Condition,
-    ) -> Iterator[Found]:
+    def _body(self, body: Body, written: Written, bound: Bound, condition: Condition) -> Iterator[Found]:
         """The ways in which all literals agree with the bindings."""
         if condition is False:
             return
@@ -204,7 +235,7 @@ class Unfolding:
     ) -> Iterator[Found]:
         match literal:
             case Compare():
-                yield from self._compare(literal, bound)
+                yield from self._terms.compare(literal, bound)
             case Call(_, negated) | Windowed(_, _, _, _, negated):
                 assert store is not None
                 found = self._reading(literal, store, bound)
@@ -239,57 +270,56 @@ class Unfolding:
     def _matching(
         self, store: Store, terms: tuple[Term, ...], kinds: tuple[str, ...], bound: Bound
     ) -> Iterator[Found]:
-        known = tuple(self._known(t, k, bound) for t, k in zip(terms, kinds, strict=True))
+        known = tuple(self._terms.known(t, k, bound) for t, k in zip(terms, kinds, strict=True))
         for values, label in self._rows(store, kinds, known):
-            found = self._match(terms, kinds, values, bound)
+            found = self._terms.match(terms, kinds, values, bound)
             if found[1] is not False:
                 yield found[0], every([found[1], label])
 
     def _moving(self, literal: Call | Windowed, bound: Bound) -> Iterator[Found]:
         """A literal over what depends on now."""
         atom = literal.goal if isinstance(literal, Call) else literal.atom
-        predicate, terms = signature(atom), arguments(atom)
-        kinds = self.network.kinds[predicate]
-        window = literal.window if isinstance(literal, Windowed) else None
-        if window is not None and window.kind != "time":
-            raise Unknown
-        at = isinstance(literal, Windowed) and literal.mode == "at"
-        if not at:
+        terms, kinds = arguments(atom), self.network.kinds[signature(atom)]
+        time = literal.time if isinstance(literal, Windowed) and literal.mode == "at" else None
+        if time is None:
             yield from self._facts(atom, bound)
-        known = tuple(self._known(t, k, bound) for t, k in zip(terms, kinds, strict=True))
-        occurrences = list(self._atoms(predicate, known))
-        if isinstance(literal, Windowed) and literal.mode == "always":
-            assert window is not None
-            occurrences = self._at_every_point(occurrences, window)
-        for values, point, condition in occurrences:
-            found, agrees = self._match(terms, kinds, values, bound)
-            if at:
-                assert isinstance(literal, Windowed) and literal.time is not None
-                found, timely = self._match((literal.time,), (NUMBER,), (point,), found)
+        known = tuple(self._terms.known(t, k, bound) for t, k in zip(terms, kinds, strict=True))
+        for values, point, condition in self._occurring(literal, known):
+            found, agrees = self._terms.match(terms, kinds, values, bound)
+            if time is not None:
+                found, timely = self._terms.match((time,), (NUMBER,), (point,), found)
                 agrees = every([agrees, timely])
-            if isinstance(literal, Call):
-                place = compared("=:=", point, NOW)
-            else:
-                place = True if literal.mode == "always" else _inside(window, point)
-            yield found, every([agrees, condition, place])
+            yield found, every([agrees, condition])
 
-    def _at_every_point(self, occurrences: list[Occurrence], window: Window) -> list[Occurrence]:
-        """What is in at every point of the window that lies on the timeline."""
-        if window.past + window.future > _LONGEST:
-            raise Unknown
-        found: list[Occurrence] = []
-        for values in dict.fromkeys(o.values for o in occurrences):
-            same = [
-                (o.point, every([o.condition, *(self._same(a, b) for a, b in zip(o.values, values, strict=True))]))
-                for o in occurrences
-            ]
-            points = [computed("+", _base(window), float(k)) for k in range(-window.past, window.future + 1)]
-            held = [
-                some([compared("<", p, self.start), *(every([c, compared("=:=", u, p)]) for u, c in same)])
-                for p in points
-            ]
-            nowhere = compared("<", points[-1], self.start)
-            found.append(Occurrence(values, NOW, every([no(nowhere), *held])))
+    def _occurring(self, literal: Call | Windowed, known: tuple[Value | None, ...]) -> list[Occurrence]:
+        """What a literal speaks of, except background facts: inside its window, or now."""
+        if isinstance(literal, Call):
+            found = self._atoms(signature(literal.goal), known)
+            return [o._replace(condition=every([o.condition, compared("=:=", o.point, NOW)])) for o in found]
+        predicate, window = signature(literal.atom), literal.window
+        if window is not None and window.kind != "time":
+            return self._counted(literal, positioned(window, literal.atom), known)
+        found = self._atoms(predicate, known)
+        if literal.mode == "always":
+            assert window is not None
+            return at_every_point(list(found), window, self.start)
+        return [o._replace(condition=every([o.condition, inside(window, o.point)])) for o in found]
+
+    def _counted(
+        self, literal: Windowed, window: Window, known: tuple[Value | None, ...]
+    ) -> list[Occurrence]:
+        """What is inside a window that counts atoms: input as the window says, heads while their point is inside."""
+        predicate = signature(literal.atom)
+        counting = self._counting[counted_name(predicate, window)]
+        kinds = (*self.network.kinds[predicate], NUMBER)
+        found = []
+        for row, first, last in zip(*(column.tolist() for column in counting.inside()), strict=True):
+            values = self._values(row, kinds)
+            found.append(Occurrence(values[:-1], numeric(values[-1]), Within(((first, last),))))
+        for o in self._heads(predicate, known):
+            found.append(o if o.point is NOW else counted(o, counting, self.start))
+        if literal.mode == "always":
+            return counted_at_every_point(found, counting, self.since, self.start)
         return found
 
     def _facts(self, atom: Term, bound: Bound) -> Iterator[Found]:
@@ -299,8 +329,8 @@ class Unfolding:
 
     def _in_window(self, windowed: Windowed, bound: Bound) -> Condition:
         assert windowed.time is not None
-        point = self._number(windowed.time, bound)
-        return every([self._on_timeline(point), _inside(windowed.window, point)])
+        point = self._terms.number(windowed.time, bound)
+        return every([self._on_timeline(point), inside(windowed.window, point)])
 
     def _on_timeline(self, point: Expression) -> Condition:
         return every([compared(">=", point, self.start), compared("=:=", computed("floor", point), point)])
@@ -308,124 +338,51 @@ class Unfolding:
     def _aggregate(
         self, literal: Aggregate, store: Store | None, written: Written, bound: Bound, result: tuple[Term, ...]
     ) -> Iterator[Found]:
-        if store is None or store.name in self.moving:
-            raise Unknown
+        assert store is not None
         names = groups_of(written.clause, literal)
         inner, kinds = arguments(literal.atom), self.network.kinds[signature(literal.atom)]
         places = [next(i for i, t in enumerate(inner) if n in {v.name for v in variables(t)}) for n in names]
-        yield from self._matching(
-            store, (*map(Variable, names), *result), (*(kinds[i] for i in places), NUMBER), bound
-        )
-
-    # ------------------------------------------------------------------ terms
-
-    def _compare(self, literal: Compare, bound: Bound) -> Iterator[Found]:
-        op, left, right = literal.op, literal.left, literal.right
-        equal = op in ("=", "==", "is")
-        if equal and not literal.negated:
-            for one, other in ((left, right), (right, left)):
-                if isinstance(one, Variable) and one.name not in bound:
-                    yield {**bound, one.name: self._either(other, bound)}, True
-                    return
-        if op in _OPPOSITE or op in _ORDER or equal or op in ("\\=", "\\=="):
-            a, b = self._either(left, bound, right), self._either(right, bound, left)
-            if isinstance(a, int) or isinstance(b, int):
-                yield bound, self._symbols(op, a, b) != literal.negated
-                return
-            numeric = _ORDER.get(op, "=:=" if equal else "=\\=" if op.startswith("\\") else op)
-            yield bound, compared(_OPPOSITE[numeric] if literal.negated else numeric, a, b)
+        terms, shape = (*map(Variable, names), *result), (*(kinds[i] for i in places), NUMBER)
+        if store.name not in self.moving:
+            yield from self._matching(store, terms, shape, bound)
             return
-        raise Unknown
+        for group, total, condition in aggregated(literal.function, self._members(literal, names)):
+            found, agrees = self._terms.match(terms, shape, (*group, total), bound)
+            yield found, every([agrees, condition])
 
-    def _symbols(self, op: str, left: Value, right: Value) -> bool:
-        if op in _ORDER:
-            a, b = self.codes.ranks(np.array([left, right])).tolist()
-            return bool({"@<": a < b, "@>": a > b, "@=<": a <= b, "@>=": a >= b}[op])
-        return (left == right) == (op in ("=", "==", "is"))
-
-    def _either(self, term: Term, bound: Bound, other: Term | None = None) -> Value:
-        """The value of a side of a comparison: a constant is a number where the other side is one."""
-        if isinstance(term, Variable):
-            if term.name not in bound:
-                raise Unknown
-            return bound[term.name]
-        if isinstance(term, Number | Compound | Atom) and not _is_symbol(term, other, bound):
-            return self._number(term, bound)
-        return self.codes.constant(term, "symbol")
-
-    def _known(self, term: Term, kind: str, bound: Bound) -> Value | None:
-        """The value of an argument, where it has one."""
-        if any(v.name not in bound for v in variables(term)):
-            return None
-        return self._term(term, kind, bound)
-
-    def _term(self, term: Term, kind: str, bound: Bound) -> Value:
-        match term:
-            case Variable(name) if name in bound:
-                return bound[name]
-            case Variable():
-                raise Unknown
-            case _ if kind == NUMBER:
-                return self._number(term, bound)
-            case _:
-                return self.codes.constant(term, kind)
-
-    def _number(self, term: Term, bound: Bound) -> Expression:
-        match term:
-            case Number(value):
-                return float(value)
-            case Variable(name) if name in bound:
-                return _numeric(bound[name])
-            case Atom("pi"):
-                return 3.141592653589793
-            case Compound(functor, args):
-                return computed(_SAME.get(functor, functor), *(self._number(a, bound) for a in args))
-            case _:
-                raise Unknown
-
-    def _match(
-        self, terms: Iterable[Term], kinds: Iterable[str], values: Iterable[Value], bound: Bound
-    ) -> Found:
-        """Bindings under which terms equal values, and the condition that remains."""
-        conditions: list[Condition] = []
-        for term, kind, value in zip(terms, kinds, values, strict=True):
-            match term:
-                case Variable("_"):
-                    continue
-                case Variable(name) if name not in bound:
-                    bound = {**bound, name: value}
-                case Compound("+" | "-" as op, (Variable(name), Number(k))) if name not in bound:
-                    back = computed("-" if op == "+" else "+", _numeric(value), float(k))
-                    bound = {**bound, name: back}
-                case _:
-                    conditions.append(self._same(self._term(term, kind, bound), value))
-        return bound, every(conditions)
-
-    def _same(self, left: Value, right: Value | None) -> Condition:
-        if right is None:
-            return True
-        if isinstance(left, int) or isinstance(right, int):
-            return left == right
-        return compared("=:=", left, right)
+    def _members(self, literal: Aggregate, names: list[str]) -> list[Member]:
+        """What an aggregate ranges over, by the variables that make its groups."""
+        terms, kinds = arguments(literal.atom), self.network.kinds[signature(literal.atom)]
+        anywhere = Windowed(literal.atom, "at", literal.window, Variable("a point"))
+        found = []
+        for values, _, condition in distinct(self._occurring(anywhere, (None,) * len(terms))):
+            bound, agrees = self._terms.match(terms, kinds, values, {})
+            value = 1.0 if literal.function == "count" else self._terms.number(literal.template, bound)
+            found.append(Member(tuple(bound[n] for n in names), value, every([agrees, condition])))
+        return [m for m in found if m.condition is not False]
 
 
-def _value(code: int, kind: str) -> Value:
-    return float(as_floats(np.array([code]))[0]) if kind == NUMBER else code
+def _general(literal: Call | Windowed) -> tuple[Call | Windowed, list[Variable]]:
+    """A literal with a variable for each argument and for the point of an at-atom."""
+    atom = literal.goal if isinstance(literal, Call) else literal.atom
+    name, arity = signature(atom)
+    terms = [Variable(f"argument {i}") for i in range(arity)]
+    general = Compound(name, tuple(terms)) if terms else atom
+    if isinstance(literal, Call):
+        return Call(general, False), terms
+    window = None if literal.window is None else positioned(literal.window, literal.atom)
+    time = Variable("point") if literal.mode == "at" else None
+    return Windowed(general, literal.mode, window, time), [*terms, *([time] if time is not None else [])]
 
 
-def _numeric(value: Value) -> Expression:
-    if isinstance(value, int):
-        raise Unknown
-    return value
+def _real(rows: Iterable[Row]) -> list[Row]:
+    """Rows that may be there, while their numbers exist."""
+    found = [(values, every([c, *(exists(v) for v in values if not isinstance(v, int))])) for values, c in rows]
+    return [row for row in found if row[1] is not False]
 
 
-def _is_symbol(term: Term, other: Term | None, bound: Bound) -> bool:
-    """Is a side of a comparison that is no variable a constant, because the other side is one?"""
-    if isinstance(term, Compound) and not is_ground(term):
-        return False
-    if isinstance(other, Variable) and other.name in bound:
-        return isinstance(bound[other.name], int)
-    return isinstance(term, Atom)
+def _nothing(name: str) -> Iterable[tuple[tuple[int, ...], Condition]]:
+    raise Unknown
 
 
 def _is_ready(literal: Literal | Extra, bound: Bound) -> bool:
@@ -449,33 +406,25 @@ def _is_ready(literal: Literal | Extra, bound: Bound) -> bool:
             return False
 
 
-def _base(window: Window) -> Expression:
-    return NOW if window.hop == 1 else computed("-", NOW, computed("mod", NOW, float(window.hop)))
-
-
-def _inside(window: Window | None, point: Expression) -> Condition:
-    """Is the point inside the window?"""
-    if window is None:
-        return True
-    first = computed("-", _base(window), float(window.past))
-    last = computed("+", _base(window), float(window.future))
-    return every([compared(">=", point, first), compared("=<", point, last)])
-
-
 def moving_stores(network: Network) -> set[str]:
     """The names of stores that rest on the points of heads without one."""
-    above: dict[str, set[str]] = {}
+    return above(network, {o.writes.name for o in network.operators if isinstance(o, Diagonal)})
+
+
+def above(network: Network, names: set[str]) -> set[str]:
+    """The names of the stores that rest on some, with these."""
+    readers: dict[str, set[str]] = {}
     for rule in network.rules:
         for reads in rule.reads:
-            above.setdefault(reads.store.name, set()).add(rule.head.name)
+            readers.setdefault(reads.store.name, set()).add(rule.head.name)
     for operator in network.operators:
         for store in operator.reads:
-            above.setdefault(store.name, set()).add(operator.writes.name)
+            readers.setdefault(store.name, set()).add(operator.writes.name)
     found: set[str] = set()
-    waiting = [o.writes.name for o in network.operators if isinstance(o, Diagonal)]
+    waiting = list(names)
     while waiting:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting += above.get(name, ())
+            waiting += readers.get(name, ())
     return found
