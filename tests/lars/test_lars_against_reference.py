@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import lars_points as points
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -26,6 +27,7 @@ import thalweg
 from thalweg.language.program import Program
 from thalweg.language.rules import Clause
 from thalweg.language.terms import Term, signature
+from thalweg.lars import diagonal
 from thalweg.lars.reasoner import Reasoner
 from thalweg.lars.stratify import stratify
 from thalweg.reference.lars import Answer, answer_streams, prefer
@@ -191,6 +193,37 @@ def test_labels_end_exactly_where_the_answer_next_changes(form: str, seed: int) 
             for atom in left - heads(following.heads):
                 assert ends[atom] == q - 1
             left &= heads(following.heads)
+
+
+@quickly
+@given(seed=st.integers(0, 2**32))
+def test_ends_of_what_rests_on_points_are_where_the_definition_next_changes(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(diagonal, "_AHEAD", 1)
+    monkeypatch.setattr(diagonal, "_SOON", 1)
+    program, facts, tick = points.case(seed, background=False, loops=True)
+    definition, previous = Definition(program), frozenset[Head]()
+    if not definition.small(facts, tick + 20):
+        return
+    reasoner = Reasoner(program)
+    reasoner.accept(batch(facts))
+    for t in range(tick + 1):
+        reasoner.advance(t)
+        best, previous = definition.step(facts, t, previous)
+        if best is None:
+            previous = definition.reported(reasoner)
+    ends = {(r["at"], r["atom"]): (r["to"], r["exact"]) for r in reasoner.answers().to_pylist()}
+    left = set(ends)
+    for t in range(tick + 1, tick + 21):
+        best, previous = definition.step(facts, t, previous)
+        if best is None:
+            return
+        for atom in left - heads(best.heads):
+            end, exact = ends[atom]
+            assert end == t - 1 if exact else end is not None and end < t, (atom, end, t)
+        left &= heads(best.heads)
+    assert all(ends[atom][0] is None or ends[atom][0] >= tick + 20 or not ends[atom][1] for atom in left)
 
 
 def truth(program: Program, known: list[Fact], best: Answer, t: int, written: str) -> bool:

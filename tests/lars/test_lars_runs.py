@@ -118,7 +118,7 @@ def test_answers_and_labels_come_with_every_call_on_request() -> None:
     reasoner.accept(batch([(397, "request", ())]))
     revision = reasoner.advance(397)
     assert revision["answers"].to_pylist() == [{"atom": "on", "at": None, "from": 397, "to": 407, "exact": True}]
-    assert {"atom": "on", "status": "in", "from": 397, "to": 407} in revision["labels"].to_pylist()
+    assert {"atom": "on", "status": "in", "from": 397, "to": 407, "exact": True} in revision["labels"].to_pylist()
 
 
 LASTING = "program lars. f(1). f(2). p(X) if f(X), not [5] sometime stop. "

@@ -23,7 +23,7 @@ from thalweg.lars.engine import Component, Zone, zones
 from thalweg.lars.labels import FOREVER
 from thalweg.lars.loops import Entangled, Loop, pieces_of
 from thalweg.lars.symbolic import Unknown
-from thalweg.lars.turning import Course, Repeats, drift, repeating, together
+from thalweg.lars.turning import Course, Repeats, drift, repeating, steady, together
 from thalweg.lars.unfolding import Row, Unfolding
 from thalweg.protocol import Ints
 
@@ -130,7 +130,11 @@ class Foresight:
             return None
         found: list[Repeats | None] = [Repeats(loop.last_end(self._after) + 1, 1)]
         for values, condition in (row for content in contents for row in content):
-            found += [repeating(condition), *(drift(v) for v in values if not isinstance(v, int))]
+            same = steady(condition)
+            if same is not None and not same[1]:
+                found.append(Repeats(same[0], 1))
+            else:
+                found += [repeating(condition), *(drift(v) for v in values if not isinstance(v, int))]
         known = [f for f in found if f is not None and f.gain == 0]
         turns = together(known) if len(known) == len(found) else None
         return turns if turns is not None and max(turns.begin, turns.period) < FOREVER // 16 else None

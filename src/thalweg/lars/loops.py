@@ -7,14 +7,14 @@ what the rest of the rule needs to know. Everything else outside the loop is rea
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from thalweg.analysis.types import NUMBER
 from thalweg.columns.symbols import as_floats
-from thalweg.language.rules import Aggregate, Call, Compare, Literal, Windowed, literal_terms
+from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Windowed, literal_terms
 from thalweg.language.terms import Atom, Compound, Term, Variable, arguments, signature, variables
 from thalweg.lars.choice import Naming
 from thalweg.lars.clauses import RuleCompiler
@@ -46,10 +46,10 @@ class Outer(NamedTuple):
     needed: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Split:
-    """A body in two: what is unfolded as a whole, and the rest."""
+class _Split(NamedTuple):
+    """A rule whose body is in two: what is unfolded as a whole, and the rest."""
 
+    clause: Clause
     outer: Body
     rest: Body
     needed: tuple[str, ...]
@@ -89,13 +89,54 @@ def split(written: Written, own: set[str], moving: set[str]) -> _Split:
             break
         taken += more
     bound = _bound(taken)
-    clause = written.clause
     taken = [x for x in outside if (x in taken and names(x[0]) <= bound) or (x not in taken and _tests(x, body, bound))]
     outer = tuple(taken) if any(_gives(x) for x, _ in taken) else ()
     rest = tuple(x for x in body if x not in outer)
+    if not outer:
+        return _Split(written.clause, (), rest, ())
+    values = _Values(bound)
+    clause = replace(
+        written.clause,
+        head=values.named(written.clause.head),
+        at=None if written.clause.at is None else values.name(written.clause.at),
+    )
+    rest = tuple((values.in_literal(x), store) for x, store in rest)
+    outer += tuple((Compare("=", variable, term), None) for term, variable in values.found.items())
     terms = [clause.head, *([clause.at] if clause.at is not None else [])]
     wanted = {v.name for t in terms for v in variables(t)}.union(*(names(x) for x, _ in rest))
-    return _Split(outer, rest, tuple(sorted(bound & wanted)) if outer else ())
+    computed = {v.name for v in values.found.values()}
+    return _Split(clause, outer, rest, tuple(sorted((bound | computed) & wanted)))
+
+
+class _Values:
+    """Names for what is computed from bound variables, so that the rest of a rule needs the results only."""
+
+    def __init__(self, bound: set[str]) -> None:
+        self._bound = bound
+        self.found: dict[Term, Variable] = {}
+
+    def name(self, term: Term) -> Term:
+        """The term, or a variable for what it computes."""
+        inside = {v.name for v in variables(term)}
+        if isinstance(term, Compound) and inside and inside <= self._bound:
+            return self.found.setdefault(term, Variable(f"value {len(self.found)}"))
+        return term
+
+    def named(self, atom: Term) -> Term:
+        """The same for the arguments of an atom."""
+        return Compound(atom.functor, tuple(map(self.name, atom.args))) if isinstance(atom, Compound) else atom
+
+    def in_literal(self, literal: Literal | Extra) -> Literal | Extra:
+        """The same for the arguments of a literal."""
+        match literal:
+            case Call(goal):
+                return replace(literal, goal=self.named(goal))
+            case Windowed(atom, _, _, time) if time is not None:
+                return replace(literal, atom=self.named(atom), time=self.name(time))
+            case Windowed(atom):
+                return replace(literal, atom=self.named(atom))
+            case _:
+                return literal
 
 
 def _bound(body: Iterable[tuple[Literal | Extra, Store | None]]) -> set[str]:
@@ -163,10 +204,10 @@ class Loop:
                         self._rule(written, split(written, self._own, moving))
 
     def _rule(self, written: Written, parts: _Split) -> None:
-        sub, clause = self._sub, written.clause
+        sub, clause = self._sub, parts.clause
         literals: list[Literal | Extra] = []
         if parts.outer:
-            kinds = tuple(sub.types.variable(written.index, n) for n in parts.needed)
+            kinds = tuple(NUMBER for _ in parts.needed)
             atom, name = self._named(f"outside {len(self.outers)}", [Variable(n) for n in parts.needed], kinds)
             self.outers[name] = Outer(written, parts.outer, parts.needed)
             literals.append(Call(atom, False))

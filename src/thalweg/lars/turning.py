@@ -179,7 +179,7 @@ def _stride(condition: Condition) -> tuple[int, int]:
 
 def repeating(condition: Condition) -> Repeats | None:
     """From when on and how a condition repeats itself; None where that is not known."""
-    same = _steady(condition)
+    same = steady(condition)
     if same is not None:
         return Repeats(same[0], 1)
     match condition:
@@ -206,7 +206,7 @@ def together(parts: list[Repeats]) -> Repeats:
     )
 
 
-def _steady(condition: Condition) -> tuple[int, bool] | None:
+def steady(condition: Condition) -> tuple[int, bool] | None:
     """A tick from which on a condition is always the same, and what it is then; None where none is seen."""
     begin, known = FOREVER, None
     for power in range(61, -1, -1):
@@ -269,7 +269,7 @@ def _full_turns(part: Repeats, m: int) -> Repeats:
 def _either(first: Condition, left: Expression, right: Expression) -> Repeats | None:
     """The left expression where a condition is true, else the right one; sooner or later it is the same one, or both
     repeat themselves."""
-    same = _steady(first)
+    same = steady(first)
     if same is None:
         turns, level = repeating(first), _level([left, right])
         return None if turns is None or level is None else together([turns, level])
@@ -285,7 +285,7 @@ def _level(parts: Iterable[Expression]) -> Repeats | None:
 
 def _divided(part: Expression, m: int) -> Repeats | None:
     """A whole part of a quotient: it repeats itself where the sign of the dividend does not change."""
-    found, sign = drift(part), _steady(compared("<", part, 0.0))
+    found, sign = drift(part), steady(compared("<", part, 0.0))
     if found is None or sign is None:
         return None if found is None or found.gain else found
     turned = _full_turns(found, m)

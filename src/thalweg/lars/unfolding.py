@@ -32,6 +32,7 @@ from thalweg.lars.conditions import (
 )
 from thalweg.lars.counting import TupleWindow
 from thalweg.lars.diagonal import Diagonal
+from thalweg.lars.engine import Zone, zones
 from thalweg.lars.gathering import (
     Member,
     Occurrence,
@@ -412,8 +413,14 @@ def moving_stores(network: Network) -> set[str]:
 
 
 def above(network: Network, names: set[str]) -> set[str]:
-    """The names of the stores that rest on some, with these."""
+    """The names of the stores that rest on some, with these. What is chosen together is there or not together: all
+    of it rests on what some of it does."""
     readers: dict[str, set[str]] = {}
+    for zone in zones(network):
+        if isinstance(zone, Zone):
+            together = {s.name for s in zone.stores}
+            for name in together:
+                readers.setdefault(name, set()).update(together)
     for rule in network.rules:
         for reads in rule.reads:
             readers.setdefault(reads.store.name, set()).add(rule.head.name)
