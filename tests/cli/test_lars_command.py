@@ -29,12 +29,17 @@ def story(here: Path) -> Path:
 def test_run_shows_all_answer_streams(thalweg: Callable[..., Any], story: Path) -> None:
     out = thalweg("run bus.lars --input story.csv --end 420 --models all").stdout.splitlines()
     assert out[0].split("\t") == ["query_time", "model", "atom", "at"] and all(out)
-    assert {tuple(line.split("\t")[:3]) for line in out[1:]} >= {("397", "1", "takeBusM"), ("397", "2", "takeTrM")}
+    assert {tuple(line.split("\t")[:3]) for line in out[1:]} >= {
+        ("397", "1", "takeBusM"),
+        ("397", "2", "takeTrM"),
+    }
 
 
 def test_run_gives_labels_on_request(thalweg: Callable[..., Any], story: Path) -> None:
     found = json.loads(thalweg("run bus.lars --input story.csv --end 398 --labels --json").stdout)
-    assert {"atom": "[3m] at(372) busG", "status": "in", "from": 372, "to": 402} in found["labels"]
+    assert {"atom": "[3m] at(372) busG", "status": "in", "from": 372, "to": 402, "exact": True} in found[
+        "labels"
+    ]
     assert "labels" not in json.loads(thalweg("run bus.lars --input story.csv --end 398 --json").stdout)
 
 
@@ -46,10 +51,12 @@ def test_a_number_of_models_that_is_none_is_refused(thalweg: Callable[..., Any],
 
 
 def test_labels_are_printed_below_the_answers(thalweg: Callable[..., Any], story: Path) -> None:
-    answers, labels = thalweg("run bus.lars --input story.csv --end 398 --labels --quiet").stdout.split("\n\n")
+    answers, labels = thalweg("run bus.lars --input story.csv --end 398 --labels --quiet").stdout.split(
+        "\n\n"
+    )
     assert answers.splitlines()[0] == "atom\tat\tfrom\tto"
-    assert labels.splitlines()[0] == "atom\tstatus\tfrom\tto"
-    assert "[3m] at(372) busG\tin\t372\t402" in labels.splitlines()
+    assert labels.splitlines()[0] == "atom\tstatus\tfrom\tto\texact"
+    assert "[3m] at(372) busG\tin\t372\t402\ttrue" in labels.splitlines()
 
 
 def test_the_command_says_where_there_is_no_answer_stream(thalweg: Callable[..., Any], here: Path) -> None:
@@ -70,7 +77,9 @@ def test_the_command_says_that_clingo_is_missing(
     assert result.exit_code == 2 and "pip install thalweg[lars]" in result.stderr
 
 
-def test_late_rows_and_retractions_are_folded_into_the_answers(thalweg: Callable[..., Any], here: Path) -> None:
+def test_late_rows_and_retractions_are_folded_into_the_answers(
+    thalweg: Callable[..., Any], here: Path
+) -> None:
     (here / "lamp.lars").write_text("on(X) if [3] sometime press(X).\n")
     (here / "rows.jsonl").write_text(
         '{"name": "press", "time": 5, "arrival": 5, "x": "a"}\n'
