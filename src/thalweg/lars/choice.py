@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 from numba import njit
 
-from thalweg.lars.labels import COUNT, FOREVER, HI, LO, NEXT
+from thalweg.lars.labels import FOREVER, HI, LO, NEXT
 from thalweg.lars.operators import Moment
 from thalweg.lars.rule import Reads, Rule
 from thalweg.lars.solving import PAD, Bools, Group, groups, least_model, split
@@ -36,11 +36,12 @@ class Naming(Protocol):
 
 
 @njit(cache=True)
-def _active(lab: Ints, nodes: Ints, meta: Ints, t: int, out: Ints) -> tuple[int, int]:
-    """The tuples that are in at t, and the next tick at which that changes."""
+def _active(lab: Ints, nodes: Ints, among: Ints, t: int, out: Ints) -> tuple[int, int]:
+    """Those of some tuples that are in at t, and the next tick at which that changes."""
     n = 0
     following = FOREVER
-    for i in range(meta[COUNT]):
+    for k in range(len(among)):
+        i = among[k]
         lo = lab[i, LO]
         hi = lab[i, HI]
         at = lab[i, NEXT]
@@ -266,28 +267,46 @@ class Choice:
 
     def update(self, moment: Moment) -> None:
         """Follow the ground program, which has its change, from the first tick at which it differs."""
-        changed = [p[:, 1].min() for p in (self.instances.plus, self.instances.minus) if len(p)]
-        first = max(moment.horizon, int(min(changed))) if changed else FOREVER
+        changed = np.concatenate([self.instances.plus, self.instances.minus])
+        first = max(moment.horizon, int(changed[:, 1].min())) if len(changed) else FOREVER
         if not self.predict:
             first = self._next = min(self._next, first)
             if first > moment.target:
                 return
-        if first < FOREVER:
-            self._resolve()
-            self._evaluate(first, moment)
+        if first == FOREVER:
+            return
+        self._resolve()
+        among = self._touched(np.unique(changed[:, 0]), first) if self.predict else None
+        if among is None or not self._evaluate(first, moment, among):
+            self._evaluate(first, moment, None)
 
-    def _evaluate(self, first: int, moment: Moment) -> None:
+    def _touched(self, changed: Ints, first: int) -> Ints | None:
+        """The instances, from a tick on, of groups in which some changed; None where groups are not independent because
+        there is no answer at some tick."""
+        if len(self.blank.live(first)):
+            return None
+        which = np.unique(np.concatenate([self.instances.live(first)[:, 0], changed]))
+        roots = groups(self._heads, self._bodies, which, len(self.possible))
+        found: Ints = which[np.isin(roots[self._heads[which]], roots[self._heads[changed]])]
+        return found
+
+    def _evaluate(self, first: int, moment: Moment, among: Ints | None) -> bool:
+        """Choose from a tick on, for some groups of instances or for all; false where some are not enough: there is no
+        answer at some tick."""
         limit = FOREVER - 1 if self.predict else moment.target
         truth = self._truth_at(first - 1)
-        out = np.empty(len(self.instances), np.int64)
+        which = np.arange(len(self.instances)) if among is None else among
+        out = np.empty(len(which), np.int64)
         atoms: list[Ints] = []
         blank: list[tuple[int, int, int]] = []
         t = first
         while True:
-            n, following = _active(self.instances.lab, self.instances.nodes, self.instances.meta, t, out)
+            n, following = _active(self.instances.lab, self.instances.nodes, which, t, out)
             truth, loop = self._solve(out[:n], truth)
             end = following - (following < FOREVER)
             if loop is not None:
+                if among is not None:
+                    return False
                 blank.append((self._naming.loop(loop), t, end))
             true = np.flatnonzero(truth)
             atoms.append(np.stack([true, np.full(len(true), t), np.full(len(true), end)], axis=1))
@@ -295,7 +314,10 @@ class Choice:
                 break
             t = following
         self._next = following
-        self._write(np.concatenate(atoms), np.array(blank, np.int64).reshape(len(blank), 3), first)
+        self._put(np.concatenate(atoms), first, None if among is None else np.unique(self._heads[among]))
+        if among is None:
+            self._put_blank(np.array(blank, np.int64).reshape(len(blank), 3), first)
+        return True
 
     def _solve(self, which: Ints, previous: Bools) -> tuple[Bools, str | None]:
         """The answer for the active instances, closest to the previous one; or none, with the loop to blame."""
@@ -358,31 +380,39 @@ class Choice:
         found = self.possible.find(full)
         return found[found >= 0]
 
-    def _write(self, atoms: Ints, blank: Ints, first: int) -> None:
-        """Give the stores their labels from the first tick on."""
-        self._put(atoms, first)
+    def _put_blank(self, blank: Ints, first: int) -> None:
         ids = self.blank.ids(np.ascontiguousarray(blank[:, :1]))
         self.blank.assign(ids, blank[:, 1], blank[:, 2], first)
 
-    def _put(self, atoms: Ints, first: int) -> None:
+    def _put(self, atoms: Ints, first: int, among: Ints | None = None) -> None:
+        """Give the stores their labels from the first tick on: of some atoms, or of all."""
         numbers = self.possible.keys[atoms[:, 0], 0]
         for number, store in enumerate(self.stores):
-            mine = atoms[numbers == number]
+            mine, some = atoms[numbers == number], None
+            if among is not None:
+                keys = self._keys_of(number, store, among)
+                some = store.ids(keys)
+                if not len(some):
+                    continue
             keys = np.ascontiguousarray(self.possible.keys[mine[:, 0], 1 : 1 + store.width])
-            store.assign(store.ids(keys), mine[:, 1], mine[:, 2], first)
+            store.assign(store.ids(keys), mine[:, 1], mine[:, 2], first, some)
+
+    def _keys_of(self, number: int, store: Store, atoms: Ints) -> Ints:
+        keys = self.possible.keys[atoms]
+        return np.ascontiguousarray(keys[keys[:, 0] == number, 1 : 1 + store.width])
 
     # ------------------------------------------------------------------ other answers
 
     def next_change(self, t: int) -> int:
         """The first tick after t at which the ground program is another one."""
         out = np.empty(len(self.instances), np.int64)
-        _, following = _active(self.instances.lab, self.instances.nodes, self.instances.meta, t, out)
+        _, following = _active(self.instances.lab, self.instances.nodes, np.arange(len(self.instances)), t, out)
         return int(min(following, self._next if self._next > t else FOREVER))
 
     def models(self, t: int, most: int) -> Iterator[Ints]:
         """The true atoms of every answer at a tick, at most that many where that is not 0."""
         out = np.empty(len(self.instances), np.int64)
-        n, _ = _active(self.instances.lab, self.instances.nodes, self.instances.meta, t, out)
+        n, _ = _active(self.instances.lab, self.instances.nodes, np.arange(len(self.instances)), t, out)
         which, nothing = out[:n].copy(), np.zeros(len(self.possible), np.bool_)
         roots = groups(self._heads, self._bodies, which, len(nothing))
         every = np.unique(roots[self._heads[which]])

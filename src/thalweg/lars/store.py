@@ -144,10 +144,10 @@ class Store:
         self.haunt(gone[:b])
         return came[:a].copy(), gone[:b].copy()
 
-    def assign(self, ids: Ints, starts: Ints, ends: Ints, first: int) -> None:
-        """Make the given labels (of ids, in any order, some perhaps empty) the whole content from a tick on, and set
-        the change."""
-        every = np.unique(np.concatenate([self.live(first)[:, 0], ids]))
+    def assign(self, ids: Ints, starts: Ints, ends: Ints, first: int, among: Ints | None = None) -> None:
+        """Make the given labels (of ids, in any order, some perhaps empty) the whole content from a tick on, or all
+        that there is of some tuples, and set the change."""
+        every = np.unique(np.concatenate([self.live(first)[:, 0] if among is None else among, ids]))
         if not len(every):
             self.change(NOTHING, NOTHING)
             return
