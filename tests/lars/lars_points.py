@@ -7,6 +7,7 @@ from random import Random
 from lars_programs import Fact, readable
 
 from thalweg.language.program import Program
+from thalweg.lars.stratify import stratify
 
 LONG = (
     "p if [{n}] sometime a.",
@@ -147,4 +148,5 @@ def case(seed: int, *, background: bool = True, loops: bool = False) -> tuple[Pr
     for _ in range(random.randint(0, 6)):
         name, time = random.choice(["a", "b", "q", "q", "p", "r"]), random.randint(0, 6)
         facts[time, name, (random.choice([0, 1, 2, 5, 60, 1200]),) if name == "q" else ()] = None
-    return program, list(facts), random.randint(6, 9)
+    read = {e.atom for e in stratify(program).edges}
+    return program, [f for f in facts if (f[1], len(f[2])) in read], random.randint(6, 9)

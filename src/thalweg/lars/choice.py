@@ -78,6 +78,41 @@ def _unstable(heads: Ints, bodies: Ints, which: Ints, previous: Bools, roots: In
     return np.flatnonzero(bad)
 
 
+@njit(cache=True)
+def _follow(
+    lab: Ints, nodes: Ints, heads: Ints, bodies: Ints, among: Ints, truth: Bools, t: int, limit: int, out: Ints
+) -> tuple[int, int, bool]:
+    """From a tick on, for as long as the previous answer, as far as it can still be derived, is stable: labels (atom,
+    from, to) into `out`, the answer into `truth`. How many labels; the next tick that has to be looked at; and whether
+    there is one up to the limit."""
+    n = 0
+    which = np.empty(len(among), np.int64)
+    while True:
+        active, following = _active(lab, nodes, among, t, which)
+        if n + active > len(out):
+            return n, t, True
+        assumed = np.zeros(len(truth), np.bool_)
+        model = np.zeros(len(truth), np.bool_)
+        for k in range(active):
+            assumed[heads[which[k]]] = truth[heads[which[k]]]
+        least_model(heads, bodies, which[:active], assumed, model)
+        for k in range(active):
+            if model[heads[which[k]]] != truth[heads[which[k]]]:
+                return n, t, True
+        truth[:] = model
+        for k in range(active):
+            a = heads[which[k]]
+            if model[a]:
+                model[a] = False
+                out[n, 0] = a
+                out[n, 1] = t
+                out[n, 2] = following if following == FOREVER else following - 1
+                n += 1
+        if following > limit:
+            return n, following, False
+        t = following
+
+
 @dataclass(frozen=True, slots=True)
 class _Template:
     """How the atoms of an instance are read off its row: (number of the store, slots) of head and body atoms."""
@@ -297,11 +332,18 @@ class Choice:
         truth = self._truth_at(first - 1)
         which = np.arange(len(self.instances)) if among is None else among
         out = np.empty(len(which), np.int64)
+        stretch = np.empty((16 * len(which) + 64, 3), np.int64)
         atoms: list[Ints] = []
         blank: list[tuple[int, int, int]] = []
         t = first
         while True:
-            n, following = _active(self.instances.lab, self.instances.nodes, which, t, out)
+            lab, nodes = self.instances.lab, self.instances.nodes
+            n, t, more = _follow(lab, nodes, self._heads, self._bodies, which, truth, t, limit, stretch)
+            atoms.append(stretch[:n].copy())
+            if not more:
+                following = t
+                break
+            n, following = _active(lab, nodes, which, t, out)
             truth, loop = self._solve(out[:n], truth)
             end = following - (following < FOREVER)
             if loop is not None:

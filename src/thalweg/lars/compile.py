@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from thalweg.analysis.types import NUMBER, SYMBOL, Types, infer
 from thalweg.columns.symbols import number
 from thalweg.language.program import Program
-from thalweg.language.rules import Clause, Window, Windowed
-from thalweg.language.terms import Number, Variable, arguments, signature
+from thalweg.language.rules import Clause, Literal, Window, Windowed
+from thalweg.language.terms import Number, Term, Variable, arguments, signature
 from thalweg.lars.always import Always
 from thalweg.lars.clauses import RuleCompiler
 from thalweg.lars.counting import TupleAlways, TupleWindow
@@ -274,6 +274,8 @@ class Compiler:
                 self.network.kept.add(predicate)
             if len(pointed) == 1 and plain is None:
                 return pointed[0]
+        elif self._confined(predicate, window):
+            return self._source("ahead", predicate, 1)
         else:
             self._note(predicate, window)
         view, new = self.store(f"at {_shown(window)} {name}/{arity}", arity + 1)
@@ -284,6 +286,17 @@ class Compiler:
             if plain is not None:
                 self.copy(self.diagonal(predicate), view, arity + 1, clip)
         return view
+
+    def _confined(self, predicate: Predicate, window: Window) -> bool:
+        """Are all heads with a point, and nothing else, inside the window whenever they are there? They are where a
+        literal of their rules asks for the same point in a window that is not larger."""
+        if predicate in self.plain_rules | self.fed or window.hop > 1:
+            return False
+        return all(
+            any(_asks(x, rule.at, window) for x in rule.body)
+            for _, rule in rules(self.program)
+            if signature(rule.head) == predicate
+        )
 
     def _at_counted(self, predicate: Predicate, window: Window) -> Store:
         counted, plain = self.counted(predicate, window), self.plain(predicate)
@@ -352,6 +365,15 @@ class Compiler:
         found = next(o for o in self.network.operators if o.writes is store)
         assert isinstance(found, TupleWindow)
         return found
+
+
+def _asks(literal: Literal, point: Term | None, window: Window) -> bool:
+    """Does a literal ask for that point in a time window that is not larger?"""
+    if not isinstance(literal, Windowed) or literal.negated or literal.window is None or literal.time != point:
+        return False
+    inner = literal.window
+    small = inner.past <= window.past and inner.future <= window.future
+    return literal.mode == "at" and isinstance(point, Variable) and inner.kind == "time" and inner.hop == 1 and small
 
 
 def copied_windows(program: Program) -> dict[Predicate, Windowed]:

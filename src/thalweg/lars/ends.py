@@ -54,7 +54,10 @@ class Ends:
         self._texts = compiler.codes.symbols
         self._pins = pins(network)
         self._points = [o for o in network.operators if isinstance(o, Diagonal)]
-        self._undecided = [] if predict else [(c, above(network, {s.name for s in c.stores})) for c in choices]
+        self._undecided: dict[str, list[Choice]] = {}
+        for choice in [] if predict else choices:
+            for name in above(network, {s.name for s in choice.stores}):
+                self._undecided.setdefault(name, []).append(choice)
 
     def renew(self) -> None:
         """The stores have changed."""
@@ -66,7 +69,7 @@ class Ends:
 
     def _known(self, name: str) -> int:
         """The last tick of which a store knows everything."""
-        found = [c.decided for c, stores in self._undecided if name in stores]
+        found = [c.decided for c in self._undecided.get(name, ())]
         if name in self._unfolding.moving:
             found += [o.done for o in self._points if o.done is not None]
         return min(found, default=FOREVER)
