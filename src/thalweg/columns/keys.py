@@ -371,7 +371,7 @@ def _fold(hashes: Hashes, column: Ints) -> None:
 
 
 @kernel
-def _longest_run(times: Ints) -> int:
+def longest_run(times: Ints) -> int:
     """How many rows at most have the same time; they are in order."""
     longest = run = 1
     for k in range(1, len(times)):
@@ -407,7 +407,7 @@ def each_once(columns: Sequence[Ints]) -> Sequence[Ints]:
     hashes = np.full(len(times), 0x9E3779B97F4A7C15, np.uint64)
     for column in columns[1:]:
         _fold(hashes, column)
-    table = np.full((1 << (2 * _longest_run(times)).bit_length(), 2), times[0] - 1)
+    table = np.full((1 << (2 * longest_run(times)).bit_length(), 2), times[0] - 1)
     repeats = _repeats(times, hashes, table)
     if not repeats:
         return columns

@@ -192,10 +192,14 @@ class Match:
     slots: tuple[Slot, ...]
     positions: tuple[int, ...] = field(init=False)
     complete: bool = field(init=False)
+    binds_once: bool = field(init=False)
+    """Are the variables that the literal binds all different?"""
 
     def __post_init__(self) -> None:
         self.positions = tuple(i for i, s in enumerate(self.slots) if not s.binds)
         self.complete = len(self.positions) == len(self.slots)
+        bound = [slot.name for slot in self.slots if slot.binds]
+        self.binds_once = len(set(bound)) == len(bound)
 
     def keys(self, frame: Frame) -> list[Ints]:
         """The columns of the bound slots."""
@@ -234,10 +238,11 @@ class EventStep:
 
     def run(self, frame: Frame, reader: Reader) -> Frame:
         index = self.store.index(self.match.positions)
-        ids = index.keys.find(self.match.keys(frame), len(frame))
-        if self.negated and self.match.complete:
-            rows = index.lists.absent(ids, frame.time, reader.version(self.store))
+        keys = self.match.keys(frame)
+        if self.negated and self.match.binds_once:
+            rows = index.absent(keys, frame.time, reader.version(self.store))
             return frame.take(rows) if len(rows) < len(frame) else frame
+        ids = index.keys.find(keys, len(frame))
         at, which = index.lists.ranges(ids, frame.time, frame.time + 1, reader.version(self.store))
         pool = index.lists.pool
         if self.negated:

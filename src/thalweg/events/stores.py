@@ -17,6 +17,7 @@ from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.slabs import LENGTH
 from thalweg.columns.timelines import differences, edge_at, edges_in, holding, moved_edges, truncate
+from thalweg.events.indexes import EventIndex
 from thalweg.events.moves import (
     NEVER,
     Block,
@@ -32,37 +33,6 @@ from thalweg.protocol import Ints, Mask
 
 Writer = Callable[[Ragged, int], tuple[int, int, int]]
 """Writes lists from the k-th on at the end of the pool: the new end, how far it came, how many rows there were."""
-
-class EventIndex:
-    """The events of one relation by some of their arguments, each list in time order."""
-
-    def __init__(self, positions: tuple[int, ...], arity: int) -> None:
-        self.positions = positions
-        self.keys = KeyTable(len(positions))
-        self.lists = Ragged(arity + 2)
-        self.probed = False
-        """Do rules look events up here, or is it only asked which old rows a change touches?"""
-
-    def ids(self, rows: Ints) -> Ints:
-        """List ids of rows (time, arguments), known or new."""
-        found = self.keys.intern([rows[:, 1 + p] for p in self.positions], len(rows))
-        self.lists.ensure(self.keys.count)
-        return found
-
-    def merge(self, rows: Ints, counts: Ints, causes: Ints | None = None, *, assign: bool = False) -> Moves:
-        """Add counted rows; returns the rows that ceased and that began to be there."""
-        gone, came = self.lists.merge_caused(
-            self.ids(rows), np.column_stack([rows, counts]), causes, assign=assign
-        )
-        return Moves(rows.shape[1], gone[0][:, :-1], came[0][:, :-1], gone[1], came[1])
-
-
-    def append(self, columns: Sequence[Ints]) -> None:
-        """Add rows in the order of time that are all different and later than any that is there."""
-        n = len(columns[0])
-        ids = self.keys.intern([columns[1 + p] for p in self.positions], n)
-        self.lists.ensure(self.keys.count)
-        self.lists.append(ids, Block.of_columns([*columns, np.broadcast_to(np.int64(1), n)]).matrix)
 
 
 class EventStore:
@@ -112,9 +82,7 @@ class EventStore:
         self.moves = Moves.arrivals(columns)
         later = int(np.searchsorted(columns[0], needed_from))
         for index in self.indexes.values():
-            rows = columns if index.probed else [column[later:] for column in columns]
-            if len(rows[0]):
-                index.append(rows)
+            index.arrive(columns, later)
 
     def all_new(self, final: int) -> None:
         """Announce every event in the window as if it had just come (for evaluation from scratch), list by list."""
@@ -166,8 +134,7 @@ class EventStore:
     def commit(self, expiry: int) -> None:
         self.moves = Moves.none(self.arity + 1)
         for index in self.indexes.values():
-            index.lists.expiry = expiry
-            index.lists.commit()
+            index.commit(expiry)
 
 
 def until(previous: int, times: Ints, causes: Ints) -> Ints:

@@ -1,0 +1,45 @@
+"""Events that wait as columns until they are asked for, against a plain set of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thalweg.columns.ragged import Version
+from thalweg.events.indexes import EventIndex
+from thalweg.protocol import Ints
+
+Row = tuple[int, int, int]
+windows = st.lists(st.sets(st.tuples(st.integers(0, 5), st.integers(0, 2), st.integers(0, 2))), min_size=1, max_size=3)
+WIDTH = 10
+
+
+def columns(rows: list[Row]) -> list[Ints]:
+    return [np.array([row[c] for row in rows], np.int64) for c in range(3)]
+
+
+@given(windows, st.sampled_from([(), (0,), (1,), (0, 1)]), st.integers(1, 200), st.booleans())
+def test_an_event_is_absent_where_no_row_says_otherwise(
+    found: list[set[Row]], positions: tuple[int, ...], questions: int, put_in: bool
+) -> None:
+    index = EventIndex(positions, 2)
+    index.probed = True
+    seen: set[Row] = set()
+    draw = np.random.default_rng(questions)
+    for k, window in enumerate(found):
+        rows = sorted((k * WIDTH + t, x, y) for t, x, y in window)
+        later = len([row for row in rows if row[0] < k * WIDTH + 5])
+        if rows:
+            index.arrive(columns(rows), later)
+        seen |= set(rows)
+        if put_in:
+            assert index.lists.count == index.keys.count
+        times = draw.integers(k * WIDTH - 5, (k + 1) * WIDTH, questions)
+        keys = [draw.integers(0, 4, questions) for _ in positions]
+        there = {(row[0], *(row[1 + p] for p in positions)) for row in seen}
+        asked = zip(times.tolist(), *(key.tolist() for key in keys), strict=True)
+        expected = [n for n, question in enumerate(asked) if question not in there]
+        assert index.absent(keys, times, Version.NOW).tolist() == expected
+        index.commit(k * WIDTH + 4)
+        seen = {row for row in seen if row[0] > k * WIDTH + 4}
