@@ -85,6 +85,8 @@ class Sink(Protocol):
 
 TOO_MANY = 10_000_000
 """Query times without a row between them: more than anybody can mean."""
+MANY_ROWS = 500_000
+"""Rows of tables that are better handed on than kept while the next ones are made."""
 
 
 class RowRejected(InputError):
@@ -347,6 +349,15 @@ class _Count:
     latest: int | None = None
     query_time: int | None = None
     rejected: Counter[str] = field(default_factory=Counter)
+    stride: int = 1
+    """How many query times are run in one go."""
+
+    def found(self, rows: int) -> None:
+        """So many rows came of the last query times: few are cheaper together, many one query time after the other."""
+        if rows > MANY_ROWS:
+            self.stride = max(1, self.stride // 2)
+        elif rows < MANY_ROWS // 2:
+            self.stride = min(2 * self.stride, TOO_MANY)
 
 
 def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = None) -> Summary:
@@ -396,15 +407,18 @@ def _advance(plan: Plan, reasoner: Reasoner, sink: Sink, to: int, count: _Count)
             f"there are more than {TOO_MANY:,} query times between {now} and the next row, at {to}",
             "is a time of one row wrong? choose --start and --end, or a larger step",
         )
-    revision = reasoner.advance(to)
-    count.query_time = to
-    for name, table in revision.tables.items():
-        if name == "rejected":
-            _reject(sink, plan.feed.rejected(table), count)
-        else:
-            sink.add(name, plan.feed.with_causes(table))
-    if plan.window is not None:  # the next query revises what lies in its own window
-        sink.settle(min(to, to + plan.schedule.step - plan.window))
+    while now < to:
+        now = min(to, now + count.stride * plan.schedule.step) if plan.program.kind is Kind.EVENTS else to
+        revision = reasoner.advance(now)
+        count.query_time = now
+        for name, table in revision.tables.items():
+            if name == "rejected":
+                _reject(sink, plan.feed.rejected(table), count)
+            else:
+                sink.add(name, plan.feed.with_causes(table))
+        if plan.window is not None:  # the next query revises what lies in its own window
+            sink.settle(min(now, now + plan.schedule.step - plan.window))
+        count.found(sum(table.num_rows for table in revision.tables.values()))
 
 
 def _stop_at_the_first(plan: Plan, rejected: pa.Table) -> None:

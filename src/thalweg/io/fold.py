@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from thalweg.io.netting import Codes, fill_missing, net_rows
+from thalweg.io.numbering import Numbering, one_after_the_other, sealed
 from thalweg.protocol import OPEN_END, Ints, Ops
-
-AnyInts = TypeVar("AnyInts", Codes, Ints)
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 TIMELINE = pa.schema([("fluent", TEXT), ("value", TEXT), ("start", pa.int64()), ("end", pa.int64())])
@@ -41,75 +39,56 @@ class Coded:
         return pa.DictionaryArray.from_arrays(pa.array(self.ranks[where], pa.int32()), self.words)
 
 
-@dataclass(frozen=True, slots=True)
-class _Numbered:
-    """A text column as numbers: for each row the number of its word, for each number the rank of that word in the
-    order of texts, and the words in that order."""
-
-    codes: Codes
-    ranks: Codes
-    words: pa.Array
-
-
-def _numbered(column: pa.ChunkedArray) -> _Numbered:
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
-    flat = column.unify_dictionaries().combine_chunks()
-    if isinstance(flat, pa.ChunkedArray):
-        flat = flat.chunk(0) if flat.num_chunks else pa.array([], column.type)
-    words = flat.dictionary.cast(pa.string())
-    order = pa.compute.sort_indices(words).to_numpy()
-    ranks = np.empty(len(order), np.int32)
-    ranks[order] = np.arange(len(order), dtype=np.int32)
-    return _Numbered(_sealed(flat.indices.cast(pa.int32()).to_numpy()), ranks, words.take(pa.array(order)))
-
-
-def _sealed(column: AnyInts) -> AnyInts:
-    """The column, read-only whether it is Arrow's memory or a copy: kernels are compiled for one of the two."""
-    column = column.view()
-    column.flags.writeable = False
-    return column
-
-
 def coded(column: pa.ChunkedArray) -> Coded:
     """A text column with its words sorted, so that order by rank is order by text."""
-    found = _numbered(column)
-    return Coded(found.words, found.ranks[found.codes].astype(np.int64))
+    numbered = Numbering()
+    codes, ranks = numbered(column)
+    return Coded(numbered.words, ranks[codes].astype(np.int64))
 
 
 def fold_intervals(changes: pa.Table) -> pa.Table:
     """`timeline(fluent, value, start, end)`, sorted, of `changes(op, fluent, value, start, end)`."""
-    return split_intervals(changes, OPEN_END)[0]
+    timeline = IntervalSplit()(changes, OPEN_END)[0]
+    columns = timeline.columns
+    for place in (0, 1):
+        part = columns[place].combine_chunks()
+        columns[place] = shortened(part.indices.to_numpy(), part.dictionary, most=1.0)
+    return pa.table(columns, schema=TIMELINE)
 
 
-def split_intervals(changes: pa.Table, before: int) -> tuple[pa.Table, pa.Table]:
-    """The timeline in two parts, each sorted: what ends by `before`, and the rest."""
-    if not changes.num_rows:
-        return TIMELINE.empty_table(), TIMELINE.empty_table()
-    fluent, value = _numbered(changes.column("fluent")), _numbered(changes.column("value"))
-    start = _sealed(changes.column("start").to_numpy())
-    end = _sealed(_closed(changes.column("end")))
-    ops, signs = _operations(changes)
-    left = net_rows(fluent.codes, fluent.ranks, value.codes, value.ranks, start, end, ops, signs, before)
-    if left.wrong:
-        raise FoldError(f"changes do not fold: a net count of {left.wrong}")
+class IntervalSplit:
+    """The timeline in two parts, each sorted: what ends by a point, and the rest. Not all of their words occur."""
 
-    parts = []
-    for where in (slice(left.final), slice(-1, left.rest - len(start) - 1, -1)):
-        fluents, values = (
-            shortened(np.ascontiguousarray(ranks[where]), words)
-            for ranks, words in ((left.major, fluent.words), (left.minor, value.words))
-        )
-        starts, ends = (np.ascontiguousarray(column[where]) for column in (left.start, left.end))
-        parts.append(pa.table([fluents, values, pa.array(starts), _open(ends)], schema=TIMELINE))
-    return parts[0], parts[1]
+    def __init__(self) -> None:
+        self._fluents, self._values = Numbering(), Numbering()
+
+    def __call__(self, changes: pa.Table, before: int) -> tuple[pa.Table, pa.Table]:
+        if not changes.num_rows:
+            return TIMELINE.empty_table(), TIMELINE.empty_table()
+        columns = *self._fluents(changes.column("fluent")), *self._values(changes.column("value"))
+        start = sealed(changes.column("start").to_numpy())
+        end = sealed(_closed(changes.column("end")))
+        left = net_rows(*columns, start, end, *_operations(changes), before)
+        if left.wrong:
+            raise FoldError(f"changes do not fold: a net count of {left.wrong}")
+
+        parts = []
+        for where in (slice(left.final), slice(-1, left.rest - len(start) - 1, -1)):
+            fluents, values = (
+                pa.DictionaryArray.from_arrays(pa.array(np.ascontiguousarray(ranks[where])), words, safe=False)
+                for ranks, words in ((left.major, self._fluents.words), (left.minor, self._values.words))
+            )
+            starts, ends = (np.ascontiguousarray(column[where]) for column in (left.start, left.end))
+            parts.append(pa.table([fluents, values, pa.array(starts), _open(ends)], schema=TIMELINE))
+        return parts[0], parts[1]
 
 
-def shortened(codes: Codes, words: pa.Array) -> pa.DictionaryArray:
-    """Dictionary-encoded text with the words that occur, in their order, and no others."""
+def shortened(codes: Codes, words: pa.Array, most: float = 0.5) -> pa.DictionaryArray:
+    """Dictionary-encoded text with the words that occur, in their order, and no others, where these are less than such
+    a part of the words."""
     used = np.zeros(len(words), np.bool_)
     used[codes] = True
-    if not used.all():
+    if np.count_nonzero(used) < most * len(words):
         codes = (np.cumsum(used, dtype=np.int32) - np.int32(1))[codes]
         words = words.filter(pa.array(used))
     return pa.DictionaryArray.from_arrays(pa.array(codes), words, safe=False)
@@ -128,9 +107,9 @@ def fold_events(changes: pa.Table) -> pa.Table:
 
 def _operations(changes: pa.Table) -> tuple[Codes, Ops]:
     """The operation of each row by number, and of each number the sign: +1 for insertions, -1 for deletions."""
-    ops = _numbered(changes.column("op"))
-    words = ops.words.take(pa.array(ops.ranks)).to_pylist()
-    return ops.codes, np.array([1 if word == "insert" else -1 for word in words], np.int8)
+    codes, dictionaries = one_after_the_other(changes.column("op"))
+    words = [word for dictionary in dictionaries for word in dictionary.to_pylist()]
+    return codes, np.array([1 if word == "insert" else -1 for word in words], np.int8)
 
 
 def _signs(changes: pa.Table) -> Ints:
@@ -239,13 +218,13 @@ class Sort:
     """A sort of changes: how they fold, how in two parts (what is final, and the rest), and to which columns."""
 
     fold: Callable[[pa.Table], pa.Table]
-    split: Callable[[pa.Table, int], tuple[pa.Table, pa.Table]]
+    splitter: Callable[[], Callable[[pa.Table, int], tuple[pa.Table, pa.Table]]]
     schema: pa.Schema
 
 
-INTERVAL_CHANGES = Sort(fold_intervals, split_intervals, TIMELINE)
-EVENT_CHANGES = Sort(fold_events, split_events, EVENTS)
-ATOM_CHANGES = Sort(fold_atoms, split_atoms, ATOMS)
+INTERVAL_CHANGES = Sort(fold_intervals, IntervalSplit, TIMELINE)
+EVENT_CHANGES = Sort(fold_events, lambda: split_events, EVENTS)
+ATOM_CHANGES = Sort(fold_atoms, lambda: split_atoms, ATOMS)
 
 
 class Folding:
@@ -257,6 +236,7 @@ class Folding:
 
     def __init__(self, sort: Sort, room: int = 1_000_000) -> None:
         self._sort = sort
+        self._split = sort.splitter()
         self._room = self._limit = room
         self._held: list[pa.Table] = []
         self._size = 0
@@ -272,7 +252,7 @@ class Folding:
         """What was final at `before`, when there is enough to hand over; it is forgotten here."""
         if self._size < self._limit:
             return None
-        final, kept = self._sort.split(concatenate(self._held), before)
+        final, kept = self._split(concatenate(self._held), before)
         self._held = []
         self._size = 0
         self.add(kept.append_column("op", pa.repeat(pa.scalar("insert"), kept.num_rows).dictionary_encode()))

@@ -80,10 +80,12 @@ def _by_minor(minors: Codes, ranks: Codes, heads: Codes, order: Codes, k: int, s
 
 
 @njit(cache=True)
-def _pair(minors: Codes, starts: Ints, heads: Codes, order: Codes, k: int, stop: int) -> tuple[int, bool]:
+def _pair(
+    minors: Codes, ranks: Codes, starts: Ints, heads: Codes, order: Codes, k: int, stop: int
+) -> tuple[int, bool]:
     """Where the runs of the pair at place k end, at `stop` at most; and whether they follow each other in time."""
     end, in_order = k + 1, True
-    while end < stop and minors[heads[order[end]]] == minors[heads[order[k]]]:
+    while end < stop and ranks[minors[heads[order[end]]]] == ranks[minors[heads[order[k]]]]:
         in_order &= starts[heads[order[end]]] >= starts[heads[order[end - 1] + 1] - 1]
         end += 1
     return end, in_order
@@ -158,7 +160,7 @@ def _net(
             group = borders[its_major]
             _by_minor(minors, minor_ranks, heads, order, k, group)
         its_minor = minor_ranks[minors[heads[order[k]]]]
-        stop, in_order = _pair(minors, starts, heads, order, k, group)
+        stop, in_order = _pair(minors, minor_ranks, starts, heads, order, k, group)
         rows = unsorted if in_order else _sorted_rows(starts, heads, order[k:stop])
         row, end_of_run, n = heads[order[k]], heads[order[k] + 1], 0
         if not in_order:
