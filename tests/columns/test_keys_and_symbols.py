@@ -122,7 +122,7 @@ def test_numbers_in_a_column_are_the_symbols_of_their_texts() -> None:
 def test_ranks_are_the_standard_order_numbers_first(values: list[str]) -> None:
     table = SymbolTable()
     for value in values:
-        table.add_raw(value)
+        table.add(constant_text(value))
     in_order = [table.texts[at] for at in np.argsort(table.ranks())]
     numeric = [float(text) for text in in_order if _is_number(text)]
     others = [text.strip("'") for text in in_order if not _is_number(text)]

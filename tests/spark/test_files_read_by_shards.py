@@ -112,7 +112,7 @@ def test_columns_by_other_names_and_in_another_order_are_read(
     spark: Any, story: Story, embedded: dict[str, pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[Files | None] = []
-    monkeypatch.setattr(engine, "carried_out", _noting(engine.carried_out, read))
+    monkeypatch.setattr(engine, "woken", _noting(engine.woken, read))
     (tmp_path / "in").mkdir()
     other = story.rows.rename_columns([f"my {name}" for name in story.rows.column_names])
     pq.write_table(other.select(other.column_names[::-1]), tmp_path / "in" / "a.parquet", row_group_size=300)
@@ -124,9 +124,9 @@ def test_columns_by_other_names_and_in_another_order_are_read(
 
 
 def _noting(run: Any, read: list[Files | None]) -> Any:
-    def noted(order: Any, **more: Any) -> Any:
+    def noted(spark: Any, order: Any) -> Any:
         read.append(order.files)
-        return run(order, **more)
+        return run(spark, order)
 
     return noted
 
@@ -154,7 +154,7 @@ def test_a_row_that_cannot_be_read_does_not_move_the_clock_of_a_stream(
 ) -> None:
     """Though the footer of its file cannot tell: the batch is run again, up to the last row that could be read."""
     read: list[Files | None] = []
-    monkeypatch.setattr(engine, "carried_out", _noting(engine.carried_out, read))
+    monkeypatch.setattr(engine, "woken", _noting(engine.woken, read))
     folder = tmp_path / "in"
     folder.mkdir()
     pq.write_table(

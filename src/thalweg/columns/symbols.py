@@ -18,6 +18,8 @@ import pyarrow.compute as pc
 from thalweg.protocol import Ints
 
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z|[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?\Z")
+_CANONICAL = r"\A(?:[a-z][A-Za-z0-9_]*|0|-?[1-9][0-9]{0,14})\z"
+"""Names and integers that are their own canonical texts, for Arrow."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
 _COMPOUND = re.compile(r"[a-z]\w*\(.*\)\Z", re.DOTALL)
 RECENT = 8
@@ -55,7 +57,7 @@ class SymbolTable:
     def __init__(self, texts: Sequence[str] = ()) -> None:
         self.texts: list[str] = list(texts)
         self._ids: dict[str, int] = {text: i for i, text in enumerate(self.texts)}
-        self._raw: dict[str, int] = {}
+        self._raw: dict[str, str] = {}
         self._recent: list[tuple[pa.Array, Ints]] = []
         self._ranks: Ints = np.empty(0, np.int64)
 
@@ -70,11 +72,22 @@ class SymbolTable:
             self.texts.append(text)
         return found
 
-    def add_raw(self, raw: str) -> int:
-        """The id of a constant given as data."""
+    def add_all(self, texts: Sequence[str]) -> Ints:
+        """The ids of canonical texts."""
+        known = list(map(self._ids.get, texts))
+        first, new = len(self.texts), known.count(None)
+        if new == len(known) == len(set(texts)):
+            self.texts.extend(texts)
+            self._ids.update(zip(texts, range(first, first + new), strict=True))
+            return np.arange(first, first + new)
+        ids = [self.add(text) if found is None else found for text, found in zip(texts, known, strict=True)]
+        return np.array(ids, np.int64)
+
+    def _canonical(self, raw: str) -> str:
+        """The canonical text of a constant given as data."""
         found = self._raw.get(raw)
         if found is None:
-            found = self._raw[raw] = self.add(constant_text(raw))
+            found = self._raw[raw] = constant_text(raw)
         return found
 
     def encode(self, column: pa.Array) -> Ints:
@@ -98,8 +111,10 @@ class SymbolTable:
             if len(known) == len(names) and known.equals(names):
                 return ids
         texts = names.to_pylist()
-        found = [self._raw.get(text) for text in texts]
-        ids = np.array([self.add_raw(t) if i is None else i for t, i in zip(texts, found, strict=True)], np.int64)
+        canonical = pc.match_substring_regex(names, _CANONICAL).to_numpy(zero_copy_only=False)
+        for place in np.flatnonzero(~canonical).tolist():
+            texts[place] = self._canonical(texts[place])
+        ids = self.add_all(texts)
         self._recent = [(names, ids), *self._recent[: RECENT - 1]]
         return ids
 

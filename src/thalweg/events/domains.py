@@ -118,7 +118,8 @@ class Domains:
             name = f"domain {relation}"
             arity = holes(relation)
             normal.fluents[name] = arity
-            for args in normal.facts.get(relation, []):
+            known = normal.facts.get(relation)
+            for args in known.rows if known is not None else ():
                 self.seeds.append(StartRule(name, args, TRUE, (), NOWHERE))
         for found in list(normal.wanted.values()):
             for w in found:

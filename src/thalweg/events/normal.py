@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TypeVar
 
+from thalweg.events.background import Background, FactTable, background
 from thalweg.language import rules as r
 from thalweg.language.diagnostics import Code, Diagnostic, ProgramError, Severity, register
 from thalweg.language.program import Program
@@ -203,8 +204,7 @@ class Normal:
     starts: list[StartRule] = field(default_factory=list)
     delays: list[DelayRule] = field(default_factory=list)
     postpones: list[PostponeRule] = field(default_factory=list)
-    facts: dict[str, list[tuple[Term, ...]]] = field(default_factory=dict)
-    fact_spans: dict[str, Span] = field(default_factory=dict)
+    facts: dict[str, FactTable] = field(default_factory=dict)
     domains: set[str] = field(default_factory=set)
     wanted: dict[str, list[Wanted]] = field(default_factory=dict)
     events: dict[str, int] = field(default_factory=dict)
@@ -308,11 +308,10 @@ class Normaliser:
         self.depth: list[tuple[str, int]] = []
 
     def run(self) -> Normal:
-        statements = self.program.statements
-        for s in statements:
+        known = background(self.program)
+        self._background(known)
+        for _, s in known.others:
             match s:
-                case r.Clause(head, body):
-                    self._background(s, head, body)
                 case r.DynamicDomain(predicate):
                     self.out.domains.add(flatten(predicate)[0])
                 case r.Declare():
@@ -320,9 +319,8 @@ class Normaliser:
                     self.out.declared[name] = s
                     if s.role is r.Role.POINTS:
                         self.out.pointwise.add(name)
-        for index, s in enumerate(statements):
-            if not isinstance(s, r.Clause):
-                self._statement(index, s)
+        for index, s in known.others:
+            self._statement(index, s)
         for relation, wanted in self.out.wanted.items():
             named = self.out.events if all(w.value is None for w in wanted) else self.out.fluents
             if relation not in self.out.events and relation not in self.out.fluents:
@@ -332,18 +330,21 @@ class Normaliser:
 
     # ----------------------------------------------------------------- statements
 
-    def _background(self, clause: r.Clause, head: Term, body: r.Body) -> None:
-        if not body and isinstance(head, Compound) and all(type(a) is Atom or type(a) is Number for a in head.args):
-            name = _open_name(head.functor, len(head.args))
-            self.out.facts.setdefault(name, []).append(head.args)
-            self.out.fact_spans.setdefault(name, clause.span)
-        elif body or any(True for _ in variables(head)):
-            key = (head.functor, len(head.args)) if isinstance(head, Compound) else (head.name, 0)  # type: ignore[union-attr]
-            self.clauses.setdefault(key, []).append(clause)
-        else:
-            name, args = flatten(head, clause.span)
-            self.out.facts.setdefault(name, []).append(args)
-            self.out.fact_spans.setdefault(name, clause.span)
+    def _background(self, known: Background) -> None:
+        for (functor, arity), table in known.facts.items():
+            self.out.facts[_open_name(functor, arity)] = table
+        nested: dict[str, FactTable] = {}
+        for clause in known.clauses:
+            head = clause.head
+            if clause.body or any(True for _ in variables(head)):
+                key = (head.functor, len(head.args)) if isinstance(head, Compound) else (head.name, 0)  # type: ignore[union-attr]
+                self.clauses.setdefault(key, []).append(clause)
+            else:
+                name, args = flatten(head, clause.span)
+                nested.setdefault(name, FactTable(clause.span, [])).rows.append(args)
+        for name, table in nested.items():
+            plain = self.out.facts.get(name)
+            self.out.facts[name] = table if plain is None else FactTable(plain.span, plain.rows + table.rows)
 
     def _statement(self, index: int, s: r.Statement) -> None:
         out = self.out

@@ -150,15 +150,12 @@ class _Planner:
             c.determined[name].keeps_past = name.startswith(PAST)
         for name in self._views():
             c.determined[name] = FluentStore(name, normal.fluents[name], by_value=True, hidden=True)
-        for name, rows in normal.facts.items():
-            arity = len(rows[0])
-            table = KeyTable(arity)
-            span = normal.fact_spans[name]
+        for name, facts in normal.facts.items():
             columns = [
-                np.array(c.coder.constants((row[i] for row in rows), ("fact", name, i), span), np.int64)
-                for i in range(arity)
+                c.coder.facts(column, ("fact", name, i), facts.span) for i, column in enumerate(facts.columns)
             ]
-            table.intern(columns, len(rows))
+            table = KeyTable(len(columns))
+            table.intern(columns, len(facts.rows))
             c.facts[name] = FactStore(name, table)
         for name, arity in _called(normal):
             c.facts.setdefault(name, FactStore(name, KeyTable(arity)))

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
+import numpy as np
+
 from thalweg.columns.symbols import SymbolTable, number, number_text
+from thalweg.events.background import FactColumn, constant_of
 from thalweg.events.normal import (
     EdgeAt,
     EffectAt,
@@ -24,9 +27,9 @@ from thalweg.events.normal import (
     Total,
     refuse,
 )
-from thalweg.language.printer import atom_text
 from thalweg.language.rules import Duration
-from thalweg.language.terms import NOWHERE, Atom, Compound, Number, Span, Term, Variable
+from thalweg.language.terms import NOWHERE, Compound, Number, Span, Term, Variable
+from thalweg.protocol import Ints
 
 NUMERIC = frozenset(["<", ">", "=<", ">=", "=:=", "=\\=", "is"])
 Node = Hashable
@@ -54,8 +57,8 @@ class Sorts:
             for step in s.steps:
                 if isinstance(step, Duration):
                     self._mark(("term", id(s), step.bound), id(s))
-        for relation, rows in normal.facts.items():
-            for i in range(len(rows[0])):
+        for relation, table in normal.facts.items():
+            for i in range(len(table.rows[0])):
                 self._find(("fact", relation, i))
         for name, declared in normal.declared.items():
             kind = "event" if declared.role.value == "event" else "fluent"
@@ -180,37 +183,15 @@ class Coder:
             return number(term.value)
         return self.symbols.add(constant_of(term))
 
-    def constants(self, terms: Iterable[Term], node: Node, span: Span = NOWHERE) -> list[int]:
-        """The codes of constants that stand in one position; names are looked at once, however often they come."""
-        if self.sorts.numeric(node):
-            return [self.constant(term, node, span) for term in terms]
-        known: dict[str, int] = {}
-        found = []
-        for term in terms:
-            if type(term) is Atom:
-                code = known.get(term.name)
-                if code is None:
-                    code = known[term.name] = self.symbols.add(atom_text(term.name))
-            else:
-                code = self.symbols.add(constant_of(term))
-            found.append(code)
-        return found
+    def facts(self, column: FactColumn, node: Node, span: Span = NOWHERE) -> Ints:
+        """The codes of the facts' constants in one position."""
+        if not self.sorts.numeric(node):
+            return self.symbols.add_all(column.texts)[column.which]
+        codes = [self.constant(term, node, span) for term in column.constants]
+        return np.array(codes, np.int64)[column.which]
 
     def text(self, code: int, node: Node) -> str:
         """The text of a code."""
         if self.sorts.numeric(node):
-            import numpy as np
-
             return number_text(float(np.int64(code).view(np.float64)))
         return self.symbols.texts[code]
-
-
-def constant_of(term: Term) -> str:
-    """Canonical text of a ground term."""
-    if isinstance(term, Number):
-        return number_text(term.value) if isinstance(term.value, float) else str(term.value)
-    if isinstance(term, Atom):
-        return atom_text(term.name)
-    if isinstance(term, Compound):
-        return f"{atom_text(term.functor)}({','.join(constant_of(a) for a in term.args)})"
-    raise TypeError(term)

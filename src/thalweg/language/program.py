@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from thalweg.language.rules import Kind, Statement, Tick
 
 if TYPE_CHECKING:
     from thalweg.language.diagnostics import Diagnostic
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +29,19 @@ class Program:
     )
     _text: str | None = field(default=None, init=False, compare=False, repr=False)
     _sound: bool = field(default=False, init=False, compare=False, repr=False)
+    _known: dict[Callable[[Program], Any], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
     def tick_seconds(self) -> float | None:
         """How long a time-point lasts, where the program says so."""
         return next((s.seconds for s in self.statements if isinstance(s, Tick)), None)
+
+    def once(self, question: Callable[[Program], _Found]) -> _Found:
+        """The answer to a question about the program, which never changes: it is asked once."""
+        if question not in self._known:
+            self._known[question] = question(self)
+        found: _Found = self._known[question]
+        return found
 
     def __str__(self) -> str:
         """Canonical text that parses to an equal program; it is written once."""

@@ -2,8 +2,8 @@
 
 The stages of a batch are one Spark job. Stage after stage, rows and the messages of earlier stages are shuffled to
 their shards; a shuffle ends only when all of its rows are there, so a stage starts when the one before it has gone to
-the batch's query time. Rows that lie in Parquet files as they are, the shards read themselves. Only notes of what was
-done come back to the driver.
+the batch's query time. Rows that lie in Parquet files as they are, the shards read themselves: with one stage, Spark
+then has nothing to plan. Only notes of what was done come back to the driver.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import pyarrow as pa
 from thalweg.spark.footers import Footers, read_footers
 from thalweg.spark.places import Sources
 from thalweg.spark.routing import MESSAGE_SCHEMA, first_number, knocked, knocks, numbered, shuffled
+from thalweg.spark.sessions import TRACEBACKS
 from thalweg.spark.settings import Settings
 from thalweg.spark.survey import Survey, survey
-from thalweg.spark.task import Note, Order, run_order
+from thalweg.spark.task import Note, Order, run_order, run_shard
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,10 +29,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The rows of a batch, numbered, and what the footers of its files say, where it consists of Parquet files."""
+    """The rows of a batch, and what the footers of its files say, where it consists of Parquet files."""
 
-    rows: DataFrame
+    df: DataFrame
+    settings: Settings
+    row: str | None
     footers: Footers | None
+
+    @property
+    def rows(self) -> DataFrame:
+        """The rows, numbered."""
+        return numbered(self.df, self.settings, self.row)
 
 
 @dataclass(frozen=True)
@@ -48,8 +56,8 @@ class SparkEngine:
         self, df: DataFrame, settings: Settings, batch: int, before: Sources | None
     ) -> tuple[Given, Sources]:
         footers = read_footers(df, settings, self.row, batch_plan(self.spark) if self.streams else None)
-        rows = numbered(df, settings, self.row)
-        return Given(rows, footers), Sources((settings.label,), offset=first_number(batch, self.row))
+        sources = Sources((settings.label,), offset=first_number(batch, self.row))
+        return Given(df, settings, self.row, footers), sources
 
     def follows(self, given: Given) -> bool:
         return given.footers is None
@@ -63,7 +71,7 @@ class SparkEngine:
             notes = carried_out(order, rows=given.rows)
             if notes:
                 return notes  # else Spark knew that there are no rows, and ran nothing
-        return carried_out(replace(order, ordered=False, files=files), knocks=knocks(self.spark, order.settings))
+        return woken(self.spark, replace(order, ordered=False, files=files))
 
 
 def batch_plan(spark: SparkSession) -> Any:
@@ -95,6 +103,31 @@ def carried_out(
     assert messages is not None
     found = messages.where("kind = 'note'").select("content").toArrow().column(0)
     return [Note(**json.loads(content.as_py())) for content in found]
+
+
+def woken(spark: SparkSession, order: Order) -> list[Note]:
+    """All stages without rows from Spark: the shards read files, or only the clock moves."""
+    if len(order.settings.stages) == 1 and (order.files is not None or _one_pool(spark)):
+        return _alone(spark, order)
+    return carried_out(order, knocks=knocks(spark, order.settings))
+
+
+def _alone(spark: SparkSession, order: Order) -> list[Note]:
+    """The only stage, as a job that Spark need not plan."""
+    shards = order.settings.stages[0].shards
+
+    def run(shard: int, _: Iterable[int]) -> Iterator[bytes]:
+        for found in run_shard(order, shard, ()):
+            yield found.column("content")[0].as_py()
+
+    found = spark.sparkContext.parallelize(range(shards), shards).mapPartitionsWithIndex(run).collect()
+    return [Note(**json.loads(content)) for content in found]
+
+
+def _one_pool(spark: SparkSession) -> bool:
+    """True where Spark runs functions over tables and other functions in the same Python workers, so that both find the
+    same reasoners there: it starts workers of their own for shortened tracebacks."""
+    return spark.conf.get(TRACEBACKS) == "false"
 
 
 def _arrival(settings: Settings) -> str:

@@ -23,7 +23,7 @@ from thalweg.io.rejects import REJECTED
 from thalweg.io.sources import Reading, Source
 from thalweg.protocol import Rows
 from thalweg.runs import up_to
-from thalweg.spark.engine import carried_out
+from thalweg.spark.engine import carried_out, woken
 from thalweg.spark.parcel import packed, split
 from thalweg.spark.places import Sources, offset_of
 from thalweg.spark.routing import MESSAGE_SCHEMA, knocks
@@ -91,11 +91,10 @@ class FilesEngine:
         return False
 
     def run(self, rows: list[File] | None, order: Order) -> list[Note]:
-        knocking = knocks(self.spark, order.settings)
         if not rows:
-            return carried_out(order, knocks=knocking)
+            return woken(self.spark, order)
         read = self._spread(rows).mapInArrow(_file_reader(order), MESSAGE_SCHEMA)
-        return carried_out(order, messages=knocking.unionByName(read))
+        return carried_out(order, messages=knocks(self.spark, order.settings).unionByName(read))
 
     def _spread(self, files: list[File]) -> DataFrame:
         """The files over as many tasks as can run side by side."""

@@ -23,6 +23,8 @@ MOST_SHARDS = 8
 """Of more shards, each would mostly read rows of others."""
 READ_ROWS = 1024 * 1024
 """Rows that are read together, before a shard picks its own."""
+FEW_WORDS = 1024
+"""A column with so many different texts at most is left as it is, though some of them stand in rows of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,29 @@ def own_rows(
             table = pa.concat_tables(held).unify_dictionaries()
             mask = belonging(table, settings, stage, shard)
             following = None if last else files.pieces[place].earliest
-            yield table if mask is None else table.filter(pa.array(mask)), None if following is None else following - 1
+            own = table if mask is None else _with_own_words(table.filter(pa.array(mask)))
+            yield own, None if following is None else following - 1
             held, size = [], 0
+
+
+def _with_own_words(table: pa.Table) -> pa.Table:
+    """The same table; columns know no words but those that stand in them."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            column = table.column(at).combine_chunks()
+            if len(column.dictionary) > FEW_WORDS:
+                table = table.set_column(at, field, _packed(column))
+    return table
+
+
+def _packed(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
+    used = np.zeros(len(column.dictionary), np.bool_)
+    used[codes] = True
+    places = np.cumsum(used, dtype=np.int32) - 1
+    indices = pa.array(places[codes], mask=missing if missing.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, column.dictionary.filter(pa.array(used)))
 
 
 class _Pieces:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 ARROW_ROWS = 100_000
 """Rows per Arrow batch: large enough that the work per batch does not count, small enough for memory."""
 
+TRACEBACKS = "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled"
+
 DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -28,6 +30,7 @@ DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_ROWS),
     "spark.python.worker.reuse": "true",
+    TRACEBACKS: "false",  # all Python functions run in the same workers
     "spark.python.daemon.module": "thalweg.spark.daemon",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.minBatchesToRetain": "10",
