@@ -8,12 +8,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from stories import CARS, COLUMNS, TRAFFIC, Story, assert_same_tables
 
 from thalweg import spark as ts
 from thalweg.runs import Options, as_program
 from thalweg.spark import engine
 from thalweg.spark.footers import read_footers
+from thalweg.spark.keying import key_hash, key_hashes
 from thalweg.spark.parquet import Files, belonging, own_rows
 from thalweg.spark.routing import ROW, numbered, shuffled
 from thalweg.spark.settings import Settings, settings_of
@@ -30,6 +33,12 @@ WAYS = """
 initiatedAt(on(X)=true, T) :- happensAt(press(X), T).
 initiatedAt(held(X)=true, T) :- happensAt(hold(Y, X), T), happensAt(press(X), T).
 """
+
+
+@given(st.lists(st.text(max_size=9) | st.integers().map(str) | st.floats().map(repr) | st.none(), max_size=20))
+def test_keys_have_the_same_numbers_alone_and_in_a_column(constants: list[str | None]) -> None:
+    column = pa.array(["first", *constants], pa.string()).slice(1)
+    assert key_hashes(column).tolist() == [key_hash(text or "") for text in constants]
 
 
 def settings_for(program: str, columns: list[str], shards: int) -> Settings:

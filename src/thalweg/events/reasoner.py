@@ -84,17 +84,18 @@ class Reasoner:
     def advance(self, to: int) -> Revision:
         """Run every query time up to and including `to`."""
         again = self.recompute and self.window > self.step
+        if self.query_time + self.step <= to:
+            self._forget_idle()
         while self.query_time + self.step <= to:
             query = self.query_time + self.step
             self._output.keep()
             self._query(query, self.query_time, self.final(query, self.query_time), recompute=again)
         tables = self._output.tables(self.query_time)
-        if self.query_time > self.start and is_due(self):
-            forget_idle(self)
         return Revision({**tables, "rejected": self._admission.rejected.table(self.query_time)})
 
     def snapshot(self) -> bytes:
         """The complete state: versioned, deterministic."""
+        self._forget_idle()
         return pack(self)
 
     def restore(self, state: bytes) -> None:
@@ -123,6 +124,11 @@ class Reasoner:
     def _seed(self) -> None:
         for unit, store, ids, values in self._plan.seeds:
             unit.seed(store, ids, np.full(len(ids), self.start - self.tick), values)
+
+    def _forget_idle(self) -> None:
+        """Forget what is idle, when it is time; before there is more to do, so that the last query is spared it."""
+        if self.query_time > self.start and is_due(self):
+            forget_idle(self)
 
     def _grid(self, time: int) -> int:
         return time - time % self.tick

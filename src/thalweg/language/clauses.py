@@ -197,8 +197,14 @@ def read_clauses(text: str, source: str, tick: float | None = None) -> Clauses:
 
 
 def _parsed(clause: RawClause, tokens: Iterable[Token], scanner: Scanner) -> Term:
-    """The term of the tokens of a clause or of a part of it, checked for depth and for windows."""
-    term: Term = _grammar().parser.parse(tokens)
+    """The term of the tokens of a clause or of a part of it, checked for depth and for windows. A clause that is one
+    simple term, as most facts are, needs no grammar."""
+    first = clause.tokens[0]
+    term: Term
+    if isinstance(first, Operand) and len(clause.tokens) == 1:
+        term = first.term
+    else:
+        term = _grammar().parser.parse(tokens)
     if clause.operators + clause.deepest + FLAT_DEPTH > MAX_DEPTH and depth_exceeds(term, MAX_DEPTH):
         raise Refused("TW006", f"nested more than {MAX_DEPTH} deep", clause.tokens[0].span)
     if clause.window is not None:

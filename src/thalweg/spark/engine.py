@@ -21,7 +21,7 @@ from thalweg.spark.routing import MESSAGE_SCHEMA, first_number, knocked, knocks,
 from thalweg.spark.sessions import TRACEBACKS
 from thalweg.spark.settings import Settings
 from thalweg.spark.survey import Survey, survey
-from thalweg.spark.task import Note, Order, run_order, run_shard
+from thalweg.spark.task import Note, Order, make_ready, run_order, run_shard
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -117,6 +117,7 @@ def _alone(spark: SparkSession, order: Order) -> list[Note]:
     shards = order.settings.stages[0].shards
 
     def run(shard: int, _: Iterable[int]) -> Iterator[bytes]:
+        make_ready(order)
         for found in run_shard(order, shard, ()):
             yield found.column("content")[0].as_py()
 

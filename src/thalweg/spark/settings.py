@@ -130,6 +130,11 @@ def parsed(text: str) -> Program:
     return found
 
 
+def is_known(text: str) -> bool:
+    """True where the program of a text need not be parsed."""
+    return text in _PROGRAMS
+
+
 def _know(text: str, program: Program) -> None:
     _PROGRAMS[text] = program
     while len(_PROGRAMS) > KNOWN:

@@ -6,6 +6,7 @@ runs the query times, writes its tables and its state, and sends a note of what 
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from collections import Counter
@@ -31,7 +32,7 @@ from thalweg.spark.parcel import packed, unpacked
 from thalweg.spark.parquet import Files, own_rows
 from thalweg.spark.places import Sources
 from thalweg.spark.routing import MESSAGE, ROW, message_column
-from thalweg.spark.settings import Settings
+from thalweg.spark.settings import Settings, is_known
 from thalweg.spark.shard import Outcome, Shard, latest_arrival
 
 CHUNK_ROWS = 512 * 1024
@@ -92,7 +93,17 @@ def run_order(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Re
 
     context = TaskContext.get()
     assert context is not None
+    make_ready(order)
     yield from run_shard(order, context.partitionId(), batches)
+
+
+def make_ready(order: Order) -> None:
+    """Read the program of an order, where this worker sees it for the first time. A worker collects garbage after every
+    task: the program, which may have a hundred thousand facts, is exempt from that."""
+    if not is_known(order.settings.stages[order.stage].text):
+        order.settings.stage_plan(order.stage)
+        gc.collect()
+        gc.freeze()
 
 
 def run_shard(order: Order, shard: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
