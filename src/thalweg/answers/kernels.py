@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.protocol import Ints
 
 Bools = npt.NDArray[np.bool_]

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from thalweg.columns.compiled import kernel
+from thalweg.columns.compiled import kernel, njit
 from thalweg.columns.slabs import LENGTH, OFFSET, Places, drop_front
 from thalweg.columns.timelines import OPEN
 from thalweg.protocol import Ints

@@ -1,5 +1,11 @@
-"""Compiled functions that make no arrays and exchange none: they read and write those they are given.
+"""Compiled functions, kept on disk: each is compiled once for a machine, by whichever process needs it first.
 
+Several may need it at once: the shards of a pipeline, tests side by side. Numba numbers the versions of a function one
+after the other, for one kind of arguments each. Two processes that compile different versions at the same time would
+give them the same number, and a third would run the one for the other. So here the number of a version follows from
+what it is, and it is listed when it is there.
+
+`kernel` and `part` are for functions that make no arrays and exchange none: they read and write those they are given.
 For such a function no references need to be counted. Counting them costs several times what a kernel does that calls
 small functions for every row, so it is switched off here; Numba has no public name for that yet.
 """
@@ -7,13 +13,44 @@ small functions for every row, so it is switched off here; Numba has no public n
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any, TypeVar
 
-from numba import njit
+import numba
+from numba.core.caching import IndexDataCacheFile
 from numba.core.options import DefaultOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 _UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+
+
+_FILES: Any = IndexDataCacheFile
+
+
+class Versions(_FILES):  # type: ignore[misc]
+    """The versions of a compiled function on disk."""
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep a version."""
+        told = sha256(repr((key, self._source_stamp)).encode()).digest()
+        name = self._data_name(int.from_bytes(told[:8], "big"))
+        self._save_data(name, data)
+        known = self._load_index()
+        if known.get(key) != name:
+            self._save_index({**known, key: name})
+
+
+def njit(**options: Any) -> Callable[[F], F]:
+    """`numba.njit`, with versions on disk that processes can share."""
+
+    def compiled(function: F) -> F:
+        found: F = numba.njit(**options)(function)
+        kept = getattr(getattr(found, "_cache", None), "_cache_file", None)
+        if type(kept) is IndexDataCacheFile:
+            kept.__class__ = Versions
+        return found
+
+    return compiled
 
 
 def kernel(function: F) -> F:

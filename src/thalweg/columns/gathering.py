@@ -6,8 +6,8 @@ Ids stand for instances; causes are numbers of rows, `TIME` where there is none.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.columns.sorting import distinct
 from thalweg.protocol import Ints
 

@@ -7,9 +7,8 @@ somewhere before it, and expire at the front.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from thalweg.columns.compiled import kernel, part
+from thalweg.columns.compiled import kernel, njit, part
 from thalweg.columns.slabs import LENGTH, OFFSET, PAST, ROOM, Places, drop_front, move
 from thalweg.columns.sorting import compared
 from thalweg.protocol import Ints

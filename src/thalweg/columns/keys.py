@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from thalweg.columns.compiled import kernel, part
+from thalweg.columns.compiled import kernel, njit, part
 from thalweg.protocol import Ints
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from thalweg.columns.compiled import kernel, part
+from thalweg.columns.compiled import kernel, njit, part
 from thalweg.columns.inserting import NOTHING, expired_rows, first_not_before, run_before
 from thalweg.columns.slabs import (
     LENGTH,

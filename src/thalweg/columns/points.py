@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
-from thalweg.columns.compiled import kernel, part
+from thalweg.columns.compiled import kernel, njit, part
 from thalweg.protocol import Ints, Mask
 
 

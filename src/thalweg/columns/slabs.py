@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from thalweg.columns.compiled import kernel, part
+from thalweg.columns.compiled import kernel, njit, part
 from thalweg.protocol import Ints
 
 Places = npt.NDArray[np.int32]

@@ -6,9 +6,8 @@ Ids are dense, so counting beats comparing; what is already in order is left as 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from thalweg.columns.compiled import kernel, part
+from thalweg.columns.compiled import kernel, njit, part
 from thalweg.protocol import Ints
 
 

@@ -8,9 +8,8 @@ rows (Allen: in their product per list).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from thalweg.columns.compiled import part
+from thalweg.columns.compiled import njit, part
 from thalweg.columns.slabs import LENGTH, OFFSET, Places, widened
 from thalweg.columns.timelines import OPEN
 from thalweg.protocol import Ints

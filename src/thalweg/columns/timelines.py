@@ -7,9 +7,8 @@ A timeline is built from points (time, kind, value, count) of one instance; see 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from thalweg.columns.compiled import kernel, part
+from thalweg.columns.compiled import kernel, njit, part
 from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, place, remember_all, widened
 from thalweg.protocol import Ints, Mask
 

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.columns.keys import KeyTable, each_once
 from thalweg.columns.symbols import EXACT
 from thalweg.events.moves import NEVER

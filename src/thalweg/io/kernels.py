@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.protocol import Ints
 
 Bytes = npt.NDArray[np.uint8]

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
 from thalweg.analysis.types import NUMBER
+from thalweg.columns.compiled import njit
 from thalweg.lars.codes import Codes
 from thalweg.lars.stratify import Predicate
 from thalweg.protocol import Ints, Rows

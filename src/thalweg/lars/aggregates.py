@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.lars.labels import FOREVER
 from thalweg.lars.operators import Moment
 from thalweg.lars.rule import Rule

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.columns.symbols import as_floats
 from thalweg.language.rules import Window
 from thalweg.lars.labels import FOREVER, HI, LO, NEXT, add

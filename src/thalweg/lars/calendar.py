@@ -7,8 +7,8 @@ wheel looks at the entries that are due and at what the round changed, never at 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.lars.labels import FOREVER, HI, LO, NEXT
 from thalweg.lars.store import NOTHING, Store
 from thalweg.protocol import Ints

@@ -15,8 +15,8 @@ from itertools import islice, product
 from typing import Protocol
 
 import numpy as np
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.lars.labels import FOREVER, HI, LO, NEXT
 from thalweg.lars.operators import Moment
 from thalweg.lars.rule import Reads, Rule

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.columns.symbols import as_floats
 from thalweg.language.rules import Window
 from thalweg.language.terms import Number

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.columns.symbols import as_floats
 from thalweg.lars.labels import HI, LO, NEXT
 from thalweg.lars.operators import Moment, every_tick

@@ -9,8 +9,8 @@ of free nodes. Callers make room for one more node per piece before they call.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.protocol import Ints
 
 FOREVER = 2**62

@@ -12,8 +12,8 @@ from itertools import islice, product
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.columns.symbols import SymbolTable, as_floats
 from thalweg.language.diagnostics import ProgramError, has_errors
 from thalweg.language.program import Program

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.lars.labels import COUNT, HI, LO, NEXT, add, gather, subtract, take, write
 from thalweg.lars.tuples import Links, hash_row, link, slot_from, slot_of
 from thalweg.lars.windows import clip

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.lars import steps
 from thalweg.lars.labels import FOREVER
 from thalweg.lars.store import NOTHING, Store

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.protocol import Ints, PartMissing
 
 PAD = np.iinfo(np.int64).max

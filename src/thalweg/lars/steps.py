@@ -7,8 +7,8 @@ literals so far are true at those ticks. Joining intersects, negation subtracts,
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.lars.labels import COUNT, HI, LO, NEXT, gather, subtract
 from thalweg.lars.tuples import Links, hash_some, slot_of
 from thalweg.lars.windows import NONE, clip

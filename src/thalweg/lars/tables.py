@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.lars.calendar import Calendar
 from thalweg.lars.ends import Bools, Ends
 from thalweg.lars.extended import View

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.lars.labels import COUNT, FOREVER, FREE, HI, LO, NEXT
 from thalweg.protocol import Ints
 

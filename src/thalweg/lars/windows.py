@@ -7,8 +7,8 @@ An atom at point u is inside the window (past, future, hop) exactly at the ticks
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from thalweg.columns.compiled import njit
 from thalweg.language.rules import Window
 from thalweg.protocol import Ints
 

@@ -1,0 +1,49 @@
+"""Compiled functions on disk, with several processes at work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thalweg.columns.compiled import Versions, njit
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_versions_that_two_processes_keep_at_once_are_not_taken_for_each_other(tmp_path: Path, first: int) -> None:
+    """Both have looked what there is before either has kept anything."""
+    processes = [_slow(Versions(str(tmp_path), "add", "stamp"), {}) for _ in range(2)]
+    for number in (first, 1 - first):
+        processes[number].save(f"key {number}", f"code {number}")
+    later = Versions(str(tmp_path), "add", "stamp")
+    found = [later.load(f"key {number}") for number in range(2)]
+    assert found in (["code 0", None], [None, "code 1"], ["code 0", "code 1"])
+
+
+def _slow(versions: Versions, seen: dict[Any, Any]) -> Versions:
+    """As a process sees it that was slow to write."""
+    versions._load_index = lambda: seen
+    return versions
+
+
+def test_a_version_of_changed_code_does_not_take_the_place_of_the_former_one(tmp_path: Path) -> None:
+    """Its list may be older than what it lists."""
+    former, changed = (Versions(str(tmp_path), "add", stamp) for stamp in ("old", "new"))
+    former.save("key", "old code")
+    kept = {file.name: file.read_bytes() for file in tmp_path.glob("*.nbc")}
+    changed.save("key", "new code")
+    assert changed.load("key") == "new code" and former.load("key") is None
+    assert all((tmp_path / name).read_bytes() == content for name, content in kept.items())
+
+
+def test_compiled_functions_keep_their_versions_this_way() -> None:
+    double = njit(cache=True)(_double)
+    assert type(double._cache._cache_file) is Versions
+    assert double(np.arange(3)).tolist() == [0, 2, 4]
+    assert double(np.arange(3.0)).tolist() == [0.0, 2.0, 4.0]
+
+
+def _double(values: Any) -> Any:
+    return values * 2
