@@ -12,25 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from thalweg.columns.timelines import INITIATE, TERMINATE, TERMINATE_ALL
+from thalweg.events.arithmetic import AssignStep, CompareStep, CopyStep, SameStep, TimeStep, Unequal
 from thalweg.events.drivers import Body, Driver, EdgeDriver, EffectDriver, EventDriver, Trigger
-from thalweg.events.frames import (
-    AssignStep,
-    CompareStep,
-    CopyStep,
-    EffectStep,
-    EitherStep,
-    EventStep,
-    FactStep,
-    HoldsStep,
-    Match,
-    MissingStep,
-    SameStep,
-    Slot,
-    Step,
-    TimeStep,
-    TotalStep,
-    Unequal,
-)
+from thalweg.events.frames import Match, Slot, Step
 from thalweg.events.normal import (
     EdgeAt,
     EffectAt,
@@ -50,6 +34,15 @@ from thalweg.events.normal import (
     unify,
 )
 from thalweg.events.sorts import ARITHMETIC, NUMERIC, Coder, Node
+from thalweg.events.steps import (
+    EffectStep,
+    EitherStep,
+    EventStep,
+    FactStep,
+    HoldsStep,
+    MissingStep,
+    TotalStep,
+)
 from thalweg.events.stores import EventStore, FactStore, FluentStore
 from thalweg.language.rules import Effect
 from thalweg.language.terms import Atom, Compound, Number, Span, Term, Variable, variables

@@ -13,12 +13,13 @@ from dataclasses import replace
 from thalweg.columns.cells import ANY, END, START
 from thalweg.columns.symbols import number
 from thalweg.columns.timelines import GREET, INITIATE, TERMINATE, TERMINATE_ALL
+from thalweg.events.arithmetic import CopyStep, SameStep
 from thalweg.events.chains import ChainPlan
 from thalweg.events.compile import BodyCompiler, Catalogue, compile_body
 from thalweg.events.constants import with_numbers
 from thalweg.events.countdowns import DelayPlan
 from thalweg.events.domains import binding
-from thalweg.events.frames import CopyStep, MissingStep, SameStep, Slot, Step
+from thalweg.events.frames import Slot, Step
 from thalweg.events.normal import (
     DelayRule,
     EdgeAt,
@@ -33,6 +34,7 @@ from thalweg.events.normal import (
     names,
     refuse,
 )
+from thalweg.events.steps import MissingStep
 from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit
 from thalweg.events.units import Condition, Head

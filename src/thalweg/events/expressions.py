@@ -21,8 +21,9 @@ from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.slabs import LENGTH, OFFSET, Places
 from thalweg.columns.timelines import OPEN
+from thalweg.events.arithmetic import value_of
 from thalweg.events.bindings import Known, Owners
-from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps, value_of
+from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps
 from thalweg.events.moves import NEVER
 from thalweg.events.stores import Access, FluentStore
 from thalweg.events.units import NOW, Clock

@@ -1,0 +1,215 @@
+"""Steps that compute and compare: numbers of whole columns, undefined where they are NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import InitVar, dataclass, field
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from thalweg.columns.symbols import SymbolTable, as_floats, numbers
+from thalweg.events.frames import (
+    Frame,
+    Reader,
+    Slot,
+    is_constant,
+)
+from thalweg.language.terms import Compound, Number, Term, Variable
+from thalweg.protocol import Mask
+
+Floats = npt.NDArray[np.float64]
+
+_FUNCTIONS: dict[str, Callable[..., Floats]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "//": lambda a, b: np.trunc(a / b),
+    "mod": np.mod,
+    "rem": np.fmod,
+    "min": np.minimum,
+    "max": np.maximum,
+    "**": np.power,
+    "^": np.power,
+    "abs": np.abs,
+    "sign": np.sign,
+    "floor": np.floor,
+    "ceiling": np.ceil,
+    "round": lambda a: np.trunc(a + np.copysign(0.5, a)),
+    "truncate": np.trunc,
+    "integer": lambda a: np.trunc(a + np.copysign(0.5, a)),
+    "float": lambda a: a,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "exp": np.exp,
+    "log": np.log,
+}
+_NAMED = {"pi": np.pi, "e": np.e, "inf": np.inf}
+
+_ORDERINGS: dict[str, Callable[..., Mask]] = {
+    "<": np.less,
+    ">": np.greater,
+    "=<": np.less_equal,
+    ">=": np.greater_equal,
+    "=:=": np.equal,
+    "=\\=": np.not_equal,
+    "@<": np.less,
+    "@>": np.greater,
+    "@=<": np.less_equal,
+    "@>=": np.greater_equal,
+    "=": np.equal,
+    "==": np.equal,
+    "\\=": np.not_equal,
+    "\\==": np.not_equal,
+    "is": np.equal,
+}
+
+
+_UNLIKE = ("=\\=", "\\=", "\\==")
+"""Orderings that NaN, which is like nothing, would satisfy."""
+
+
+Operand = Callable[[Frame], Floats | float]
+"""An arithmetic term as a function of the frame: one number where it is the same for all rows."""
+
+
+def value_of(term: Term, frame: Frame) -> Floats:
+    """An arithmetic term over the frame; rows where it is undefined are NaN."""
+    return every_row(operand(term)(frame), frame)
+
+
+def every_row(found: Floats | float, frame: Frame) -> Floats:
+    """What an operand comes to, for each row."""
+    return np.full(len(frame), found) if np.ndim(found) == 0 else np.asarray(found)
+
+
+def operand(term: Term) -> Operand:
+    """The function of an arithmetic term; rows where it is undefined are NaN."""
+    match term:
+        case Number(value):
+            return _always(float(value))
+        case Variable(name):
+            return partial(_numbers_of, name)
+        case Compound("-", (only,)):
+            inner = operand(only)
+            return lambda frame: -inner(frame)
+        case Compound("+", (only,)):
+            return operand(only)
+        case Compound(functor, args):
+            return partial(_computed, _FUNCTIONS[functor], [operand(a) for a in args])
+        case _:
+            return _always(_NAMED[term.name])  # type: ignore[union-attr]
+
+
+def _always(value: float) -> Operand:
+    return lambda _: value
+
+
+def _numbers_of(name: str, frame: Frame) -> Floats | float:
+    column = frame[name]
+    return float(as_floats(column[:1])[0]) if is_constant(column) else as_floats(column)
+
+
+def _computed(function: Callable[..., Floats], operands: Sequence[Operand], frame: Frame) -> Floats:
+    with np.errstate(all="ignore"):
+        return function(*(np.asarray(x(frame)) for x in operands))
+
+
+@dataclass(slots=True)
+class AssignStep:
+    """``X is expression`` or ``X = expression`` with X unbound; undefined results have no solution."""
+
+    name: str
+    term: InitVar[Term]
+    _value: Operand = field(init=False)
+
+    def __post_init__(self, term: Term) -> None:
+        self._value = operand(term)
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        values = every_row(self._value(frame), frame)
+        defined = np.isfinite(values)
+        if not defined.all():
+            frame, values = frame.take(defined), values[defined]
+        return frame.bind(self.name, numbers(values))
+
+
+@dataclass(slots=True)
+class CopyStep:
+    """``X = Y`` or ``X = constant`` with X unbound."""
+
+    name: str
+    slot: Slot
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        return frame.bind(self.name, self.slot.column(frame))
+
+
+@dataclass(slots=True)
+class CompareStep:
+    """A numeric comparison; undefined values make it false."""
+
+    op: str
+    left: InitVar[Term]
+    right: InitVar[Term]
+    negated: bool
+    _sides: tuple[Operand, Operand] = field(init=False)
+
+    def __post_init__(self, left: Term, right: Term) -> None:
+        self._sides = operand(left), operand(right)
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        left, right = (side(frame) for side in self._sides)
+        keep = np.asarray(_ORDERINGS[self.op](left, right))
+        if self.op in _UNLIKE:
+            keep = keep & ~(np.isnan(left) | np.isnan(right))
+        if keep.ndim == 0:
+            keep = np.full(len(frame), keep)
+        return frame.take(~keep if self.negated else keep)
+
+
+@dataclass(slots=True)
+class SameStep:
+    """Equality and standard order of constants."""
+
+    op: str
+    left: Slot
+    right: Slot
+    negated: bool
+    symbols: SymbolTable | None = None
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        left, right = self.left.column(frame), self.right.column(frame)
+        if self.symbols is not None:
+            ranks = self.symbols.ranks()
+            left, right = ranks[left], ranks[right]
+        keep = _ORDERINGS[self.op](left, right)
+        return frame.take(~keep if self.negated else keep)
+
+
+@dataclass(slots=True)
+class TimeStep:
+    """Binds the rule's time variable as a number, where a test or the head reads it."""
+
+    name: str
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        return frame.bind(self.name, numbers(frame.time.astype(np.float64)))
+
+
+@dataclass(slots=True)
+class Unequal:
+    """A test between constants of different sorts: never equal."""
+
+    holds: bool
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        return frame if self.holds else frame.take(np.zeros(len(frame), np.bool_))
