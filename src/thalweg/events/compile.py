@@ -14,8 +14,7 @@ from functools import partial
 from thalweg.columns.timelines import INITIATE, TERMINATE, TERMINATE_ALL
 from thalweg.events.arithmetic import AssignStep, CompareStep, CopyStep, SameStep, TimeStep, Unequal
 from thalweg.events.drivers import Body, Driver, EdgeDriver, EffectDriver, EventDriver, Trigger
-from thalweg.events.frames import Match, Slot, Step
-from thalweg.events.normal import (
+from thalweg.events.forms import (
     EdgeAt,
     EffectAt,
     EventAt,
@@ -24,15 +23,13 @@ from thalweg.events.normal import (
     HoldsAt,
     Missing,
     PointRule,
-    Substitution,
     Test,
     Total,
-    apply,
     names,
     rebuild,
-    refuse,
-    unify,
 )
+from thalweg.events.frames import Match, Slot, Step
+from thalweg.events.normal import Substitution, apply, refuse, unify
 from thalweg.events.sorts import ARITHMETIC, NUMERIC, Coder, Node
 from thalweg.events.steps import (
     EffectStep,

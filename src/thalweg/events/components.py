@@ -19,8 +19,7 @@ from thalweg.events.compile import BodyCompiler, Catalogue, compile_body
 from thalweg.events.constants import with_numbers
 from thalweg.events.countdowns import DelayPlan
 from thalweg.events.domains import binding
-from thalweg.events.frames import Slot, Step
-from thalweg.events.normal import (
+from thalweg.events.forms import (
     DelayRule,
     EdgeAt,
     Fact,
@@ -32,8 +31,9 @@ from thalweg.events.normal import (
     PostponeRule,
     Test,
     names,
-    refuse,
 )
+from thalweg.events.frames import Slot, Step
+from thalweg.events.normal import refuse
 from thalweg.events.steps import MissingStep
 from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit

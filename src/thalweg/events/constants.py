@@ -12,7 +12,8 @@ from functools import partial
 import numpy as np
 
 from thalweg.columns.symbols import as_floats
-from thalweg.events.normal import Fact, Flat, PointRule, Substitution, Test, apply, names, rebuild
+from thalweg.events.forms import Fact, Flat, PointRule, Test, names, rebuild
+from thalweg.events.normal import Substitution, apply
 from thalweg.events.sorts import Coder
 from thalweg.events.stores import FactStore
 from thalweg.language.terms import Number, Variable

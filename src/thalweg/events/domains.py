@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from thalweg.events.normal import (
+from thalweg.events.forms import (
     DelayRule,
     EdgeAt,
     EffectAt,
@@ -29,11 +29,10 @@ from thalweg.events.normal import (
     Test,
     Total,
     Wanted,
-    apply,
-    holes,
     names,
     rebuild,
 )
+from thalweg.events.normal import apply, holes
 from thalweg.language.rules import Allen, Combine, Duration, Edge, Effect
 from thalweg.language.terms import NOWHERE, Atom, Term, Variable, variables
 

@@ -7,15 +7,31 @@ C and M), anonymous variables get names, and ``findall`` with ``length`` and its
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
-from typing import TypeVar
 
 from thalweg.events.background import Background, FactTable, background
+from thalweg.events.forms import (
+    DelayRule,
+    EdgeAt,
+    EffectAt,
+    EventAt,
+    Fact,
+    Flat,
+    HoldsAt,
+    Missing,
+    Normal,
+    PointRule,
+    PostponeRule,
+    SpanRule,
+    StartRule,
+    Test,
+    Total,
+    Wanted,
+    rebuild,
+)
 from thalweg.language import rules as r
 from thalweg.language.diagnostics import Code, Diagnostic, ProgramError, Severity, register
 from thalweg.language.program import Program
@@ -35,182 +51,6 @@ AGGREGATES = {"length": "count", "sum_list": "sum", "sumlist": "sum", "max_list"
 _HOLE = re.compile(r"(?<=[(,])_(?=[,)])")
 LIMIT = 4096
 """How many rules one rule may become by unfolding."""
-
-
-@dataclass(frozen=True, slots=True)
-class EventAt:
-    relation: str
-    args: tuple[Term, ...]
-    negated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class HoldsAt:
-    """With `next`, the state one tick later is read: only used by hidden rules."""
-
-    fluent: str
-    args: tuple[Term, ...]
-    value: Term
-    negated: bool = False
-    next: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeAt:
-    edge: r.Edge
-    fluent: str
-    args: tuple[Term, ...]
-    value: Term
-    negated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class EffectAt:
-    """With `every`, a termination of all values at once; the value then says nothing."""
-
-    effect: r.Effect
-    fluent: str
-    args: tuple[Term, ...]
-    value: Term
-    negated: bool = False
-    every: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    relation: str
-    args: tuple[Term, ...]
-    negated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Test:
-    op: str
-    left: Term
-    right: Term
-    negated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """`result` is the count, sum, min or max of `template` over the solutions of the body."""
-
-    function: str
-    template: Term
-    body: tuple[Flat, ...]
-    result: Term
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """No solution of any of the bodies (or, with `negated` false, at least one)."""
-
-    bodies: tuple[tuple[Flat, ...], ...]
-    negated: bool = True
-
-
-Flat = EventAt | HoldsAt | EdgeAt | EffectAt | Fact | Test | Total | Missing
-
-
-@dataclass(frozen=True, slots=True)
-class PointRule:
-    """A rule that fires at points: it initiates or terminates a pair, or makes an event happen (`value` is None)."""
-
-    effect: r.Effect | None
-    relation: str
-    args: tuple[Term, ...]
-    value: Term | None
-    time: str
-    body: tuple[Flat, ...]
-    source: int
-    span: Span
-    greets: bool = False
-    """An ``initially``: no rule sees it as an effect."""
-    early: bool = False
-    """The effect is placed one tick before the rule's time, so that it shows at that time (hidden rules)."""
-
-
-@dataclass(frozen=True, slots=True)
-class SpanRule:
-    """A rule of a determined fluent. `inputs` name interval variables; `steps` combine them; `tests` bind and filter;
-    `gates` must hold now for the rule to say anything."""
-
-    fluent: str
-    args: tuple[Term, ...]
-    value: Term
-    inputs: tuple[tuple[str, HoldsAt], ...]
-    steps: tuple[r.Combine | r.Allen | r.Duration, ...]
-    tests: tuple[Flat, ...]
-    result: str
-    source: int
-    span: Span
-    gates: tuple[HoldsAt, ...] = ()
-
-    @property
-    def whole(self) -> bool:
-        """Does the rule judge whole intervals?"""
-        return any(isinstance(x, r.Allen | r.Duration) for x in self.steps)
-
-
-@dataclass(frozen=True, slots=True)
-class StartRule:
-    """``initially``: the pair holds from the start for every solution of the body."""
-
-    fluent: str
-    args: tuple[Term, ...]
-    value: Term
-    body: tuple[Flat, ...]
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class DelayRule:
-    """``fi`` (with `target`) or ``ft``: after `delay` the target begins, or the source ends."""
-
-    fluent: str
-    args: tuple[Term, ...]
-    value: Term
-    target: Term | None
-    delay: Term
-    body: tuple[Flat, ...]
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class PostponeRule:
-    fluent: str
-    args: tuple[Term, ...]
-    value: Term
-    body: tuple[Flat, ...]
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """``grounding`` of a pair (`value` given) or of an event or a whole fluent."""
-
-    relation: str
-    args: tuple[Term, ...]
-    value: Term | None
-    body: tuple[Flat, ...]
-
-
-@dataclass(slots=True)
-class Normal:
-    """The whole program in normal form."""
-
-    points: list[PointRule] = field(default_factory=list)
-    spans: list[SpanRule] = field(default_factory=list)
-    starts: list[StartRule] = field(default_factory=list)
-    delays: list[DelayRule] = field(default_factory=list)
-    postpones: list[PostponeRule] = field(default_factory=list)
-    facts: dict[str, FactTable] = field(default_factory=dict)
-    domains: set[str] = field(default_factory=set)
-    wanted: dict[str, list[Wanted]] = field(default_factory=dict)
-    events: dict[str, int] = field(default_factory=dict)
-    fluents: dict[str, int] = field(default_factory=dict)
-    pointwise: set[str] = field(default_factory=set)
-    declared: dict[str, r.Declare] = field(default_factory=dict)
 
 
 def refuse(message: str, span: Span, help: str | None = None) -> ProgramError:
@@ -661,48 +501,6 @@ def _time(time: Term, span: Span) -> str:
     return time.name
 
 
-Node = TypeVar("Node")
-
-
-def rebuild(node: Node, term: Callable[[Term], Term]) -> Node:
-    """A literal or statement with every term in it rewritten."""
-
-    def value(x: object) -> object:
-        if isinstance(x, Atom | Number | Variable | Compound | ListTerm):
-            return term(x)
-        if isinstance(x, tuple):
-            return tuple(value(y) for y in x)
-        if dataclasses.is_dataclass(x) and not isinstance(x, Span | type):
-            return rebuild(x, term)
-        return x
-
-    assert dataclasses.is_dataclass(node) and not isinstance(node, type)
-    changes = {f.name: value(getattr(node, f.name)) for f in dataclasses.fields(node) if f.name != "span"}
-    return replace(node, **changes)
-
-
 def normalise(program: Program) -> Normal:
     """The normal form of an event description."""
     return Normaliser(program).run()
-
-
-def names(body: Sequence[Flat]) -> set[str]:
-    """The variables of flat literals, inner bodies included."""
-    found: set[str] = set()
-    for x in body:
-        match x:
-            case EventAt(_, args, _) | Fact(_, args, _):
-                terms: tuple[Term, ...] = args
-            case HoldsAt(_, args, value, _, _) | EdgeAt(_, _, args, value, _) | EffectAt(_, _, args, value, _, _):
-                terms = (*args, value)
-            case Test(_, left, right, _):
-                terms = (left, right)
-            case Total(_, template, inner, result):
-                terms = (template, result)
-                found |= names(inner)
-            case Missing(bodies):
-                terms = ()
-                for inner in bodies:
-                    found |= names(inner)
-        found |= {v.name for t in terms for v in variables(t)}
-    return found

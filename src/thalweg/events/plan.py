@@ -35,8 +35,7 @@ from thalweg.events.expressions import (
     leaves,
     required,
 )
-from thalweg.events.frames import Frame, Reader, Slot, run_steps
-from thalweg.events.normal import (
+from thalweg.events.forms import (
     EdgeAt,
     EffectAt,
     EventAt,
@@ -49,11 +48,10 @@ from thalweg.events.normal import (
     SpanRule,
     StartRule,
     Total,
-    holes,
     names,
-    normalise,
-    refuse,
 )
+from thalweg.events.frames import Frame, Reader, Slot, run_steps
+from thalweg.events.normal import holes, normalise, refuse
 from thalweg.events.sorts import Coder, Sorts
 from thalweg.events.stores import EventStore, FactStore, FluentStore
 from thalweg.events.sweeping import SweepUnit

@@ -12,7 +12,7 @@ import numpy as np
 
 from thalweg.columns.symbols import SymbolTable, number, number_text
 from thalweg.events.background import FactColumn, constant_of
-from thalweg.events.normal import (
+from thalweg.events.forms import (
     EdgeAt,
     EffectAt,
     EventAt,
@@ -25,8 +25,8 @@ from thalweg.events.normal import (
     StartRule,
     Test,
     Total,
-    refuse,
 )
+from thalweg.events.normal import refuse
 from thalweg.language.rules import Duration
 from thalweg.language.terms import NOWHERE, Compound, Number, Span, Term, Variable
 from thalweg.protocol import Ints
