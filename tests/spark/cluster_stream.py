@@ -57,7 +57,7 @@ class Killer(threading.Thread):
 
 def main(master: str, folder: Path, kills: int) -> None:
     story = short_traffic()
-    story.write(folder / "in", kills + 4)  # enough that it does not end before the last kill
+    story.write(folder / "in", 2 * kills + 3)  # enough that it does not end before the last kill
     spark = ts.session(master, shards=2, **SETTINGS)
     killer = Killer(folder, kills)
     killer.start()

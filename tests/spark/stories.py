@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -79,12 +80,13 @@ class Story:
         return run(self.program, self.rows.drop_columns(["nr"]), **self.options).arrow
 
     def write(self, directory: Path, files: int) -> Path:
-        """The rows as Parquet files, in the order of arrival."""
+        """The rows as Parquet files, in the order of arrival. None of them is empty."""
         directory.mkdir(parents=True)
-        size = -(-self.rows.num_rows // files)
-        for i in range(files):
+        ends = [i * self.rows.num_rows // files for i in range(files + 1)]
+        for i, (first, last) in enumerate(pairwise(ends)):
+            assert first < last, "there are more files than rows"
             file = directory / f"part-{i:03d}.parquet"
-            pq.write_table(self.rows.slice(i * size, size), file)
+            pq.write_table(self.rows.slice(first, last - first), file)
             os.utime(file, (1_000_000 + i, 1_000_000 + i))  # Spark takes files by age
         return directory
 
