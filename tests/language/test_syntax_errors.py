@@ -21,6 +21,8 @@ def names(text: str) -> list[str]:
     [
         ("p(X) :- q(X) r(X).", "TW007", 14, "put a comma between them"),
         ("p(two words).", "TW007", 7, "one quoted atom"),
+        ("a :- [3] maybe p.", "TW007", 16, "`sometime`, `always` or `at(T)`"),
+        ("a :- [3 furlong] sometime p.", "TW007", 9, "`[3 min]`"),
         ("p(X :- q(X).", "TW005", 1, "close it with `)`"),
         ("p(X)) :- q(X).", "TW005", 5, "remove it"),
         ("p([X) :- q(X).", "TW005", 5, "write `]`"),

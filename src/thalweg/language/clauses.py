@@ -26,7 +26,7 @@ from thalweg.language.operators import (
     resolve,
     split,
 )
-from thalweg.language.terms import Atom, Compound, Sequence, Span, Term
+from thalweg.language.terms import Atom, Compound, Number, Sequence, Span, Term
 from thalweg.language.tokens import FLAT_DEPTH, Operand, RawClause, Scanner, Token
 from thalweg.language.windows import misplaced
 
@@ -286,7 +286,7 @@ def _explain(tokens: list[Token], at: int, full_stop: Span | None) -> Diagnostic
     ends_operand = before is not None and (isinstance(before, Operand) or before.type == "CLOSE")
     if before is not None and token is not None and ends_operand:
         message = f"expected `,`, an operator or `.` between {_shown(before)} and {_shown(token)}"
-        return Diagnostic("TW007", Severity.ERROR, message, token.span, suggestion=_missing(before, token))
+        return Diagnostic("TW007", Severity.ERROR, message, token.span, suggestion=_missing(tokens, at))
     place = f"after {_shown(before)}" if before is not None else "at the beginning of a clause"
     if token is None:
         here = full_stop or tokens[-1].span
@@ -297,7 +297,13 @@ def _explain(tokens: list[Token], at: int, full_stop: Span | None) -> Diagnostic
     return Diagnostic("TW007", Severity.ERROR, message, token.span, suggestion=_superfluous(before, token))
 
 
-def _missing(before: Token, token: Token) -> str:
+def _missing(tokens: list[Token], at: int) -> str:
+    before, token = tokens[at - 1], tokens[at]
+    earlier = tokens[at - 2] if at > 1 else None
+    if isinstance(earlier, Mark) and earlier.value == "]" and _is_atom(before):
+        return "after a window comes `sometime`, `always` or `at(T)`: `[3] sometime atom`"
+    if isinstance(earlier, Mark) and earlier.type == "LBRACK" and _is_number(before) and _is_atom(token):
+        return "a window is of so many time-points, or has a unit (`s`, `min`, `h`, `d`), or `#` for atoms: `[3 min]`"
     if isinstance(before, Operand) and before.term in (Atom("sometime"), Atom("always")):
         return "say over which window: `[3m] sometime atom`"
     if _is_atom(before) and token.span.line == before.span.line:
@@ -307,6 +313,10 @@ def _missing(before: Token, token: Token) -> str:
 
 def _is_atom(token: Token) -> bool:
     return isinstance(token, Operand) and isinstance(token.term, Atom)
+
+
+def _is_number(token: Token) -> bool:
+    return isinstance(token, Operand) and isinstance(token.term, Number)
 
 
 def _superfluous(before: Token | None, token: Token) -> str | None:

@@ -443,7 +443,7 @@ class Reasoner:
             for choice, atoms in zip(choices, combination, strict=True):
                 choice.pretend(atoms, self._now)
             self._run_above(choices)
-            yield self.answers()
+            yield answers_table(self._outputs, self._now, self._texts, self._network.kinds, None)
         for choice, labels in zip(choices, kept, strict=True):
             choice.give_back(labels, self._now)
         self._run_above(choices)

@@ -162,15 +162,17 @@ def _fill_points(keys: Ints, first: int, points: Ints, valid: npt.NDArray[np.uin
         valid[at >> 3] |= np.uint8(1 << (at & 7))
 
 
-def answers_table(outputs: list[Output], now: int, texts: Texts, kinds: Kinds, ends: Ends) -> pa.Table:
-    """What is in at a tick, with the ticks of each atom's current interval."""
+def answers_table(outputs: list[Output], now: int, texts: Texts, kinds: Kinds, ends: Ends | None) -> pa.Table:
+    """What is in at a tick, with the ticks of each atom's current interval (without `ends` as the stores know)."""
     parts = []
     for output in outputs:
         pieces = output.store.live(now)
         pieces = pieces[pieces[:, 1] <= now]
         found = Found(output, output.store.keys[pieces[:, 0]], NOTHING)
         here = np.full(len(pieces), now)
-        until, exact = ends.exact(output.view, found.keys, here, here >= now, pieces[:, 2])
+        until, exact = pieces[:, 2], None
+        if ends is not None:
+            until, exact = ends.exact(output.view, found.keys, here, here >= now, until)
         spans = pa.array(pieces[:, 1]), open_ends(until), _exactness([(exact, len(pieces))], known_ends=True)
         columns = [atoms(texts, kinds, found), _points([found], len(pieces)), *spans]
         parts.append(pa.table(columns, schema=ANSWERS))
