@@ -311,6 +311,12 @@ _COMPARE: dict[str, Callable[[Floats, Floats], Bools]] = {
     "=:=": np.equal,
     "=\\=": lambda a, b: (a != b) & ~np.isnan(a) & ~np.isnan(b),
 }
+_NUMBERS: dict[str, Callable[[float, float], bool]] = {
+    "<": lambda a, b: a < b,
+    "=<": lambda a, b: a <= b,
+    "=:=": lambda a, b: a == b,
+    "=\\=": lambda a, b: a != b and not math.isnan(a) and not math.isnan(b),
+}
 _TURNED = {">": "<", ">=": "=<"}
 
 
@@ -319,7 +325,7 @@ def compared(op: str, left: Expression, right: Expression) -> Condition:
     if op in _TURNED:
         op, left, right = _TURNED[op], right, left
     if isinstance(left, float) and isinstance(right, float):
-        return bool(_COMPARE[op](np.array(left), np.array(right)))
+        return _NUMBERS[op](left, right)
     if _terms(left) is not None and _terms(right) is not None:
         left, right = computed("-", left, right), 0.0
         if isinstance(left, float):

@@ -34,6 +34,8 @@ _TURNS = max(periods for _, periods in _LOOKS)
 _BLOCKS = 1024
 _RUNS = 4096
 """How many blocks of ticks are tried one by one, and how many labels are made, for what one loop reads."""
+_NEW_RUNS = 512
+"""How many labels where it does not repeat itself: ever new numbers, perhaps, which there is no end to follow to."""
 
 Key = TypeVar("Key")
 
@@ -116,8 +118,9 @@ class Foresight:
         if turns is not None and periods:
             last = turns.begin + turns.period * (periods if loop.engine.choices else 1)
         share = max(1, sum(map(len, contents.values())))
+        runs = _NEW_RUNS if turns is None else _RUNS
         course = Course(
-            self._after + 1, min(last, self.horizon, FOREVER - 1), blocks=1 + _BLOCKS // share, runs=1 + _RUNS // share
+            self._after + 1, min(last, self.horizon, FOREVER - 1), blocks=1 + _BLOCKS // share, runs=1 + runs // share
         )
         read = {name: _pieces(content, course) for name, content in contents.items()}
         read = {name: (keys, _through(pieces, course.end)) for name, (keys, pieces) in read.items()}

@@ -189,6 +189,8 @@ class Unfolding:
             kinds = (*self.network.kinds[predicate], *([NUMBER] if pointed else []))
             for key, label in self.foreseen(store.name):
                 values = self._values(key, kinds)
+                if any(b is not None and same(a, b) is False for a, b in zip(values, known, strict=False)):
+                    continue
                 yield Occurrence(values[:-1] if pointed else values, numeric(values[-1]) if pointed else NOW, label)
             return
         for written in self.network.written.get(predicate, ()):
