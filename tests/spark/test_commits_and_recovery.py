@@ -14,6 +14,7 @@ from stories import Story, cars, rows_of, short_traffic, traffic
 from thalweg.io.errors import InputError
 from thalweg.runs import RowRejected
 from thalweg.spark import task
+from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import DamagedFile, Directory
 
 
@@ -167,6 +168,24 @@ def test_a_damaged_state_is_a_clear_error_and_commits_nothing(short: Story, tmp_
     assert [f.name for f in (tmp_path / "checkpoint" / "commits").iterdir()] == ["00000000.json"]
     file.write_bytes(content)
     assert run.pipeline.batch(rows[1], 1) is not None
+
+
+def test_a_running_stream_can_be_looked_at(short: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commit that somebody has just found is gone when he reads it: the next one has taken its place."""
+    rows = pieces(short.rows, 2)
+    pipeline = made(short, tmp_path / "checkpoint", out=tmp_path / "out").pipeline
+    pipeline.batch(rows[0], 0)
+    listed = Directory.names
+
+    def slow(self: Directory, *parts: str) -> list[str]:
+        names = listed(self, *parts)
+        monkeypatch.setattr(Directory, "names", listed)
+        pipeline.batch(rows[1], 1)
+        return names
+
+    monkeypatch.setattr(Directory, "names", slow)
+    last = Checkpoint(Directory(str(tmp_path / "checkpoint"))).last()
+    assert last is not None and last.batch == 1
 
 
 def test_a_full_disk_commits_nothing(short: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

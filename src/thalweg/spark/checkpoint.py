@@ -207,15 +207,26 @@ class Checkpoint:
     # ------------------------------------------------------------------ commits
 
     def last(self) -> Commit | None:
-        """The last commit."""
-        names = [name for name in self.directory.names("commits") if name.endswith(".json")]
-        if not names:
-            return None
-        told = self.directory.read_json("commits", names[-1])
+        """The last commit. A running stream may put the next one in its place while it is read."""
+        names = self._commits()
+        while names:
+            try:
+                return self._commit(names[-1])
+            except DamagedFile:
+                before, names = names, self._commits()
+                if names == before:
+                    raise
+        return None
+
+    def _commits(self) -> list[str]:
+        return [name for name in self.directory.names("commits") if name.endswith(".json")]
+
+    def _commit(self, name: str) -> Commit:
+        told = self.directory.read_json("commits", name)
         try:
             return Commit.of_json(told)
         except (KeyError, TypeError) as error:
-            raise DamagedFile(self.directory.path("commits", names[-1]), "cannot be read") from error
+            raise DamagedFile(self.directory.path("commits", name), "cannot be read") from error
 
     def commit(self, commit: Commit, previous: Commit | None) -> None:
         """Make a batch valid, then clear away what no longer counts."""
