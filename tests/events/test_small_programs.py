@@ -176,6 +176,50 @@ CASES = {
         "f(a)=low [2,7)\nf(a)=high [7,..)\nf(b)=low [3,..)\ng(b,3)=true [5,..)",
         (9, 4, 12),
     ),
+    "a complement has no start where its individual is first seen": (
+        """
+        initiatedAt(s(X)=true, T) :- happensAt(go(X), T).
+        terminatedAt(s(X)=true, T) :- happensAt(back(X), T).
+        holdsFor(f(X)=true, I) :- holdsFor(s(X)=true, I1), complement_all([I1], I).
+        initiatedAt(d(X)=true, T) :- happensAt(start(f(X)=true), T).
+        """,
+        "go(a) 8\nback(a) 12",
+        "f(a)=true [8,9) [13,..)\ns(a)=true [9,13)\nd(a)=true [13,..)",
+        (10, 5, 20),
+    ),
+    "nor has one where a domain is told of its individual": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(go(X)) :- dom(X).
+        grounding(f(X)=true) :- dom(X).
+        holdsFor(f(X)=true, I) :- holdsFor(walk(X)=true, I1), complement_all([I1], I).
+        initiatedAt(d(X)=true, T) :- happensAt(start(f(X)=true), T).
+        """,
+        "walk(a)=true 5..7 15..17\ngo(a) 12",
+        "f(a)=true [12,15) [17,..)\nd(a)=true [17,..)",
+        (10, 10, 30),
+    ),
+    "nor has what is made of a value that an individual has from the beginning": (
+        """
+        initially(f(_)=true).
+        terminatedAt(f(X)=true, T) :- happensAt(go(X), T).
+        initiatedAt(f(X)=true, T) :- happensAt(back(X), T).
+        holdsFor(g(X)=true, I) :- holdsFor(f(X)=true, I1), union_all([I1], I).
+        initiatedAt(d(X)=true, T) :- happensAt(start(g(X)=true), T).
+        """,
+        "go(a) 8\nback(a) 12",
+        "f(a)=true [8,9) [13,..)\ng(a)=true [8,9) [13,..)\nd(a)=true [13,..)",
+        (10, 5, 20),
+    ),
+    "the start of what an interval shows that makes its individual known": (
+        """
+        holdsFor(g(X)=true, I) :- holdsFor(walk(X)=true, I1), holdsFor(mode(X)=on, I2), union_all([I1, I2], I).
+        initiatedAt(d(X)=true, T) :- happensAt(start(g(X)=true), T).
+        """,
+        "walk(a)=true 5..7\nmode(a)=on 12..14",
+        "g(a)=true [5,7) [12,14)\nd(a)=true [5,..)",
+        (10, 10, 30),
+    ),
 }
 
 

@@ -168,11 +168,43 @@ class Domains:
     def _visible(self, body: tuple[Flat, ...]) -> tuple[Flat, ...]:
         """A value that an instance has from the moment an event makes it known has no start."""
         guards = [
-            self._started(x)
-            for x in body
-            if isinstance(x, EdgeAt) and x.edge is Edge.START and not x.negated and x.fluent in self.greeted
+            HoldsAt(self._late(self.known(x.fluent)), x.args, TRUE, next=True)
+            for x in _starts(body)
+            if x.fluent in self.determined and self._at_first_sight(x.fluent)
         ]
-        return (*body, *guards)
+        return (*body, *self._greeted(body), *guards)
+
+    def _greeted(self, body: tuple[Flat, ...]) -> tuple[Flat, ...]:
+        """The same of values that instances have by ``initially``."""
+        return tuple(self._started(x) for x in _starts(body) if x.fluent in self.greeted)
+
+    def _at_first_sight(self, fluent: str, above: frozenset[str] = frozenset()) -> bool:
+        """Can an instance have a value from the moment it is first seen?"""
+        if fluent in self.greeted:
+            return True
+        if fluent in above or fluent not in self.determined:
+            return False
+        if any(self._dynamic(x) for w in self.normal.wanted.get(fluent, []) for x in w.body):
+            return True
+        return any(
+            any(isinstance(step, Combine) and step.op == "complement_all" for step in rule.steps)
+            or any(self._at_first_sight(x.fluent, above | {fluent}) for _, x in rule.inputs)
+            for rule in self._spans
+            if rule.fluent == fluent
+        )
+
+    def _late(self, name: str) -> str:
+        """The hidden fluent for which what events show counts one time-point later."""
+        twin = f"known late {name}"
+        if twin not in self._done:
+            self._done.add(twin)
+            self.normal.fluents[twin] = self.normal.fluents[name]
+            for p in [p for p in self.normal.points if p.relation == name]:
+                later = {f: self._late(f) for f in _hidden_in(p.body)}
+                body = tuple(_renamed(x, later) for x in p.body)
+                self._add(twin, p.args, body + self._greeted(body))
+            self.seeds += [replace(rule, fluent=twin) for rule in self.seeds if rule.fluent == name]
+        return twin
 
     def _started(self, x: EdgeAt) -> Flat:
         """The instance is known already, or the effect that begins the value makes it known."""
@@ -475,6 +507,21 @@ class Domains:
 
     def _dynamic(self, x: Flat) -> bool:
         return isinstance(x, Fact) and x.relation in self.normal.domains and not x.negated
+
+
+def _starts(body: Iterable[Flat]) -> list[EdgeAt]:
+    """The conditions that a value begins."""
+    return [x for x in body if isinstance(x, EdgeAt) and x.edge is Edge.START and not x.negated]
+
+
+def _hidden_in(body: Iterable[Flat]) -> set[str]:
+    """The hidden fluents that conditions read."""
+    return {x.fluent for x in body if isinstance(x, HoldsAt | EdgeAt) and hidden(x.fluent)}
+
+
+def _renamed(x: Flat, names: dict[str, str]) -> Flat:
+    """A condition that reads another fluent instead."""
+    return replace(x, fluent=names[x.fluent]) if isinstance(x, HoldsAt | EdgeAt) and x.fluent in names else x
 
 
 def _variables_of(w: Wanted) -> set[str]:
