@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from inprocess import Made, made, pieces
 from stories import Story, cars, rows_of, short_traffic, traffic
@@ -16,6 +17,9 @@ from thalweg.runs import RowRejected
 from thalweg.spark import task
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import DamagedFile, Directory
+from thalweg.spark.places import Sources, offset_of
+from thalweg.spark.routing import ROW
+from thalweg.spark.settings import Settings
 
 
 def assert_same(expected: dict[str, pa.Table], found: dict[str, pa.Table]) -> None:
@@ -153,6 +157,26 @@ def test_a_batch_that_comes_again_is_not_taken_again(short: Story, tmp_path: Pat
     again = made(short, tmp_path / "checkpoint", out=tmp_path / "out")
     assert again.pipeline.batch(rows[0], 0) is None
     assert again.engine.orders == []
+
+
+def test_a_worker_that_has_fallen_behind_knows_the_sources_of_what_it_missed(
+    short: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Batches are sources of their own, and two workers take turns."""
+    run = made(short, tmp_path / "checkpoint", out=tmp_path / "out", shards=2)
+    plainly = run.engine.numbered
+
+    def numbered(df: pa.Table, settings: Settings, batch: int, before: Sources | None) -> tuple[pa.Table, Sources]:
+        rows, _ = plainly(df, settings, batch, before)
+        numbers = pc.add(rows.column(ROW), offset_of(batch))
+        rows = rows.set_column(rows.column_names.index(ROW), ROW, numbers)
+        return rows, Sources(tuple(f"{n}.csv" for n in range(batch + 1)), several=True)
+
+    monkeypatch.setattr(run.engine, "numbered", numbered)
+    memories: tuple[dict[Any, Any], ...] = ({}, {})
+    for number, rows in enumerate(pieces(short.rows, 7)):
+        monkeypatch.setattr(task._MEMORY, "_runs", memories[number % 2])
+        assert run.pipeline.batch(rows, number) is not None
 
 
 def test_a_damaged_state_is_a_clear_error_and_commits_nothing(short: Story, tmp_path: Path) -> None:

@@ -113,7 +113,6 @@ def run_shard(order: Order, shard: int, batches: Iterable[pa.RecordBatch]) -> It
     reader = _Reader(order, shard, note)
     found = Found(order, note)
     run = _taken(order, shard, note)
-    run.shard.sources = order.sources
     logged, before = _Log(order, run.lineage), run.shard.query_time
     for rows, complete in reader.chunks(batches):
         logged.add(rows)
@@ -431,6 +430,7 @@ def _taken(order: Order, number: int, note: Note) -> _Run:
         note.restored = 1
     else:
         shard, done = run.shard, marks[run.lineage.last]
+    shard.sources = order.sources  # rows of the steps that are missing may be from newer sources
     for step in lineage.steps[done:]:
         if step.rows is not None:
             shard.accept(unpacked(_stored(order, number, step.rows)))
