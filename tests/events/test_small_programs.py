@@ -211,6 +211,18 @@ CASES = {
         "f(a)=true [8,9) [13,..)\ng(a)=true [8,9) [13,..)\nd(a)=true [13,..)",
         (10, 5, 20),
     ),
+    "what is known from the start of the stream has no start before it": (
+        """
+        dom(a).
+        grounding(s(X)=true) :- dom(X).
+        initiatedAt(s(X)=true, T) :- happensAt(go(X), T).
+        holdsFor(f(X)=true, I) :- holdsFor(s(X)=true, I1), complement_all([I1], I).
+        initiatedAt(d(X)=true, T) :- happensAt(start(f(X)=true), T).
+        """,
+        "go(a) 8",
+        "f(a)=true [0,9)\ns(a)=true [9,..)",
+        (21, 20, 40),
+    ),
     "the start of what an interval shows that makes its individual known": (
         """
         holdsFor(g(X)=true, I) :- holdsFor(walk(X)=true, I1), holdsFor(mode(X)=on, I2), union_all([I1, I2], I).

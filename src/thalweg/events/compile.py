@@ -337,7 +337,7 @@ def _driver(compiler: BodyCompiler, x: Flat) -> Driver:
         case EdgeAt(edge, fluent, args, value, _):
             slots = compiler.match("fluent", fluent, args, set()).slots
             slots += (compiler.slot(value, ("value", fluent, 0), set()),)
-            return EdgeDriver(slots, c.fluents(fluent)[0], edge, c.tick)
+            return EdgeDriver(slots, c.fluents(fluent)[0], edge, c.tick, c.start)
         case EffectAt(effect, fluent, args, value, _, every):
             slots = compiler.match("fluent", fluent, args, set()).slots
             slots += (compiler.slot(value, ("value", fluent, 0), set()),)

@@ -105,6 +105,7 @@ class EdgeDriver(Driver):
     store: FluentStore
     edge: Edge
     tick: int
+    start: int
     edges: Moves | None = None
     from_before: bool = False
     """Also edges from before the stream's start (for hidden rules)."""
@@ -121,7 +122,8 @@ class EdgeDriver(Driver):
     ) -> tuple[Ints, Ints]:
         keys = tuple(p for p in positions if p < self.store.arity + self.store.by_value)
         ids, which = self.store.match(keys, [columns[positions.index(p)] for p in keys], len(froms))
-        rows, nth = self.store.edge_rows(ids, froms[which], tos[which], self.edge, self.tick, version)
+        low = froms[which] if self.from_before else np.maximum(froms[which], self.start)
+        rows, nth = self.store.edge_rows(ids, low, tos[which], self.edge, self.tick, version)
         which = which[nth]
         if len(keys) < len(positions):
             same = rows[:, -1] == columns[-1][which]
