@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from thalweg.analysis.checker import check
+from thalweg.reference.moment import SameTimeCycle
 from thalweg.reference.windowed import Answer, replay
 from thalweg.testing.comparison import assert_same_rows, assert_same_timeline
 from thalweg.testing.engines import MakeReasoner, Result, replay_with
@@ -71,7 +72,10 @@ def fuzz(
         scenario = random_scenario(Random(number), features, mess)
         if any(diagnostic.code in CIRCLES for diagnostic in check(scenario.program)):
             continue
-        found = difference(scenario, make, number)
+        try:
+            found = difference(scenario, make, number)
+        except SameTimeCycle:
+            continue  # who is known at a time-point depends on what happens there
         if found:
             kind = found.partition(":")[0]
             small = shrunk(scenario, lambda s, kind=kind: _kind(s, make) == kind)  # type: ignore[misc]
