@@ -16,7 +16,7 @@ from thalweg.columns.gathering import TIME
 from thalweg.columns.keys import same_as
 from thalweg.columns.ragged import Version
 from thalweg.events.frames import CAUSE, Frame, Others, Reader, Slot, Step
-from thalweg.events.moves import Block, Moves, empty
+from thalweg.events.moves import NEVER, Block, Moves, empty
 from thalweg.events.stores import EventStore, FactStore, FluentStore
 from thalweg.language.rules import Edge
 from thalweg.protocol import Ints, Mask
@@ -110,6 +110,10 @@ class EdgeDriver(Driver):
     from_before: bool = False
     """Also edges from before the stream's start (for hidden rules)."""
 
+    def earliest(self, final: int) -> int:
+        """No edge before this point counts, where nothing up to `final` is revised."""
+        return NEVER if self.from_before else max(self.start, final)
+
     @property
     def key(self) -> tuple[int, str]:
         return id(self.store), f"edge {self.edge}"
@@ -122,8 +126,8 @@ class EdgeDriver(Driver):
     ) -> tuple[Ints, Ints]:
         keys = tuple(p for p in positions if p < self.store.arity + self.store.by_value)
         ids, which = self.store.match(keys, [columns[positions.index(p)] for p in keys], len(froms))
-        low = froms[which] if self.from_before else np.maximum(froms[which], self.start)
-        rows, nth = self.store.edge_rows(ids, low, tos[which], self.edge, self.tick, version)
+        lows = np.maximum(froms[which], self.earliest(NEVER))
+        rows, nth = self.store.edge_rows(ids, lows, tos[which], self.edge, self.tick, version)
         which = which[nth]
         if len(keys) < len(positions):
             same = rows[:, -1] == columns[-1][which]

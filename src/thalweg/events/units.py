@@ -291,7 +291,7 @@ class FluentUnit:
             found = by_store[id(driver.store)]
             driver.edges = None
             if found is not None:
-                low = NEVER if driver.from_before else max(clock.start, clock.final)
+                low = driver.earliest(clock.final)
                 key = id(driver.store), driver.edge, low
                 if key not in known:
                     known[key] = driver.store.edge_moves(found, driver.edge, clock.tick, low, clock.previous)
@@ -326,7 +326,7 @@ class FluentUnit:
         """From scratch, every edge in the window is new."""
         for driver in self.edge_drivers:
             store = driver.store
-            low = NEVER if driver.from_before else max(clock.start, clock.final)
+            low = driver.earliest(clock.final)
             ids = np.arange(store.instances.count)
             rows, _ = store.edge_rows(
                 ids, np.full(len(ids), low), np.full(len(ids), OPEN), driver.edge, clock.tick, Version.NOW
