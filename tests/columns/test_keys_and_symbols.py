@@ -113,6 +113,17 @@ def test_symbols_have_ids_by_canonical_text_however_the_column_is_encoded(values
     assert SymbolTable(table.texts).encode(plain).tolist() == expected
 
 
+def test_long_columns_that_overlap_have_the_ids_of_short_ones() -> None:
+    long, short = SymbolTable(), SymbolTable()
+    names = [f"v{i}" if i % 3 else f"North {i}" for i in range(5000)]
+    for first, last in ((0, 3000), (1500, 5000), (200, 4000)):
+        asked = [*names[first:last], "007"]
+        expected = [short.encode(pa.array([name])).tolist()[0] for name in asked]
+        assert long.encode(pa.array(asked)).tolist() == expected
+    assert long.texts == short.texts
+
+
+
 def test_numbers_in_a_column_are_the_symbols_of_their_texts() -> None:
     table = SymbolTable()
     assert table.encode(pa.array(["7", "12"])).tolist() == table.encode(pa.array([7, 12])).tolist() == [0, 1]

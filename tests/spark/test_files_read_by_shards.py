@@ -84,6 +84,17 @@ def test_relations_go_to_the_shards_of_every_stage_that_reads_them(spark: Any, s
             assert own_places(story.rows, settings, stage) == spark_places(df, settings, stage)
 
 
+def test_rows_that_no_rule_reads_are_spread_and_each_is_looked_at_once(spark: Any) -> None:
+    unread = WAYS + "event wave(x: symbol).\nevent wave(x: symbol, y: symbol).\n"
+    settings = settings_for(unread, ["name", "time", "arg1", "arg2"], 4)
+    rows = [("wave", 5, f"p{nr}", None if nr % 2 else "q", nr) for nr in range(200)]
+    df = spark.createDataFrame(rows, "name string, time bigint, arg1 string, arg2 string, nr bigint")
+    found = own_places(df.toArrow(), settings, 0)
+    assert sorted(nr for places in found.values() for nr in places) == list(range(200))
+    assert [len(places) > 20 for places in found.values()] == [True] * 4
+    assert found == spark_places(df, settings, 0)
+
+
 @pytest.fixture
 def files(story: Story, tmp_path: Path) -> Path:
     """Row groups that are neither in the order of arrival nor of one size."""

@@ -108,7 +108,8 @@ def pack(reasoner: Reasoner) -> bytes:
     out.write(len(text).to_bytes(8, "little"))
     out.write(text)
     for name in header["names"]:
-        np.lib.format.write_array(out, np.ascontiguousarray(arrays[name]), version=(1, 0), allow_pickle=False)
+        array = arrays[name] if name.startswith(("waiting ", "early ")) else np.ascontiguousarray(arrays[name])
+        np.lib.format.write_array(out, array, version=(1, 0), allow_pickle=False)
     return out.getvalue()
 
 

@@ -43,7 +43,7 @@ class Coded:
 
     def matrix(self) -> Ints:
         """A row each, for snapshots."""
-        return np.column_stack(self.columns).astype(np.int64, copy=False)
+        return np.stack(self.columns).astype(np.int64, copy=False).T
 
     @classmethod
     def of_matrix(cls, rows: Ints) -> Coded:

@@ -7,6 +7,7 @@ A field that reads as a number is that number: ``0012`` is 12 where a number is 
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,13 +71,27 @@ def read_symbols(column: pa.Array) -> pa.Array:
         if pa.types.is_string_view(column.type):
             column = column.cast(pa.string())
         column = column.dictionary_encode()
-    words = _plain_numbers(_words(column.dictionary))
+    words = _constants(column.dictionary)
     indices = column.indices
     if indices.type != pa.int32():
         indices = indices.cast(pa.int32())
     if len(words) and words.null_count:
         return pa.DictionaryArray.from_arrays(indices, words).dictionary_decode().dictionary_encode()
     return pa.DictionaryArray.from_arrays(indices, words)
+
+
+_RECENT: deque[tuple[pa.Array, pa.Array]] = deque(maxlen=8)
+"""Dictionaries, and their words as constants."""
+
+
+def _constants(values: pa.Array) -> pa.Array:
+    """The words of a dictionary; the rows of each name in a table bring the same one."""
+    for known, words in tuple(_RECENT):
+        if known.type == values.type and len(known) == len(values) and known.equals(values):
+            return words
+    words = _plain_numbers(_words(values))
+    _RECENT.appendleft((values, words))
+    return words
 
 
 def _words(values: pa.Array) -> pa.Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -102,11 +103,17 @@ class Directory:
 
     def write(self, content: bytes, *parts: str) -> int:
         """Write a file, replacing one of the same name; returns its checksum."""
-        passing = self._passing(parts)
+        return self.write_pieces((content,), *parts)
+
+    def write_pieces(self, pieces: Sequence[bytes], *parts: str) -> int:
+        """The same of what comes in pieces, which need not be put together in memory."""
+        passing, checksum = self._passing(parts), 0
         with self._store[0].open_output_stream(passing) as stream:
-            stream.write(content)
+            for piece in pieces:
+                stream.write(piece)
+                checksum = crc32(piece, checksum)
         self._store[0].move(passing, self.path(*parts))
-        return crc32(content)
+        return checksum
 
     def write_json(self, content: Any, *parts: str) -> None:
         self.write((json.dumps(content, indent=1, sort_keys=True) + "\n").encode(), *parts)

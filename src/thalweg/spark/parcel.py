@@ -62,7 +62,22 @@ def _record(rows: Rows) -> pa.RecordBatch:
 
 
 def _flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    """A column in one piece; rows that share their words with many others take none along that they do not use."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_dictionary(whole.type) and len(whole.dictionary) > len(whole):
+        return with_own_words(whole)
+    return whole
+
+
+def with_own_words(column: pa.DictionaryArray) -> pa.DictionaryArray:
+    """The same column; it knows no words but those that stand in it."""
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
+    used = np.zeros(len(column.dictionary), np.bool_)
+    used[codes] = True
+    places = np.cumsum(used, dtype=np.int32) - 1
+    indices = pa.array(places[codes], mask=missing if missing.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, column.dictionary.filter(pa.array(used)))
 
 
 def unpacked(content: bytes | memoryview) -> list[Rows]:

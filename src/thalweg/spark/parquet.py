@@ -16,6 +16,7 @@ from pyarrow import fs
 
 from thalweg.protocol import Ints, Mask
 from thalweg.spark.keying import Route, key_hashes, strides
+from thalweg.spark.parcel import with_own_words
 from thalweg.spark.routing import ROW, key_names, names_elsewhere, routes_of
 from thalweg.spark.settings import Settings
 
@@ -64,29 +65,19 @@ def own_rows(
             table = pa.concat_tables(held).unify_dictionaries()
             mask = belonging(table, settings, stage, shard)
             following = None if last else files.pieces[place].earliest
-            own = table if mask is None else _with_own_words(table.filter(pa.array(mask)))
+            own = table if mask is None else _own_words(table.filter(pa.array(mask)))
             yield own, None if following is None else following - 1
             held, size = [], 0
 
 
-def _with_own_words(table: pa.Table) -> pa.Table:
+def _own_words(table: pa.Table) -> pa.Table:
     """The same table; columns know no words but those that stand in them."""
     for at, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             column = table.column(at).combine_chunks()
             if len(column.dictionary) > FEW_WORDS:
-                table = table.set_column(at, field, _packed(column))
+                table = table.set_column(at, field, with_own_words(column))
     return table
-
-
-def _packed(column: pa.DictionaryArray) -> pa.DictionaryArray:
-    missing = column.is_null().to_numpy(zero_copy_only=False)
-    codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
-    used = np.zeros(len(column.dictionary), np.bool_)
-    used[codes] = True
-    places = np.cumsum(used, dtype=np.int32) - 1
-    indices = pa.array(places[codes], mask=missing if missing.any() else None)
-    return pa.DictionaryArray.from_arrays(indices, column.dictionary.filter(pa.array(used)))
 
 
 class _Pieces:

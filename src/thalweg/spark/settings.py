@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -79,7 +79,7 @@ class Settings:
             known |= {n: table.schema for n, table in nothing.tables.items() if n not in known}
         return known
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """What a state belongs to. Where the stream starts is part of the state, not of this."""
         told = {name: value for name, value in self.options.items() if name != "start"}

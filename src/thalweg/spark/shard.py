@@ -130,8 +130,9 @@ class Shard:
 
     # ------------------------------------------------------------------ state
 
-    def snapshot(self) -> bytes:
-        return self.query_time.to_bytes(8, "little", signed=True) + self.reasoner.snapshot()
+    def snapshot(self) -> tuple[bytes, ...]:
+        """The state in pieces, which `restore` wants as one."""
+        return self.query_time.to_bytes(8, "little", signed=True), self.reasoner.snapshot()
 
     def restore(self, state: bytes) -> None:
         self.query_time = int.from_bytes(state[:8], "little", signed=True)

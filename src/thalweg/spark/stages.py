@@ -166,7 +166,8 @@ def _planned(
         why = obstacle or ("the key of an input stands inside a compound argument" if deep else None)
         return StagePlan(text, (), inputs, foreign, obstacle=why)
     grid = grid_of(shards, stage.width)
-    read = {name: routes.get(name, ()) for name in inputs}
+    bound = {name.name for name in inputs if name in routes}
+    read = {n: routes.get(n, () if n.name in bound else _anywhere(n, stage.width)) for n in inputs}
     sent = {name: routes[name] for name in foreign}
     every = [*read.values(), *sent.values()]
     partial = any(len(route.parts) < stage.width for given in every for route in given)
@@ -182,6 +183,11 @@ def _planned(
         own,
         selective=partial or twice or everywhere,
     )
+
+
+def _anywhere(name: Name, width: int) -> tuple[Route, ...]:
+    """A way for rows that no rule reads: they are looked at by some shard, and not all by the same one."""
+    return (Route(((0,),) * width, tuple(range(width))),) if name.arity else ()
 
 
 def _timeless(statement: Statement) -> bool:

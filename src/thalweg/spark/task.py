@@ -10,7 +10,7 @@ import gc
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -353,7 +353,7 @@ class _Log:
         if self.size == 0 and len(lineage.steps) < MOST_STEPS:
             return Lineage(lineage.mark, lineage.snapshot, _went(lineage.steps, Step(order.mark, to)))
         if self.rows is not None:
-            stored = store(order.state, packed(self.rows), place, f"{batch_name(order.batch)}.rows")
+            stored = store(order.state, (packed(self.rows),), place, f"{batch_name(order.batch)}.rows")
             return Lineage(lineage.mark, lineage.snapshot, (*lineage.steps, Step(order.mark, to, stored)))
         stored = store(order.state, shard.snapshot(), place, f"{batch_name(order.batch)}.state")
         return Lineage(order.mark, stored)
@@ -366,8 +366,8 @@ def _went(steps: tuple[Step, ...], step: Step) -> tuple[Step, ...]:
     return (*steps, step)
 
 
-def store(directory: Directory, content: bytes, place: tuple[str, ...], name: str) -> Stored:
-    return Stored(name, directory.write(content, *place, name), len(content))
+def store(directory: Directory, pieces: Sequence[bytes], place: tuple[str, ...], name: str) -> Stored:
+    return Stored(name, directory.write_pieces(pieces, *place, name), sum(map(len, pieces)))
 
 
 @dataclass(slots=True)
