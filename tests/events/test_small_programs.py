@@ -211,6 +211,29 @@ CASES = {
         "f(a)=true [8,9) [13,..)\ng(a)=true [8,9) [13,..)\nd(a)=true [13,..)",
         (10, 5, 20),
     ),
+    "who an input interval tells to a domain has no start at first sight": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(walk(X)=_) :- dom(X).
+        grounding(f(X)=true) :- dom(X).
+        holdsFor(f(X)=true, I) :- holdsFor(mode(X)=on, I1), complement_all([I1], I).
+        initiatedAt(d(X)=true, T) :- happensAt(start(f(X)=true), T).
+        """,
+        "mode(a)=on 2..3 12..14\nwalk(a)=true 5..7",
+        "f(a)=true [5,12) [14,..)\nd(a)=true [14,..)",
+        (10, 5, 20),
+    ),
+    "what has no start at first sight does not begin for a negation either": (
+        """
+        initiatedAt(s(X)=true, T) :- happensAt(go(X), T).
+        terminatedAt(s(X)=true, T) :- happensAt(tick(X), T).
+        holdsFor(f(X)=true, I) :- holdsFor(s(X)=true, I1), complement_all([I1], I).
+        initiatedAt(d(X)=true, T) :- happensAt(tick(X), T), not happensAt(start(f(_)=true), T).
+        """,
+        "tick(a) 3\ngo(b) 4\ntick(b) 8\ntick(a) 11",
+        "f(a)=true [3,..)\nf(b)=true [4,5) [9,..)\ns(b)=true [5,9)\nd(a)=true [4,..)",
+        (10, 5, 20),
+    ),
     "what is known from the start of the stream has no start before it": (
         """
         dom(a).

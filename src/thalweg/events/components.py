@@ -18,7 +18,6 @@ from thalweg.events.chains import ChainPlan
 from thalweg.events.compile import BodyCompiler, Catalogue, compile_body
 from thalweg.events.constants import with_numbers
 from thalweg.events.countdowns import DelayPlan
-from thalweg.events.domains import binding
 from thalweg.events.forms import (
     DelayRule,
     EdgeAt,
@@ -30,6 +29,7 @@ from thalweg.events.forms import (
     PointRule,
     PostponeRule,
     Test,
+    binding,
     names,
 )
 from thalweg.events.frames import Slot, Step
@@ -60,7 +60,7 @@ def compile_head(
         return Head(body, store, slots, shift=0)
     slots, kind, value = _effect(compiler, p, bound)
     found = tuple(_condition(compiler, x, fluents, bound) for x in conditions)
-    return Head(body, c.simple[p.relation], slots, kind, value, -c.tick if p.early else 0, found)
+    return Head(body, c.simple[p.relation], slots, kind, value, p.lag * c.tick, found)
 
 
 def _effect(compiler: BodyCompiler, p: PointRule, bound: set[str]) -> tuple[tuple[Slot, ...], int, Slot | None]:
@@ -144,7 +144,7 @@ def _conditions(p: PointRule, inner: Sequence[Flat]) -> list[HoldsAt] | None:
 def _chain_edge(p: PointRule, inside: Callable[[Flat], bool]) -> EdgeAt | None:
     """The edge inside the component that drives the rule, when nothing else in it depends on time but conditions."""
     edges = [x for x in p.body if isinstance(x, EdgeAt) and inside(x)]
-    if len(edges) != 1 or edges[0].negated or p.early or p.greets:
+    if len(edges) != 1 or edges[0].negated or p.lag or p.greets:
         return None
     edge = edges[0]
     rest = [x for x in p.body if x is not edge]

@@ -29,10 +29,12 @@ from thalweg.events.forms import (
     Test,
     Total,
     Wanted,
+    binding,
     names,
     rebuild,
 )
 from thalweg.events.normal import apply, holes
+from thalweg.events.supports import covered, indispensable
 from thalweg.language.rules import Allen, Combine, Duration, Edge, Effect
 from thalweg.language.terms import NOWHERE, Atom, Term, Variable, variables
 
@@ -50,13 +52,6 @@ def hidden(name: str) -> bool:
 
 def _free(args: tuple[Term, ...], body: tuple[Flat, ...]) -> set[str]:
     return {v.name for a in args for v in variables(a)} - binding(body)
-
-
-def binding(body: Iterable[Flat]) -> set[str]:
-    """Variables that positive literals bind: all but what only negations, filters and counted bodies mention."""
-    positive = [x for x in body if not isinstance(x, Missing) and not getattr(x, "negated", False)]
-    counted = {v.name for x in positive if isinstance(x, Total) for v in variables(x.result)}
-    return counted | names(tuple(x for x in positive if not isinstance(x, Total)))
 
 
 class Domains:
@@ -130,21 +125,21 @@ class Domains:
         name = f"domain {fact.relation}"
         if w.relation in self.normal.events and w.relation not in self.derived:
             body: tuple[Flat, ...] = (EventAt(w.relation, w.args),)
-            early = True
+            lag = -1
         elif w.relation in self.inputs:
             value = w.value if w.value is not None else Variable("_Value")
             body = (EdgeAt(Edge.START, w.relation, w.args, value),)
-            early = False
+            lag = 0
         else:
             return
         if {v.name for a in fact.args for v in variables(a)} <= names(body):
-            self._add(name, fact.args, body, early=early)
+            self._add(name, fact.args, body, lag=lag)
 
-    def _add(self, name: str, args: tuple[Term, ...], body: tuple[Flat, ...], *, early: bool = False) -> None:
-        """A hidden rule: the hidden pair begins when the body is true (`early`: at that very time-point)."""
+    def _add(self, name: str, args: tuple[Term, ...], body: tuple[Flat, ...], *, lag: int = 0) -> None:
+        """A hidden rule: the hidden pair begins after the point at which the body is true (`lag` -1: at that point)."""
         self.normal.fluents[name] = len(args)
         self.normal.points.append(
-            PointRule(Effect.INITIATES, name, args, TRUE, "T", body, -1, NOWHERE, early=early)
+            PointRule(Effect.INITIATES, name, args, TRUE, "T", body, -1, NOWHERE, lag=lag)
         )
 
     def _becoming(self, literals: list[HoldsAt], rest: tuple[Flat, ...]) -> list[tuple[Flat, ...]]:
@@ -166,17 +161,29 @@ class Domains:
         return replace(p, body=body + self._filter(p.relation, p.args, p.value, shift=False))
 
     def _visible(self, body: tuple[Flat, ...]) -> tuple[Flat, ...]:
-        """A value that an instance has from the moment an event makes it known has no start."""
-        guards = [
-            HoldsAt(self._late(self.known(x.fluent)), x.args, TRUE, next=True)
-            for x in _starts(body)
-            if x.fluent in self.determined and self._at_first_sight(x.fluent)
-        ]
-        return (*body, *self._greeted(body), *guards)
+        """A value that an instance has from the moment an event makes it known, or by ``initially``, has no start."""
+        guarded: list[Flat] = []
+        for x in body:
+            guards = self._guards(x)
+            if guards and isinstance(x, EdgeAt) and x.negated:
+                guarded.append(Missing(((replace(x, negated=False), *guards),)))
+            else:
+                guarded += [x, *guards]
+        return tuple(guarded)
 
-    def _greeted(self, body: tuple[Flat, ...]) -> tuple[Flat, ...]:
-        """The same of values that instances have by ``initially``."""
-        return tuple(self._started(x) for x in _starts(body) if x.fluent in self.greeted)
+    def _guards(self, x: Flat) -> tuple[Flat, ...]:
+        """What must hold for the start of a value to be one."""
+        if isinstance(x, EdgeAt) and x.edge is Edge.START:
+            if x.fluent in self.determined and self._at_first_sight(x.fluent):
+                return (*self._greeted(x), HoldsAt(self._late(self.known(x.fluent)), x.args, TRUE, next=True))
+            return self._greeted(x)
+        return ()
+
+    def _greeted(self, x: Flat) -> tuple[Flat, ...]:
+        """The same for values that instances have by ``initially``."""
+        if isinstance(x, EdgeAt) and x.edge is Edge.START and x.fluent in self.greeted:
+            return (self._started(x),)
+        return ()
 
     def _at_first_sight(self, fluent: str, above: frozenset[str] = frozenset()) -> bool:
         """Can an instance have a value from the moment it is first seen?"""
@@ -194,7 +201,7 @@ class Domains:
         )
 
     def _late(self, name: str) -> str:
-        """The hidden fluent for which what events show counts one time-point later."""
+        """The hidden fluent for which what events show, and who is told to a domain, counts one time-point later."""
         twin = f"known late {name}"
         if twin not in self._done:
             self._done.add(twin)
@@ -202,7 +209,8 @@ class Domains:
             for p in [p for p in self.normal.points if p.relation == name]:
                 later = {f: self._late(f) for f in _hidden_in(p.body)}
                 body = tuple(_renamed(x, later) for x in p.body)
-                self._add(twin, p.args, body + self._greeted(body))
+                lag = p.lag + 1 if p.lag < 0 or name.startswith("domain ") else 0
+                self._add(twin, p.args, (*body, *(g for x in body for g in self._greeted(x))), lag=lag)
             self.seeds += [replace(rule, fluent=twin) for rule in self.seeds if rule.fluent == name]
         return twin
 
@@ -357,7 +365,7 @@ class Domains:
     def _seen(self, name: str, fluent: str) -> None:
         for p in self._effects_of.get(fluent, []):
             if self._names(p):
-                self._add(name, p.args, self._triggers(p), early=True)
+                self._add(name, p.args, self._triggers(p), lag=-1)
 
     def _met(self, name: str, fluent: str) -> None:
         args = tuple(Variable(f"A{i}") for i in range(self.normal.fluents[fluent]))
@@ -509,11 +517,6 @@ class Domains:
         return isinstance(x, Fact) and x.relation in self.normal.domains and not x.negated
 
 
-def _starts(body: Iterable[Flat]) -> list[EdgeAt]:
-    """The conditions that a value begins."""
-    return [x for x in body if isinstance(x, EdgeAt) and x.edge is Edge.START and not x.negated]
-
-
 def _hidden_in(body: Iterable[Flat]) -> set[str]:
     """The hidden fluents that conditions read."""
     return {x.fluent for x in body if isinstance(x, HoldsAt | EdgeAt) and hidden(x.fluent)}
@@ -532,64 +535,3 @@ def _variables_of(w: Wanted) -> set[str]:
 def _open(value: Term, args: tuple[Term, ...]) -> bool:
     """A value that nothing binds: every value is meant."""
     return isinstance(value, Variable) and value.name.startswith("_") and value not in args
-
-
-def split_terminations(rule: PointRule, rules: Sequence[PointRule]) -> list[PointRule]:
-    """Let ``terminatedAt(F=V)`` in a body see terminations of every value: as one of V, or of the value that holds."""
-    every = {
-        p.relation
-        for p in rules
-        if p.effect is Effect.TERMINATES and isinstance(p.value, Variable) and p.value.name not in binding(p.body)
-    }
-
-    def ways(x: EffectAt) -> list[tuple[Flat, ...]]:
-        plain = replace(x, negated=False)
-        wide = replace(plain, value=Variable(f"_Every{id(x)}"), every=True)
-        held = (HoldsAt(x.fluent, x.args, x.value),) if isinstance(x.value, Variable) else ()
-        return [(plain,), (wide, *held)]
-
-    bodies: list[tuple[Flat, ...]] = [()]
-    for x in rule.body:
-        if not isinstance(x, EffectAt) or x.effect is not Effect.TERMINATES or x.fluent not in every:
-            bodies = [(*b, x) for b in bodies]
-        elif x.negated:
-            bodies = [(*b, Missing(tuple(ways(x)))) for b in bodies]
-        else:
-            bodies = [b + w for b in bodies for w in ways(x)]
-    return [replace(rule, body=b) for b in bodies]
-
-
-def indispensable(rule: SpanRule) -> set[str]:
-    """The inputs without which the result is empty, by the names of their interval variables."""
-    return _support(rule, {name: {name} for name, _ in rule.inputs})
-
-
-def covered(rule: SpanRule) -> set[str]:
-    """The variables that are named by whatever makes the result non-empty."""
-    return _support(rule, {name: names((x,)) for name, x in rule.inputs})
-
-
-def _support(rule: SpanRule, of_input: dict[str, set[str]]) -> set[str]:
-    """What a non-empty result implies, when a non-empty input implies of_input."""
-    steps = {x.result.name: x for x in rule.steps if isinstance(x.result, Variable)}
-
-    def of(term: Term) -> set[str]:
-        if not isinstance(term, Variable):
-            return set()
-        if term.name in of_input:
-            return of_input[term.name]
-        match steps.get(term.name):
-            case Combine("union_all", parts) if parts:
-                return set.intersection(*(of(p) for p in parts))
-            case Combine("intersect_all", parts):
-                return set().union(*(of(p) for p in parts))
-            case Combine("relative_complement_all", _, base=base) if base is not None:
-                return of(base)
-            case Duration(_, intervals):
-                return of(intervals)
-            case Allen(_, left, right):
-                return of(left) | of(right)
-            case _:
-                return set()
-
-    return of(Variable(rule.result))

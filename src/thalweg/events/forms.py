@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -102,8 +102,8 @@ class PointRule:
     span: Span
     greets: bool = False
     """An ``initially``: no rule sees it as an effect."""
-    early: bool = False
-    """The effect is placed one tick before the rule's time, so that it shows at that time (hidden rules)."""
+    lag: int = 0
+    """How many ticks after the rule's time the effect is placed; -1, so that it shows at that time (hidden rules)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,3 +229,35 @@ def rebuild(node: Node, term: Callable[[Term], Term]) -> Node:
     assert dataclasses.is_dataclass(node) and not isinstance(node, type)
     changes = {f.name: value(getattr(node, f.name)) for f in dataclasses.fields(node) if f.name != "span"}
     return replace(node, **changes)
+
+
+def binding(body: Iterable[Flat]) -> set[str]:
+    """Variables that positive literals bind: all but what only negations, filters and counted bodies mention."""
+    positive = [x for x in body if not isinstance(x, Missing) and not getattr(x, "negated", False)]
+    counted = {v.name for x in positive if isinstance(x, Total) for v in variables(x.result)}
+    return counted | names(tuple(x for x in positive if not isinstance(x, Total)))
+
+
+def split_terminations(rule: PointRule, rules: Sequence[PointRule]) -> list[PointRule]:
+    """Let ``terminatedAt(F=V)`` in a body see terminations of every value: as one of V, or of the value that holds."""
+    every = {
+        p.relation
+        for p in rules
+        if p.effect is r.Effect.TERMINATES and isinstance(p.value, Variable) and p.value.name not in binding(p.body)
+    }
+
+    def ways(x: EffectAt) -> list[tuple[Flat, ...]]:
+        plain = replace(x, negated=False)
+        wide = replace(plain, value=Variable(f"_Every{id(x)}"), every=True)
+        held = (HoldsAt(x.fluent, x.args, x.value),) if isinstance(x.value, Variable) else ()
+        return [(plain,), (wide, *held)]
+
+    bodies: list[tuple[Flat, ...]] = [()]
+    for x in rule.body:
+        if not isinstance(x, EffectAt) or x.effect is not r.Effect.TERMINATES or x.fluent not in every:
+            bodies = [(*b, x) for b in bodies]
+        elif x.negated:
+            bodies = [(*b, Missing(tuple(ways(x)))) for b in bodies]
+        else:
+            bodies = [b + w for b in bodies for w in ways(x)]
+    return [replace(rule, body=b) for b in bodies]

@@ -21,7 +21,7 @@ from thalweg.columns.symbols import SymbolTable
 from thalweg.events.compile import BodyCompiler, Catalogue, solve
 from thalweg.events.components import compile_head, delay_plans, sweep_unit
 from thalweg.events.determined import InputUnit, SpanUnit, ViewUnit
-from thalweg.events.domains import PAST, VIEW, Domains, hidden, split_terminations
+from thalweg.events.domains import PAST, VIEW, Domains, hidden
 from thalweg.events.drivers import Body, EdgeDriver, EventDriver
 from thalweg.events.expressions import (
     Apply,
@@ -49,6 +49,7 @@ from thalweg.events.forms import (
     StartRule,
     Total,
     names,
+    split_terminations,
 )
 from thalweg.events.frames import Frame, Reader, Slot, run_steps
 from thalweg.events.normal import holes, normalise, refuse
