@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from thalweg.columns.ragged import Version
 from thalweg.events.indexes import EventIndex
+from thalweg.events.stores import EventStore
 from thalweg.protocol import Ints
 
 Row = tuple[int, int, int]
@@ -43,3 +44,15 @@ def test_an_event_is_absent_where_no_row_says_otherwise(
         assert index.absent(keys, times, Version.NOW).tolist() == expected
         index.commit(k * WIDTH + 4)
         seen = {row for row in seen if row[0] > k * WIDTH + 4}
+
+
+def test_a_late_event_that_no_rule_looks_up_moves_only_the_events_of_its_own_individual() -> None:
+    store = EventStore("turn", 1)
+    rows = np.array([(time, vessel) for time in range(1, 101) for vessel in range(50)], np.int64)
+    store.apply(rows, np.ones(len(rows), np.int64), None, assign=True)
+    lists = store.primary().lists
+    store.commit(0)
+    used = lists.used
+    store.apply(np.array([(1, 50), (0, 7)], np.int64), np.ones(2, np.int64), None, assign=True)
+    assert store.moves.came.tolist() == [[0, 7], [1, 50]]
+    assert lists.used - used < 300

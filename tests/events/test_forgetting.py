@@ -100,7 +100,8 @@ def test_what_is_forgotten_does_not_show_in_a_snapshot_taken_later(monkeypatch: 
     assert {n: t.to_pylist() for n, t in later.tables.items()} == {n: t.to_pylist() for n, t in again.tables.items()}
 
 
-def test_few_instances_are_not_worth_forgetting() -> None:
+def test_few_instances_are_not_worth_forgetting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forgetting, "FEW", 30_000)
     given, reasoner = traded(10)
     assert given[-1] < forgetting.FEW
     assert reasoner.kept == 0

@@ -19,7 +19,7 @@ from thalweg.events.waiting import Coded, Waiting, joined
 if TYPE_CHECKING:
     from thalweg.events.reasoner import Reasoner
 
-MAGIC = b"thalweg-events-3\n"
+MAGIC = b"thalweg-events-4\n"
 
 
 class ForeignState(ValueError):

@@ -53,9 +53,10 @@ class EventStore:
         return found
 
     def primary(self) -> EventIndex:
-        """The index with the most argument positions, so that lists are short."""
+        """The index with the most argument positions, so that lists are short; by whom it is about, where no rule asks
+        for one."""
         if not self.indexes:
-            self.index(())
+            self.index((0,) if self.arity else ())
         return self.indexes[max(self.indexes, key=lambda p: (self.indexes[p].probed, len(p), p))]
 
     def apply(
