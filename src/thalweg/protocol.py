@@ -66,6 +66,10 @@ class PartMissing(RuntimeError):
     """Something that is not installed is needed to go on; the message says what and how to get it."""
 
 
+class TooLarge(RuntimeError):
+    """What is asked for would take more than can be had; the message says what, and what to do."""
+
+
 class Reasoner(Protocol):
     """Accepts rows, advances its clock through query times, and can be stopped and resumed."""
 

@@ -14,7 +14,7 @@ import typer
 from thalweg.cli.check import more_about
 from thalweg.io.errors import InputError
 from thalweg.language.diagnostics import ProgramError
-from thalweg.protocol import PartMissing
+from thalweg.protocol import PartMissing, TooLarge
 from thalweg.runs import RowRejected
 
 
@@ -29,7 +29,7 @@ def reported() -> Iterator[None]:
     except RowRejected as error:
         typer.echo(f"stopped at a bad row: {error}", err=True)
         raise typer.Exit(1) from error
-    except (InputError, PartMissing) as error:
+    except (InputError, PartMissing, TooLarge) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from error
     except KeyboardInterrupt:

@@ -74,34 +74,34 @@ class Aggregated:
     ) -> None:
         self.reads: tuple[Store, ...] = (occurrences,)
         self.writes = writes
-        self._function = _FUNCTIONS.index(function)
-        self._groups, self._pattern, self._value = groups, pattern, value
+        self.function, self.pattern, self.value = function, pattern, value
+        self._groups = groups
 
     def update(self, moment: Moment) -> None:
         source, groups = self.reads[0], self._groups
         groups.forget()
         for pieces in (source.plus, source.minus):
             if len(pieces):
-                rows, span = self._pattern.from_literal(0, pieces, ghosts=False)
+                rows, span = self.pattern.from_literal(0, pieces, ghosts=False)
                 span = np.column_stack(
                     [span[:, 0], np.full(len(span), -FOREVER), np.full(len(span), FOREVER)]
                 )
-                groups.absorb(rows, span, self._pattern.head_slots, moment.horizon)
+                groups.absorb(rows, span, self.pattern.head_slots, moment.horizon)
         if not len(groups):
             return
         ids = np.arange(len(groups))
         self._give(ids, moment)
 
     def _give(self, ids: Ints, moment: Moment) -> None:
-        groups, pattern = self._groups, self._pattern
+        groups, pattern = self._groups, self.pattern
         span = np.stack([ids, np.full(len(ids), moment.horizon), np.full(len(ids), FOREVER)], axis=1)
         rows, pieces = pattern.from_head(span)
         values = rows[pieces[:, 0]] if len(pieces) else np.empty((0, len(pattern.base)), np.int64)
         group = groups.find(np.ascontiguousarray(values[:, pattern.head_slots]))
         order = np.argsort(group, kind="stable")
-        table = np.stack([group, values[:, self._value], pieces[:, 1], pieces[:, 2]], axis=1)[order]
+        table = np.stack([group, values[:, self.value], pieces[:, 1], pieces[:, 2]], axis=1)[order]
         out = np.empty((2 * len(table) + 2, 4), np.int64)
-        n = _aggregate(table, self._function, len(ids), out)
+        n = _aggregate(table, _FUNCTIONS.index(self.function), len(ids), out)
         self._write(ids, out[:n], moment)
 
     def _write(self, ids: Ints, found: Ints, moment: Moment) -> None:

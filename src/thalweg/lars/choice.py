@@ -1,15 +1,12 @@
 """Choices: predicates that depend on each other through negation, solved tick by tick on the ground part.
 
-Two stores make the ground program: `possible` holds every atom that could be true if all negated atoms of the loop
-were false, `instances` every rule instance over them, labelled with the ticks at which everything outside the loop
-agrees. Both are kept by change propagation like any other store, so the ground program is never built anew. At a tick
-the previous answer is tested first; groups of instances for which it is no longer stable are searched.
+The ground program (`grounding`) is kept by change propagation like any other store. At a tick the previous answer is
+tested first; groups of instances for which it is no longer stable are searched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice, product
 from typing import Protocol
@@ -17,10 +14,11 @@ from typing import Protocol
 import numpy as np
 
 from thalweg.columns.compiled import njit
+from thalweg.lars.components import Zone
+from thalweg.lars.grounding import Grounding
 from thalweg.lars.labels import FOREVER, HI, LO, NEXT
 from thalweg.lars.operators import Moment
-from thalweg.lars.rule import Reads, Rule
-from thalweg.lars.solving import PAD, Bools, Group, groups, least_model, split
+from thalweg.lars.solving import Bools, Group, groups, least_model, split
 from thalweg.lars.store import Store
 from thalweg.protocol import Ints
 
@@ -113,44 +111,19 @@ def _follow(
         t = following
 
 
-@dataclass(frozen=True, slots=True)
-class _Template:
-    """How the atoms of an instance are read off its row: (number of the store, slots) of head and body atoms."""
-
-    base: Ints
-    slots: tuple[int, ...]
-    head: tuple[int, tuple[int, ...]]
-    positive: tuple[tuple[int, tuple[int, ...]], ...]
-    negative: tuple[tuple[int, tuple[int, ...]], ...]
-    origin: int | None
-
-
 class Choice:
     """A part of the network whose rules loop through negation. `weighs`: stores whose atoms count as choices."""
 
-    def __init__(
-        self, stores: list[Store], rules: list[Rule], weighs: set[str], naming: Naming, *, predict: bool
-    ) -> None:
-        self.stores = stores
-        self.looping = rules
-        self.outer = _outer(stores, rules)
+    def __init__(self, zone: Zone, weighs: set[str], naming: Naming, *, predict: bool) -> None:
+        self.stores = zone.stores
+        self.looping = zone.rules
         self.predict = predict
         self._naming = naming
-        self._number = {id(s): k for k, s in enumerate(stores)}
-        self._widths = [s.width for s in stores]
-        self._weighs = [s.name in weighs for s in stores]
-        names = stores[0].name
-        width = max([s.width for s in stores] + [_slots(r) for r in rules])
-        self.possible = Store(f"possible {names}", 1 + width)
-        self.instances = Store(f"instances {names}", 1 + width)
-        self.rules: list[Rule] = []
-        self._templates: list[_Template] = []
-        self._projections: dict[tuple[int, tuple[int, ...]], int] = {}
-        for rule in rules:
-            self._relax(rule)
-        self.blank = Store(f"no answer {names}", 1)
+        self._known_texts: dict[int, tuple[str, int | None]] = {}
+        self.ground = Grounding(zone, weighs)
+        self.possible, self.instances = self.ground.possible, self.ground.instances
+        self.blank = Store(f"no answer {zone.stores[0].name}", 1)
         self._next = FOREVER
-        self.renamed()
 
     @property
     def decided(self) -> int:
@@ -164,139 +137,10 @@ class Choice:
         self._next = FOREVER
         self.renamed()
 
-    # ------------------------------------------------------------------ the relaxed rules
-
-    def _relax(self, rule: Rule) -> None:
-        """Rules for the instances of a rule and for its head, with the loop's negated literals left out."""
-        inner = [(i, r) for i, r in enumerate(rule.reads) if id(r.store) in self._number]
-        negative = [self._negative(rule, i) for i, r in inner if r.negated]
-        extra = len(rule.base)
-        named: list[Reads] = []
-        for _, r in inner:
-            if not r.negated:
-                named.append(replace(r, slots=_all_named(r.slots, extra)))
-                extra += r.slots.count(-1)
-        positive = tuple((self._number[id(r.store)], r.slots) for r in named)
-        private = {s for i in range(len(rule.reads)) for s in rule.private(i)}
-        slots = [s for s in range(extra) if s not in rule.constants and s not in private]
-        head = (self._number[id(rule.head)], tuple(rule.head_slots.tolist()))
-        constants = dict(rule.constants)
-
-        def constant(value: int) -> int:
-            nonlocal extra
-            constants[extra] = value
-            extra += 1
-            return extra - 1
-
-        reads = [r for r in rule.reads if id(r.store) not in self._number]
-        reads += [self._as_possible(r, constant(self._number[id(r.store)])) for r in named]
-        self._instances_of(
-            rule, reads, slots, constants, constant, head, positive, tuple(negative), lambda: extra
-        )
-
-    def _instances_of(
-        self,
-        rule: Rule,
-        reads: list[Reads],
-        slots: list[int],
-        constants: dict[int, int],
-        constant: Callable[[int], int],
-        head: tuple[int, tuple[int, ...]],
-        positive: tuple[tuple[int, tuple[int, ...]], ...],
-        negative: tuple[tuple[int, tuple[int, ...]], ...],
-        size: Callable[[], int],
-    ) -> None:
-        number = constant(len(self._templates))
-        zero = constant(0)
-        row = [number, *slots] + [zero] * (self.instances.width - 1 - len(slots))
-        atom = [constant(head[0]), *head[1]] + [zero] * (self.possible.width - 1 - len(head[1]))
-        self.rules.append(Rule(self.instances, row, reads, rule.tests, constants, size()))
-        seen = (number, *slots) + (-1,) * (self.instances.width - 1 - len(slots))
-        self.rules.append(Rule(self.possible, atom, [Reads(self.instances, seen)], (), constants, size()))
-        base = np.zeros(size(), np.int64)
-        base[list(constants)] = list(constants.values())
-        self._templates.append(_Template(base, tuple(slots), head, positive, negative, rule.origin))
-
-    def _as_possible(self, reads: Reads, number: int) -> Reads:
-        slots = (number, *reads.slots) + (-1,) * (self.possible.width - 1 - len(reads.slots))
-        window = reads.window.copy()
-        window[1] += 1
-        return Reads(self.possible, slots, window)
-
-    def _negative(self, rule: Rule, i: int) -> tuple[int, tuple[int, ...]]:
-        """The atom of a negated literal; where columns do not matter, that of a projection."""
-        reads = rule.reads[i]
-        private = rule.private(i)
-        store = self._number[id(reads.store)]
-        kept = tuple(c for c, s in enumerate(reads.slots) if s >= 0 and s not in private)
-        if len(kept) < len(reads.slots):
-            store = self._projection(store, reads, private, kept)
-        return store, tuple(reads.slots[c] for c in kept)
-
-    def _projection(self, store: int, reads: Reads, private: set[int], kept: tuple[int, ...]) -> int:
-        """The number of a projection of a store to some columns; equal private slots must agree."""
-        shape = tuple(reads.slots.index(s) if s in private else -1 for s in reads.slots)
-        key = (store, (*kept, -2, *shape))
-        if key in self._projections:
-            return self._projections[key]
-        number = self._projections[key] = len(self._widths)
-        self._widths.append(len(kept))
-        self._weighs.append(False)
-        width = len(reads.slots)
-        columns = [shape[c] if shape[c] >= 0 else c for c in range(width)]
-        rule = Rule(self.possible, kept, [Reads(self.stores[store], tuple(columns))], slots=width)
-        constants: dict[int, int] = {}
-        extra = width
-
-        def constant(value: int) -> int:
-            nonlocal extra
-            constants[extra] = value
-            extra += 1
-            return extra - 1
-
-        source = self._as_possible(Reads(self.stores[store], tuple(columns)), constant(store))
-        head, slots = (number, kept), sorted(set(columns))
-        self._instances_of(
-            rule, [source], slots, constants, constant, head, ((store, tuple(columns)),), (), lambda: extra
-        )
-        return number
-
-    # ------------------------------------------------------------------ the ground program
-
     def renamed(self) -> None:
-        """Ids have changed: read all atoms of the instances anew."""
-        self._known_texts: dict[int, tuple[str, int | None]] = {}
-        self._heads = np.empty(0, np.int64)
-        width = max((len(t.positive) + len(t.negative) for t in self._templates), default=0)
-        self._bodies = np.empty((0, max(width, 1)), np.int64)
-        self._resolve()
-
-    def _resolve(self) -> None:
-        """Atoms of the instances that are new."""
-        known, count = len(self._heads), len(self.instances)
-        if known == count:
-            return
-        heads = np.empty(count, np.int64)
-        bodies = np.full((count, self._bodies.shape[1]), PAD, np.int64)
-        heads[:known], bodies[:known] = self._heads, self._bodies
-        rows = self.instances.keys[known:count]
-        for number in np.unique(rows[:, 0]).tolist():
-            template = self._templates[number]
-            mine = np.flatnonzero(rows[:, 0] == number)
-            full = np.tile(template.base, (len(mine), 1))
-            full[:, list(template.slots)] = rows[mine][:, 1 : 1 + len(template.slots)]
-            heads[known + mine] = self._atoms(full, template.head)
-            for c, atom in enumerate((*template.positive, *template.negative)):
-                ids = self._atoms(full, atom)
-                bodies[known + mine, c] = ids if c < len(template.positive) else -1 - ids
-        self._heads, self._bodies = heads, bodies
-
-    def _atoms(self, rows: Ints, atom: tuple[int, tuple[int, ...]]) -> Ints:
-        keys = np.zeros((len(rows), self.possible.width), np.int64)
-        keys[:, 0] = atom[0]
-        for c, slot in enumerate(atom[1]):
-            keys[:, 1 + c] = rows[:, slot]
-        return self.possible.ids(keys)
+        """Ids have changed."""
+        self._known_texts.clear()
+        self.ground.renamed()
 
     # ------------------------------------------------------------------ evaluation
 
@@ -310,7 +154,7 @@ class Choice:
                 return
         if first == FOREVER:
             return
-        self._resolve()
+        self.ground.resolve()
         among = self._touched(np.unique(changed[:, 0]), first) if self.predict else None
         if among is None or not self._evaluate(first, moment, among):
             self._evaluate(first, moment, None)
@@ -321,8 +165,8 @@ class Choice:
         if len(self.blank.live(first)):
             return None
         which = np.unique(np.concatenate([self.instances.live(first)[:, 0], changed]))
-        roots = groups(self._heads, self._bodies, which, len(self.possible))
-        found: Ints = which[np.isin(roots[self._heads[which]], roots[self._heads[changed]])]
+        roots = groups(self.ground.heads, self.ground.bodies, which, len(self.possible))
+        found: Ints = which[np.isin(roots[self.ground.heads[which]], roots[self.ground.heads[changed]])]
         return found
 
     def _evaluate(self, first: int, moment: Moment, among: Ints | None) -> bool:
@@ -338,7 +182,7 @@ class Choice:
         t = first
         while True:
             lab, nodes = self.instances.lab, self.instances.nodes
-            n, t, more = _follow(lab, nodes, self._heads, self._bodies, which, truth, t, limit, stretch)
+            n, t, more = _follow(lab, nodes, self.ground.heads, self.ground.bodies, which, truth, t, limit, stretch)
             atoms.append(stretch[:n].copy())
             if not more:
                 following = t
@@ -356,7 +200,7 @@ class Choice:
                 break
             t = following
         self._next = following
-        self._put(np.concatenate(atoms), first, None if among is None else np.unique(self._heads[among]))
+        self._put(np.concatenate(atoms), first, None if among is None else np.unique(self.ground.heads[among]))
         if among is None:
             self._put_blank(np.array(blank, np.int64).reshape(len(blank), 3), first)
         return True
@@ -364,9 +208,9 @@ class Choice:
     def _solve(self, which: Ints, previous: Bools) -> tuple[Bools, str | None]:
         """The answer for the active instances, closest to the previous one; or none, with the loop to blame."""
         truth = np.zeros(len(previous), np.bool_)
-        roots = groups(self._heads, self._bodies, which, len(previous))
-        wanted = _unstable(self._heads, self._bodies, which, previous, roots, truth)
-        for instances, members in split(self._heads, self._bodies, which, roots, wanted):
+        roots = groups(self.ground.heads, self.ground.bodies, which, len(previous))
+        wanted = _unstable(self.ground.heads, self.ground.bodies, which, previous, roots, truth)
+        for instances, members in split(self.ground.heads, self.ground.bodies, which, roots, wanted):
             model = self._group(instances, members, previous).best()
             if model is None:
                 return np.zeros(len(previous), np.bool_), self._shown(members)
@@ -374,20 +218,20 @@ class Choice:
         return truth, None
 
     def _group(self, instances: Ints, members: Ints, previous: Bools) -> Group:
-        weighs = np.array(self._weighs)[self.possible.keys[: len(self.possible), 0]]
+        weighs = np.array(self.ground.weighs)[self.possible.keys[: len(self.possible), 0]]
         order = partial(self._places, instances)
-        return Group(self._heads, self._bodies, instances, members, previous, weighs, order)
+        return Group(self.ground.heads, self.ground.bodies, instances, members, previous, weighs, order)
 
     def _places(self, instances: Ints) -> Ints:
         """Where instances stand in the order of rules and heads; those without a choice in their head come last."""
-        rules, heads = self.instances.keys[instances, 0].tolist(), self._heads[instances].tolist()
+        rules, heads = self.instances.keys[instances, 0].tolist(), self.ground.heads[instances].tolist()
         keys = [self._place(rule, head) for rule, head in zip(rules, heads, strict=True)]
         rank = {key: i for i, key in enumerate(sorted(set(keys)))}
         return np.array([rank[key] for key in keys], np.int64)
 
     def _place(self, rule: int, head: int) -> tuple[int, str, int]:
-        origin = self._templates[rule].origin
-        if origin is None or not self._weighs[int(self.possible.keys[head, 0])]:
+        origin = self.ground.origin(rule)
+        if origin is None or not self.ground.weighs[int(self.possible.keys[head, 0])]:
             return (1 << 60, "", 0)
         text, point = self._text(head)
         return (origin, text, -1 if point is None else point)
@@ -400,7 +244,7 @@ class Choice:
         return self._known_texts[atom]
 
     def _shown(self, members: Ints) -> str:
-        weighing = [a for a in members.tolist() if self._weighs[int(self.possible.keys[a, 0])]]
+        weighing = [a for a in members.tolist() if self.ground.weighs[int(self.possible.keys[a, 0])]]
         texts = sorted({self._text(a)[0] for a in weighing})
         return ", ".join(texts[:6]) + (f" and {len(texts) - 6} more" if len(texts) > 6 else "")
 
@@ -456,11 +300,11 @@ class Choice:
         out = np.empty(len(self.instances), np.int64)
         n, _ = _active(self.instances.lab, self.instances.nodes, np.arange(len(self.instances)), t, out)
         which, nothing = out[:n].copy(), np.zeros(len(self.possible), np.bool_)
-        roots = groups(self._heads, self._bodies, which, len(nothing))
-        every = np.unique(roots[self._heads[which]])
+        roots = groups(self.ground.heads, self.ground.bodies, which, len(nothing))
+        every = np.unique(roots[self.ground.heads[which]])
         choices = [
             [members[row] for row in self._group(instances, members, nothing).models(most)]
-            for instances, members in split(self._heads, self._bodies, which, roots, every)
+            for instances, members in split(self.ground.heads, self.ground.bodies, which, roots, every)
         ]
         found = (np.concatenate([*parts, np.empty(0, np.int64)]) for parts in product(*choices))
         return islice(found, most) if most else found
@@ -495,19 +339,3 @@ class Choice:
             store.restore({k[len(name) + 1 :]: v for k, v in state.items() if k.startswith(f"{name}/")})
         self._next = int(state["next"][0])
         self.renamed()
-
-
-def _slots(rule: Rule) -> int:
-    """How many slots a rule has when every column of its literals has one."""
-    return len(rule.base) + sum(r.slots.count(-1) for r in rule.reads)
-
-
-def _all_named(slots: tuple[int, ...], first: int) -> tuple[int, ...]:
-    """Slots with new ones, from a number on, for the columns that have none."""
-    fresh = iter(range(first, first + len(slots)))
-    return tuple(next(fresh) if s < 0 else s for s in slots)
-
-
-def _outer(stores: list[Store], rules: list[Rule]) -> list[Store]:
-    inside = {id(s) for s in stores}
-    return [r.store for rule in rules for r in rule.reads if id(r.store) not in inside]

@@ -50,6 +50,10 @@ class TupleWindow:
         self.dropped: dict[int, int] = {}
         self._group_ids = Store(f"groups of {writes.name}", max(len(self.by), 1))
 
+    def copy(self, ahead: Store, writes: Store) -> TupleWindow:
+        """The same window over other derived atoms."""
+        return TupleWindow(self.window, self.every, self.names, self.mine, ahead, writes, self.writer)
+
     # ------------------------------------------------------------------ the order of atoms
 
     def update(self, moment: Moment) -> None:
@@ -60,6 +64,10 @@ class TupleWindow:
                 self._remove(self._described(store, name, kinds, store.minus))
             if len(store.plus):
                 self._insert(store, self._described(store, name, kinds, store.plus))
+        self.relabel(moment)
+
+    def relabel(self, moment: Moment) -> None:
+        """Give all that is inside its label."""
         self._trim(moment)
         self._label(moment)
 
@@ -231,19 +239,19 @@ class TupleAlways:
     def __init__(self, window: TupleWindow, occurrences: Store, writes: Store) -> None:
         self.reads = (*window.reads, window.writes, occurrences)
         self.writes = writes
-        self._window, self._occurrences = window, occurrences
+        self.window, self.occurrences = window, occurrences
 
     def update(self, moment: Moment) -> None:
-        if self._window.window.future or not any(len(s.plus) or len(s.minus) for s in self.reads):
+        if self.window.window.future or not any(len(s.plus) or len(s.minus) for s in self.reads):
             return
-        pieces = self._occurrences.live(moment.horizon)
-        keys = self._occurrences.keys[pieces[:, 0]]
+        pieces = self.occurrences.live(moment.horizon)
+        keys = self.occurrences.keys[pieces[:, 0]]
         ids = self.writes.ids(np.ascontiguousarray(keys[:, :-1]))
         points = as_floats(keys[:, -1]).astype(np.int64)
         order = np.lexsort((pieces[:, 1], points, ids))
         rows = np.stack([ids, points, pieces[:, 1], pieces[:, 2]], axis=1)[order]
         out = np.empty((len(rows), 3), np.int64)
-        n = _covered(rows, self._window.low(rows[:, 1], moment.start), out)
+        n = _covered(rows, self.window.low(rows[:, 1], moment.start), out)
         found = out[:n]
         self.writes.assign(found[:, 0], found[:, 1], found[:, 2], moment.horizon)
 

@@ -53,7 +53,8 @@ class Ends:
         self._predict = predict
         self._texts = compiler.codes.symbols
         self._pins = pins(network)
-        self._points = [o for o in network.operators if isinstance(o, Diagonal)]
+        relaxed = [o for c in choices for o in c.ground.operators]
+        self._points = [o for o in (*network.operators, *relaxed) if isinstance(o, Diagonal)]
         self._undecided: dict[str, list[Choice]] = {}
         for choice in [] if predict else choices:
             for name in above(network, {s.name for s in choice.stores}):

@@ -18,8 +18,8 @@ import numpy as np
 from thalweg.columns.symbols import number
 from thalweg.lars.choice import Choice, Naming
 from thalweg.lars.compile import Compiler
+from thalweg.lars.components import Component, Zone, zones
 from thalweg.lars.conditions import Condition, Recurring, Within
-from thalweg.lars.engine import Component, Zone, zones
 from thalweg.lars.labels import FOREVER
 from thalweg.lars.loops import Entangled, Loop, pieces_of
 from thalweg.lars.symbolic import Unknown

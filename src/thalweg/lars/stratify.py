@@ -100,13 +100,6 @@ register(
         "An at-atom without a window can ask for any past point, so that nothing can be forgotten. Give it a window: "
         "`[10m] at(T) p`.",
     ),
-    Code(
-        "TW410",
-        "a choice that rests on another through a whole window",
-        "Two loops through negation, one above the other, are chosen together. Between them `sometime` may stand, and "
-        "`at` over atoms whose heads have a time; `always`, windows that count atoms, aggregates and `at` over other "
-        "derived atoms may not.",
-    ),
 )
 
 
@@ -212,7 +205,7 @@ def check(program: Program) -> list[Diagnostic]:
         *_strict_cycles(strata),
         *_moving(program, strata),
         *(d for _, rule in rules(program) for d in _background(rule, strata)),
-        *_choices(program, strata),
+        *_choices(strata),
         *_unbounded(program, strata),
     ]
 
@@ -314,7 +307,7 @@ def _background(rule: Clause, strata: Strata) -> Iterator[Diagnostic]:
                 yield Diagnostic("TW404", Severity.ERROR, message, literal.span)
 
 
-def _choices(program: Program, strata: Strata) -> Iterator[Diagnostic]:
+def _choices(strata: Strata) -> Iterator[Diagnostic]:
     for component in strata.components:
         if not component & strata.chosen:
             continue
@@ -328,62 +321,6 @@ def _choices(program: Program, strata: Strata) -> Iterator[Diagnostic]:
         )
         suggestion = "pip install thalweg[lars]" if notes else None
         yield Diagnostic("TW403", Severity.HINT, message, loop.span, notes, suggestion)
-    yield from _between(program, strata)
-
-
-def _between(program: Program, strata: Strata) -> Iterator[Diagnostic]:
-    """Windows that look at one choice and feed another: only `sometime`, and `at` over heads with a time, can."""
-    plain = {signature(rule.head) for _, rule in rules(program) if rule.at is None}
-    joint = [z for z in joint_zones(strata) if len(z) > 1]
-    for _, rule in rules(program):
-        for literal in rule.body:
-            atom = atom_of(literal)
-            if atom is None or not any(signature(rule.head) in z and signature(atom) in z for z in joint):
-                continue
-            if isinstance(literal, Aggregate) or (
-                isinstance(literal, Windowed) and _needs_whole_window(literal, signature(atom) in plain)
-            ):
-                message = (
-                    f"{sig(*signature(atom))} is chosen, and what this window finds feeds another choice"
-                )
-                yield Diagnostic("TW410", Severity.ERROR, message, literal.span)
-
-
-def _needs_whole_window(literal: Windowed, plain: bool) -> bool:
-    window = literal.window
-    if window is None:
-        return plain
-    if window.kind != "time":
-        return True
-    now = window.past == window.future == 0 and window.hop == 1
-    if literal.mode == "always":
-        return not now
-    return plain and (literal.mode == "at" or window.future < window.hop - 1)
-
-
-def joint_zones(strata: Strata) -> list[frozenset[Predicate]]:
-    """Predicates that are chosen together: loops, and everything between a loop and another above it."""
-    place = {p: i for i, c in enumerate(strata.components) for p in c}
-    reads: list[set[int]] = [set() for _ in strata.components]
-    for edge in strata.edges:
-        reads[place[edge.head]].add(place[edge.atom])
-    under: list[set[int]] = []
-    for i, direct in enumerate(reads):
-        below = direct - {i}
-        under.append(below.union(*(under[j] for j in below)))
-    loops = [i for i, c in enumerate(strata.components) if c & strata.chosen]
-    tied: dict[int, set[int]] = {i: set() for i in range(len(reads))}
-    for top in loops:
-        for bottom in under[top] & set(loops):
-            for i in {bottom, *(j for j in under[top] if bottom in under[j])}:
-                tied[i].add(top)
-                tied[top].add(i)
-    found = strong_components(range(len(reads)), tied)
-    return [
-        frozenset(p for i in members for p in strata.components[i])
-        for members in found
-        if any(i in loops for i in members)
-    ]
 
 
 def _unbounded(program: Program, strata: Strata) -> Iterator[Diagnostic]:

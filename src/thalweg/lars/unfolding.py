@@ -18,6 +18,7 @@ from thalweg.language.rules import Aggregate, Call, Compare, Literal, Window, Wi
 from thalweg.language.terms import Compound, Term, Variable, arguments, signature, variables
 from thalweg.lars.codes import Codes
 from thalweg.lars.compile import Network, counted_name
+from thalweg.lars.components import Zone, zones
 from thalweg.lars.conditions import (
     NOW,
     Condition,
@@ -32,7 +33,6 @@ from thalweg.lars.conditions import (
 )
 from thalweg.lars.counting import TupleWindow
 from thalweg.lars.diagonal import Diagonal
-from thalweg.lars.engine import Zone, zones
 from thalweg.lars.gathering import (
     Member,
     Occurrence,
