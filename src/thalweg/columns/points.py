@@ -226,53 +226,66 @@ def _ordered(
     return touched, begins, low, high
 
 
+class Bench:
+    """Arrays that `Thinner`s work on, one after the other: marks and counts by id, columns of points and rows. They stay
+    from call to call, because memory that was used before costs less."""
+
+    _LOOK = 1024
+
+    def __init__(self) -> None:
+        self.marks = np.zeros((8, 6), np.int64)
+        self.counts = np.zeros(8, np.int64)
+        self.points = np.empty((4, 0), np.int64)
+        self.rows = np.empty((0, 3), np.int64)
+        self.stamp = 0
+        self._most = 0
+
+    def reserve(self, ids: int, points: int) -> None:
+        """Room for so many ids and points, under a new stamp. Room that has not been needed for long is given back."""
+        self.stamp += 1
+        self._most = max(self._most, points)
+        if ids > len(self.counts):
+            self.marks = np.zeros((max(ids, 2 * len(self.marks)), 6), np.int64)
+            self.counts = np.zeros(len(self.marks), np.int64)
+        if points > len(self.rows) or (self.stamp % self._LOOK == 0 and len(self.rows) > 8 * self._most + 4096):
+            length = self._most + (self._most >> 2)
+            self.points, self.rows = np.empty((4, length), np.int64), np.empty((length, 3), np.int64)
+        if self.stamp % self._LOOK == 0:
+            self._most = points
+
+
 class Thinner:
-    """Leaves points out and puts the others in order; keeps its marks from call to call. Where it finds little to leave
-    out, it does not look again for a while."""
+    """Leaves points out and puts the others in order. Where it finds little to leave out, it does not look again for a
+    while."""
 
     _AGAIN = 16
 
-    def __init__(self) -> None:
-        self._marks = np.zeros((8, 6), np.int64)
-        self._counts = np.zeros(8, np.int64)
-        self._stamp = 0
+    def __init__(self, bench: Bench | None = None) -> None:
+        self._bench = bench or Bench()
         self._rest = 0
-        self._points = np.empty((4, 0), np.int64)
-        self._rows = np.empty((0, 3), np.int64)
 
     def __call__(
         self, parts: Sequence[tuple[Ints, Ints, int, Ints]], count: int
     ) -> tuple[Ints, Ints, Ints, int, int]:
         """Of lists of points (ids below `count`, times, kind, values) those that matter, by id and time: each id once,
-        where its rows start and the last end, and the rows (time, kind, value), which are valid until the next call;
-        and the first and the last time of all points."""
-        if count > len(self._marks):
-            self._marks = np.zeros((max(count, 2 * len(self._marks)), 6), np.int64)
-        if count != len(self._counts):
-            self._counts = np.zeros(count, np.int64)
-        self._stamp += 1
+        where its rows start and the last end, and the rows (time, kind, value), which are valid until the bench is used
+        again; and the first and the last time of all points."""
+        bench = self._bench
         starts, kinds = np.zeros(len(parts) + 1, np.int64), np.empty(len(parts), np.int64)
         for k, points in enumerate(parts):
             starts[k + 1] = starts[k] + len(points[0])
             kinds[k] = points[2]
         total, thin = int(starts[-1]), self._rest == 0
-        self._reserve(total + len(parts))
-        ids, times, values, kept = self._points
+        bench.reserve(count, total + len(parts))
+        ids, times, values, kept = bench.points
         for c, column in ((0, ids), (1, times), (3, values)):
             np.concatenate([points[c] for points in parts], out=column[:total])
         lists = ids[:total], times[:total], values[:total], starts, kinds
-        touched, begins, low, high = _ordered(
-            *lists, self._marks, self._stamp, self._counts, thin, kept[: total + len(parts)], self._rows
-        )
-        rows = self._rows[: begins[-1]]
+        by_id = bench.marks, bench.stamp, bench.counts[:count]
+        touched, begins, low, high = _ordered(*lists, *by_id, thin, kept[: total + len(parts)], bench.rows)
+        rows = bench.rows[: begins[-1]]
         if not thin:
             self._rest -= 1
         elif 4 * len(rows) > 3 * total > 12_000:
             self._rest = self._AGAIN
         return touched, begins, rows, low, high
-
-    def _reserve(self, length: int) -> None:
-        """Room for so many points, the same in every call: memory that was used before costs less."""
-        if not length <= len(self._rows) <= 8 * length + 4096:
-            self._points = np.empty((4, length + (length >> 2)), np.int64)
-            self._rows = np.empty((length + (length >> 2), 3), np.int64)

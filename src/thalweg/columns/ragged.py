@@ -397,17 +397,23 @@ class Ragged:
                 self.pack()
 
     def pack(self) -> None:
-        """Drop garbage and expired rows; only between queries. Two pools take turns: memory that was used before costs
-        less."""
+        """Drop garbage and expired rows; only between queries. Few rows that are left go to the front of their pool, else
+        two pools take turns: memory that was used before costs less."""
         self.fronts[:] = 0
         peak = self.used
         lists = self.table, self.pool, self.count
         live = _live_rows(*lists, self.clock, self.expiry, self.ordered, self._slides)
         size = max(64, 2 * live, min(len(self.pool), 8 * peak))
-        if not size <= len(self._spare) <= 2 * size:
-            self._spare = np.empty((size, self.width), np.int64)
-        self.used = _pack(*lists, self._spare, self._slides)
-        self.pool, self._spare = self._spare, self.pool
+        if 8 * live < peak and size <= len(self.pool) <= 2 * size:
+            left = np.empty((live, self.width), np.int64)
+            self.used = _pack(*lists, left, self._slides)
+            self.pool[: self.used] = left[: self.used]
+            self._spare = left[:0].copy()
+        else:
+            if not size <= len(self._spare) <= 2 * size:
+                self._spare = np.empty((size, self.width), np.int64)
+            self.used = _pack(*lists, self._spare, self._slides)
+            self.pool, self._spare = self._spare, self.pool
         self._pack_at = max(4096, 4 * self.used, len(self.pool) // 2)
         self._packed = self.used
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from thalweg.analysis.order import strong_components
 from thalweg.columns.keys import KeyTable
+from thalweg.columns.points import Bench
 from thalweg.columns.spans import RELATIONS
 from thalweg.columns.symbols import SymbolTable
 from thalweg.events.compile import BodyCompiler, Catalogue, solve
@@ -169,6 +170,7 @@ class _Planner:
         graph = {k: sorted(self._reads(k)) for k in keys}
         stages: list[Stage] = []
         self.unit_of: dict[int, tuple[FluentUnit, int]] = {}
+        self.bench = Bench()
         self.plan = Plan(self.normal, self.catalogue, stages, {}, {}, [], pointwise=set(self.normal.pointwise))
         for name, store in self.catalogue.events.items():
             if name not in self.derived:
@@ -279,7 +281,7 @@ class _Planner:
             heads = [compile_head(c, p) for p in self._rules_of(name)]
             unit = SweepUnit([c.simple[name]], heads, delay_plans(c, self.normal, [name]), linked=False)
         else:
-            unit = SimpleUnit(c.simple[name], [compile_head(c, p) for p in self._rules_of(name)])
+            unit = SimpleUnit(c.simple[name], [compile_head(c, p) for p in self._rules_of(name)], self.bench)
         if isinstance(unit, FluentUnit):
             for at, store in enumerate(unit.stores):
                 self.unit_of[id(store)] = (unit, at)

@@ -16,7 +16,7 @@ import numpy as np
 from thalweg.columns import fresh
 from thalweg.columns.gathering import TIME, cause_by_id
 from thalweg.columns.keys import KeyTable
-from thalweg.columns.points import Thinner
+from thalweg.columns.points import Bench, Thinner
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.slabs import LENGTH, OFFSET
 from thalweg.columns.sorting import distinct, group_starts
@@ -378,14 +378,14 @@ class Found:
 class SimpleUnit(FluentUnit):
     """A simple fluent that neither depends on itself (or is evaluated in a loop) nor has delayed effects."""
 
-    def __init__(self, store: FluentStore, heads: Sequence[Head]) -> None:
+    def __init__(self, store: FluentStore, heads: Sequence[Head], bench: Bench) -> None:
         super().__init__([store])
         store.keeps_points = True
         store.points.ensure(store.instances.count)
         self.store = store
         self.heads = list(heads)
         self._found: list[Found] = []
-        self._thin = Thinner()
+        self._thin = Thinner(bench)
 
     def seed(self, store: FluentStore, ids: Ints, times: Ints, values: Ints) -> None:
         """Initiations that are there before the stream."""
