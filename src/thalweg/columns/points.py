@@ -227,8 +227,8 @@ def _ordered(
 
 
 class Bench:
-    """Arrays that `Thinner`s work on, one after the other: marks and counts by id, columns of points and rows. They stay
-    from call to call, because memory that was used before costs less."""
+    """Arrays that `Thinner`s work on, one after the other: marks and counts by id, columns of points and rows. They
+    stay from call to call, because memory that was used before costs less."""
 
     _LOOK = 1024
 

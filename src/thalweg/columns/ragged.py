@@ -397,8 +397,8 @@ class Ragged:
                 self.pack()
 
     def pack(self) -> None:
-        """Drop garbage and expired rows; only between queries. Few rows that are left go to the front of their pool, else
-        two pools take turns: memory that was used before costs less."""
+        """Drop garbage and expired rows; only between queries. Few rows that are left go to the front of their pool,
+        else two pools take turns: memory that was used before costs less."""
         self.fronts[:] = 0
         peak = self.used
         lists = self.table, self.pool, self.count

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.columns import recycling
 from thalweg.columns.cells import NONE
 from thalweg.columns.texts import Indices, Marks, number_anew, number_anew_by, unnumber
 from thalweg.columns.timelines import OPEN
@@ -124,8 +125,8 @@ class Output:
         parts = [part for _, some in found for part in some]
         sizes = [len(part.found) for part in parts]
         total = sum(sizes)
-        queries, starts, ends = (np.empty(total, np.int64) for _ in range(3))
-        ops = np.empty(total, np.int32)
+        queries, starts, ends = (recycling.empty(total, np.int64) for _ in range(3))
+        ops = recycling.empty(total, np.int32)
         at = 0
         for part, n in zip(parts, sizes, strict=True):
             here = slice(at, at + n)
@@ -150,7 +151,7 @@ class Output:
 
     def _fluent_column(self, found: Sequence[tuple[FluentStore, list[Part]]], total: int) -> pa.DictionaryArray:
         """The instances, with each text once: of those that occur, or simply of all where these are few."""
-        indices = np.empty(total, np.int32)
+        indices = recycling.empty(total, np.int32)
         at = base = 0
         if 2 * sum(store.instances.count for store, _ in found) <= total:
             for store, parts in found:
@@ -175,7 +176,7 @@ class Output:
 
     def _value_column(self, found: Sequence[tuple[FluentStore, list[Part]]], total: int) -> pa.DictionaryArray:
         """The values, with each text once."""
-        indices = np.empty(total, np.int32)
+        indices = recycling.empty(total, np.int32)
         symbols = self.words.symbol_numbers()
         places = self._marks.of(len(symbols))
         first = np.empty(len(symbols), np.int64)

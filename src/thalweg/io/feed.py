@@ -94,9 +94,11 @@ class Feed:
         column = table.column("cause")
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
-        pieces = [
-            pa.DictionaryArray.from_arrays(p.indices, self._places(p.dictionary)) for p in column.chunks
-        ]
+        causes = [(piece.indices, piece.dictionary) for piece in column.chunks]
+        places = [self._places(words) for _, words in causes]
+        if all(place is words for place, (_, words) in zip(places, causes, strict=True)):
+            return table
+        pieces = [pa.DictionaryArray.from_arrays(codes, p) for (codes, _), p in zip(causes, places, strict=True)]
         return table.set_column(table.column_names.index("cause"), "cause", pa.chunked_array(pieces))
 
     def _places(self, causes: pa.Array) -> pa.Array:

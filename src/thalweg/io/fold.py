@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from thalweg.columns import recycling
 from thalweg.io.netting import Codes, fill_missing, net_rows
-from thalweg.io.numbering import Numbering, one_after_the_other, sealed
+from thalweg.io.numbering import Numbering, joined, one_after_the_other, sealed
 from thalweg.protocol import OPEN_END, Ints, Ops
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -66,7 +67,7 @@ class IntervalSplit:
         if not changes.num_rows:
             return TIMELINE.empty_table(), TIMELINE.empty_table()
         columns = *self._fluents(changes.column("fluent")), *self._values(changes.column("value"))
-        start = sealed(changes.column("start").to_numpy())
+        start = sealed(joined([chunk.to_numpy() for chunk in changes.column("start").chunks], np.int64))
         end = sealed(_closed(changes.column("end")))
         left = net_rows(*columns, start, end, *_operations(changes), before)
         if left.wrong:
@@ -141,7 +142,7 @@ def _grouped(major: Ints, minor: Ints, time: Ints) -> tuple[Ints, Ints]:
 
 def _closed(ends: pa.ChunkedArray) -> Ints:
     """Ends as numbers, the last of all where there is none."""
-    found = np.empty(len(ends), np.int64)
+    found = recycling.empty(len(ends), np.int64)
     at = 0
     for chunk in ends.chunks:
         here = found[at : at + len(chunk)]
@@ -154,8 +155,9 @@ def _closed(ends: pa.ChunkedArray) -> Ints:
 
 
 def _open(ends: Ints) -> pa.Array:
-    """Ends as they are shown: none where the interval is still running."""
-    return pa.array(ends, pa.int64(), mask=ends == OPEN_END)
+    """Ends as they are shown: none where the interval is still running. Takes the array over."""
+    bits = np.packbits(ends != OPEN_END, bitorder="little")
+    return pa.Array.from_buffers(pa.int64(), len(ends), [pa.py_buffer(bits), pa.py_buffer(ends)])
 
 
 def fold_atoms(changes: pa.Table) -> pa.Table:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thalweg.columns.compiled import njit
+from thalweg.columns import recycling
+from thalweg.columns.compiled import kernel, njit, part
 from thalweg.protocol import Ints, Ops
 
 Codes = npt.NDArray[np.int32]
@@ -27,16 +28,17 @@ class Left(NamedTuple):
     wrong: int
 
 
-@njit(cache=True)
-def _runs(majors: Codes, minors: Codes, starts: Ints, heads: Codes) -> Codes:
-    """Where runs of rows of one pair in the order of their starts begin, and where the last one ends."""
+@kernel
+def _runs(majors: Codes, minors: Codes, starts: Ints, heads: Codes) -> int:
+    """Where runs of rows of one pair in the order of their starts begin, and where the last one ends; returns how many
+    places these are."""
     n = 0
     for k in range(len(starts)):
         if k == 0 or majors[k] != majors[k - 1] or minors[k] != minors[k - 1] or starts[k] < starts[k - 1]:
             heads[n] = k
             n += 1
     heads[n] = len(starts)
-    return heads[: n + 1]
+    return n + 1
 
 
 @njit(cache=True)
@@ -79,7 +81,7 @@ def _by_minor(minors: Codes, ranks: Codes, heads: Codes, order: Codes, k: int, s
         rank = higher
 
 
-@njit(cache=True)
+@part
 def _pair(
     minors: Codes, ranks: Codes, starts: Ints, heads: Codes, order: Codes, k: int, stop: int
 ) -> tuple[int, bool]:
@@ -125,11 +127,122 @@ def net_rows(
     are moved as a whole.
     """
     size = len(starts)
-    major, minor, heads = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size + 1, np.int32)
-    start, end = np.empty(size, np.int64), np.empty(size, np.int64)
+    major, minor, heads = (recycling.empty(length, np.int32) for length in (size, size, size + 1))
+    start, end = recycling.empty(size, np.int64), recycling.empty(size, np.int64)
     columns = majors, major_ranks, minors, minor_ranks, starts, ends, ops, signs
     final, rest, wrong = _net(*columns, last, heads, major, minor, start, end)
     return Left(major, minor, start, end, final, rest, wrong)
+
+
+@part
+def _left(
+    count: int,
+    until: int,
+    since: int,
+    major: int,
+    minor: int,
+    last: int,
+    majors: Codes,
+    minors: Codes,
+    starts: Ints,
+    ends: Ints,
+    final: int,
+    rest: int,
+    wrong: int,
+) -> tuple[int, int, int]:
+    """Write down what is left of one start; returns how far both parts go, and the count if it is wrong."""
+    if count == 1:
+        if until <= last:
+            place = final
+            final += 1
+        else:
+            rest -= 1
+            place = rest
+        majors[place], minors[place], starts[place], ends[place] = major, minor, since, until
+    elif count != 0:
+        wrong = count
+    return final, rest, wrong
+
+
+@kernel
+def _fold_in_order(
+    majors: Codes,
+    major_ranks: Codes,
+    minors: Codes,
+    minor_ranks: Codes,
+    starts: Ints,
+    ends: Ints,
+    ops: Codes,
+    signs: Ops,
+    last: int,
+    heads: Codes,
+    order: Codes,
+    borders: Ints,
+    k: int,
+    major: Codes,
+    minor: Codes,
+    start: Ints,
+    end: Ints,
+    final: int,
+    rest: int,
+    wrong: int,
+) -> tuple[int, int, int, int]:
+    """Fold pairs from the run at place k on, as long as the runs of each follow each other in time. Returns the place
+    of the first run of a pair of which they do not, and the same as `_left`."""
+    while k < len(order):
+        its_major = major_ranks[majors[heads[order[k]]]]
+        its_minor = minor_ranks[minors[heads[order[k]]]]
+        stop, in_order = _pair(minors, minor_ranks, starts, heads, order, k, borders[its_major])
+        if not in_order:
+            break
+        since, count, until = starts[heads[order[k]]], 0, 0
+        for n in range(k, stop):
+            for row in range(heads[order[n]], heads[order[n] + 1]):
+                if starts[row] != since:
+                    final, rest, wrong = _left(
+                        count, until, since, its_major, its_minor, last, major, minor, start, end, final, rest, wrong
+                    )
+                    since, count, until = starts[row], 0, 0
+                sign = signs[ops[row]]
+                count += sign
+                until += sign * ends[row]
+        final, rest, wrong = _left(
+            count, until, since, its_major, its_minor, last, major, minor, start, end, final, rest, wrong
+        )
+        k = stop
+    return k, final, rest, wrong
+
+
+@kernel
+def _fold_rows(
+    rows: Codes,
+    its_major: int,
+    its_minor: int,
+    starts: Ints,
+    ends: Ints,
+    ops: Codes,
+    signs: Ops,
+    last: int,
+    major: Codes,
+    minor: Codes,
+    start: Ints,
+    end: Ints,
+    final: int,
+    rest: int,
+    wrong: int,
+) -> tuple[int, int, int]:
+    """Fold the rows of one pair, which are in the order of their starts. Returns the same as `_left`."""
+    since, count, until = starts[rows[0]], 0, 0
+    for row in rows:
+        if starts[row] != since:
+            final, rest, wrong = _left(
+                count, until, since, its_major, its_minor, last, major, minor, start, end, final, rest, wrong
+            )
+            since, count, until = starts[row], 0, 0
+        sign = signs[ops[row]]
+        count += sign
+        until += sign * ends[row]
+    return _left(count, until, since, its_major, its_minor, last, major, minor, start, end, final, rest, wrong)
 
 
 @njit(cache=True)
@@ -149,55 +262,29 @@ def _net(
     start: Ints,
     end: Ints,
 ) -> tuple[int, int, int]:
-    """`net_rows` into arrays that are given; large ones from NumPy take less time to get than a kernel's own."""
-    heads = _runs(majors, minors, starts, heads)
+    """`net_rows` into arrays that are given."""
+    heads = heads[: _runs(majors, minors, starts, heads)]
     order, borders = _by_rank(majors, major_ranks, heads)
-    unsorted = np.empty(0, np.int32)
-    final, rest, k, group, wrong = 0, len(starts), 0, 0, 0
+    k = 0
     while k < len(order):
-        its_major = major_ranks[majors[heads[order[k]]]]
-        if k == group:
-            group = borders[its_major]
-            _by_minor(minors, minor_ranks, heads, order, k, group)
-        its_minor = minor_ranks[minors[heads[order[k]]]]
-        stop, in_order = _pair(minors, minor_ranks, starts, heads, order, k, group)
-        rows = unsorted if in_order else _sorted_rows(starts, heads, order[k:stop])
-        row, end_of_run, n = heads[order[k]], heads[order[k] + 1], 0
-        if not in_order:
-            row, end_of_run = rows[0], rows[0]
-        since, count, until = starts[row], 0, 0
-        while True:
-            sign = signs[ops[row]]
-            count += sign
-            until += sign * ends[row]
-            if in_order:  # the next row of the run, or the first of the next run
-                row += 1
-                if row == end_of_run:
-                    k += 1
-                    if k < stop:
-                        row, end_of_run = heads[order[k]], heads[order[k] + 1]
-                done = k == stop
-            else:
-                n += 1
-                done = n == len(rows)
-                row = row if done else rows[n]
-            if not done and starts[row] == since:
-                continue
-            if count < 0 or count > 1:
-                wrong = count
-            if count == 1:
-                if until <= last:
-                    place = final
-                    final += 1
-                else:
-                    rest -= 1
-                    place = rest
-                major[place], minor[place], start[place], end[place] = its_major, its_minor, since, until
-            if done:
-                break
-            since, count, until = starts[row], 0, 0
+        group = borders[major_ranks[majors[heads[order[k]]]]]
+        _by_minor(minors, minor_ranks, heads, order, k, group)
+        k = group
+    changes = starts, ends, ops, signs, last
+    out = major, minor, start, end
+    k, final, rest, wrong = 0, 0, len(starts), 0
+    while True:
+        k, final, rest, wrong = _fold_in_order(
+            majors, major_ranks, minors, minor_ranks, *changes, heads, order, borders, k, *out, final, rest, wrong
+        )
+        if k == len(order):
+            return final, rest, wrong
+        row = heads[order[k]]
+        its_major, its_minor = major_ranks[majors[row]], minor_ranks[minors[row]]
+        stop, _ = _pair(minors, minor_ranks, starts, heads, order, k, borders[its_major])
+        rows = _sorted_rows(starts, heads, order[k:stop])
+        final, rest, wrong = _fold_rows(rows, its_major, its_minor, *changes, *out, final, rest, wrong)
         k = stop
-    return final, rest, wrong
 
 
 @njit(cache=True)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.columns import recycling
 from thalweg.io.netting import Codes
 from thalweg.protocol import Ints
 
@@ -35,8 +36,15 @@ def one_after_the_other(column: pa.ChunkedArray) -> tuple[Codes, list[pa.Array]]
         codes.append(mine + np.int32(base) if base else mine)
         dictionaries.append(chunk.dictionary)
         base += len(chunk.dictionary)
-    joined = codes[0] if len(codes) == 1 else np.concatenate([np.empty(0, np.int32), *codes])
-    return sealed(joined), dictionaries
+    return sealed(joined(codes, np.int32)), dictionaries
+
+
+def joined(parts: list[AnyInts], kind: type[np.int32] | type[np.int64]) -> AnyInts:
+    """Arrays one after the other; one alone as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    found: AnyInts = recycling.empty(sum(map(len, parts)), kind)
+    return np.concatenate(parts, out=found) if parts else found
 
 
 class Numbering:
