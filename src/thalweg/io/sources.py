@@ -29,6 +29,13 @@ from thalweg.io.times import Clock, Extent
 from thalweg.protocol import Ints, Rows
 
 CHUNK_ROWS = 512 * 1024
+FEWEST_ROWS = 64 * 1024
+
+
+def chunk_rows(rows: int) -> int:
+    """In how many rows at a time to read a file with so many. Of files that cover the same time one with few rows is
+    read in small chunks, or a chunk of it would last for many windows of the others."""
+    return min(CHUNK_ROWS, max(FEWEST_ROWS, rows // 32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,15 +230,15 @@ class ParquetFile:
         texts = [name for name in columns if pa.types.is_string(schema.field(name).type)]
         with pq.ParquetFile(self.path, read_dictionary=texts) as file:
             held: list[pa.RecordBatch] = []
-            room = CHUNK_ROWS
-            for batch in file.iter_batches(CHUNK_ROWS, columns=list(columns)):
+            room = most = chunk_rows(file.metadata.num_rows)
+            for batch in file.iter_batches(most, columns=list(columns)):
                 while batch.num_rows:
                     held.append(batch.slice(0, room))
                     room -= held[-1].num_rows
                     batch = batch.slice(held[-1].num_rows)
                     if room == 0:
                         yield pa.Table.from_batches(held)
-                        held, room = [], CHUNK_ROWS
+                        held, room = [], most
             if held:
                 yield pa.Table.from_batches(held)
 
