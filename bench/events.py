@@ -28,6 +28,7 @@ import numpy as np
 
 import thalweg
 from measuring import Run, first_and_last, run
+from thalweg.cli._memory import keep_freed_memory
 from thalweg.events.reasoner import Reasoner
 from thalweg.io.sinks import Files
 from thalweg.io.write import Folder
@@ -66,7 +67,8 @@ def columns(events: int) -> None:
 
 
 def parquet(events: int) -> None:
-    """From Parquet to Parquet, program read and checked, all threads counted."""
+    """From Parquet to Parquet, program read and checked, all threads counted, memory kept as `thalweg run` does."""
+    keep_freed_memory()
     print("| program | events | events/s |\n|---|---|---|")
     for name in ("vessels", "voting_acyclic"):
         workload: Workload = getattr(catalogue, name)(events=events)

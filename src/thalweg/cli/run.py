@@ -207,6 +207,7 @@ def _work(
     program: Program, inputs: list[str], options: Options, engine: str, master: str | None, shards: int | None
 ) -> Work:
     """The run, by the engine that was chosen."""
+    from thalweg.cli._memory import keep_freed_memory
     from thalweg.result import Origin
     from thalweg.runs import drive, prepare, with_query
 
@@ -221,6 +222,7 @@ def _work(
                 program, inputs, options, sink, master=master, shards=shards, progress=report
             ),
         )
+    keep_freed_memory()
     plan = prepare(program, inputs, options)
     return Work(plan.program, origin, lambda sink, report: drive(plan, sink, report))
 
