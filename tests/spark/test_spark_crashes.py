@@ -71,7 +71,8 @@ def test_a_killed_driver_starts_again_where_it_was(spark: Any, tmp_path: Path) -
             killed(process)
     running = followed(spark, story, tmp_path)
     running.wait()
-    assert committed(tmp_path) == files
+    # Of a file that Spark had noted when it was killed, it makes one batch with the next file.
+    assert KILLS < committed(tmp_path) <= files
     assert_same_tables(story.embedded(), running.tables)
 
 
