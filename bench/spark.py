@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ from thalweg import spark as ts
 from thalweg.spark.keying import Route, key_column, place_column
 from workloads.catalogue import Workload, vessels
 from workloads.files import headed
+
+LATER = 3
+"""Micro-batches after the first, with ten times the vessels."""
 
 
 def identity(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -83,20 +87,25 @@ def best(costs: list[Cost]) -> Cost:
 
 
 class Bench:
-    """The measurements on one workload."""
+    """The measurements on one workload: `in` holds so many events in eight files, `all` so many times as many."""
 
-    def __init__(self, spark: Any, folder: Path, events: int, entities: int, rounds: int) -> None:
-        self.spark, self.folder, self.rounds = spark, folder, rounds
-        self.workload = vessels(events=events, vessels=entities)
+    def __init__(
+        self, spark: Any, folder: Path, events: int, entities: int, rounds: int, batches: int = 1
+    ) -> None:
+        self.spark, self.folder, self.rounds, self.batches = spark, folder, rounds, batches
+        self.workload = vessels(events=events * batches, vessels=entities)
         self.program = parse(self.workload.source())
         self.options = {"window": self.workload.window, "step": self.workload.step, "start": 0}
         self.events = events
         table = one_table(self.workload)
-        (folder / "in").mkdir(parents=True)
-        size = -(-table.num_rows // 8)
-        for part in range(8):
-            file = folder / "in" / f"part-{part}.parquet"
+        for name in ("in", "all"):
+            (folder / name).mkdir(parents=True)
+        size = -(-table.num_rows // (8 * batches))
+        for part in range(8 * batches):
+            file = folder / "all" / f"part-{part:03d}.parquet"
             pq.write_table(table.slice(part * size, size), file)
+            if part < 8:
+                (folder / "in" / file.name).hardlink_to(file)
         self.df = spark.read.parquet(str(folder / "in"))
 
     def shuffled(self, df: Any, shards: int) -> Any:
@@ -115,11 +124,12 @@ class Bench:
 
     # ------------------------------------------------------------------ streams
 
-    def stream(self, files: int, *, floor: bool, shards: int = 2) -> None:
-        """A stream that takes so many files at a time."""
+    def stream(self, files: int, *, floor: bool, shards: int = 2, of: str = "in") -> list[Any]:
+        """A stream that takes so many files at a time; returns what its batches report."""
         place = Path(tempfile.mkdtemp(dir=self.folder))
         reader = self.spark.readStream.schema(self.df.schema).option("maxFilesPerTrigger", files)
-        sdf = reader.parquet(str(self.folder / "in"))
+        sdf = reader.parquet(str(self.folder / of))
+        reports: list[Any] = []
         if floor:
 
             def batch(df: Any, _: int) -> None:
@@ -132,7 +142,9 @@ class Bench:
                 sdf, self.program, checkpoint=place, trigger="available", shards=shards, **self.options
             )
             running.wait()
+            reports = list(running.reports)
         shutil.rmtree(place, ignore_errors=True)
+        return reports
 
 
 def table(title: str, rows: list[tuple[str, str]]) -> None:
@@ -188,7 +200,12 @@ def measure(bench: Bench, spark: Any, folder: Path, options: argparse.Namespace)
     if asked("small"):
         latencies(bench, folder)
     if asked("wide"):
-        wide(bench, Bench(spark, folder / "b", options.events, 10 * options.vessels, options.rounds))
+        wide(
+            *(
+                Bench(spark, folder / f"wide-{count}", options.events, count, options.rounds, LATER + 1)
+                for count in (options.vessels, 10 * options.vessels)
+            )
+        )
 
 
 def by_turns(rounds: int, *runs: Callable[[], Any]) -> list[Cost]:
@@ -228,17 +245,37 @@ def stream(bench: Bench, rounds: int) -> None:
 
 
 def wide(bench: Bench, many: Bench) -> None:
-    many.recognise(2)
-    some, more = by_turns(bench.rounds, lambda: bench.recognise(2), lambda: many.recognise(2))
-    shown = f"{more.wall / some.wall:.2f}; {more.cpu / some.cpu:.2f}"
-    table("ten times the vessels", [("cost per row, by clock and CPU (goal at most 1.5)", shown)])
+    """Ten times the vessels: in batch mode, in the first micro-batch of a stream, which sees every vessel for the first
+    time, and in those that follow."""
+    runs = [partial(of.recognise, 2) for of in (bench, many)]
+    streams = [partial(of.stream, 8, floor=False, of=name) for of in (bench, many) for name in ("in", "all")]
+    for run in runs:
+        run()
+    reports = [[r for r in stream() if r.rows] for stream in streams[1::2]]
+    costs = by_turns(bench.rounds, *runs, *streams)
+    first = costs[2::2]
+    later = [less(whole, one, LATER) for one, whole in zip(first, costs[3::2], strict=True)]
+    for title, (some, more) in (("batch", costs[:2]), ("first micro-batch", first), ("later ones, each", later)):
+        shown = f"{some.wall:.2f}, {more.wall:.2f}; {some.cpu:.2f}, {more.cpu:.2f}"
+        ratios = f"{more.wall / some.wall:.2f}; {more.cpu / some.cpu:.2f}"
+        table(
+            f"ten times the vessels, {title}",
+            [("seconds by the clock; CPU", shown), ("cost per row, by clock and CPU (goal at most 1.5)", ratios)],
+        )
+    changes = [[report.tables["changes"] for report in told] for told in reports]
+    table("changes written per micro-batch", [("", str(counts)) for counts in changes])
+
+
+def less(whole: Cost, first: Cost, parts: int) -> Cost:
+    """The cost of each of the parts that are not the first."""
+    return Cost((whole.wall - first.wall) / parts, (whole.cpu - first.cpu) / parts)
 
 
 def latencies(bench: Bench, folder: Path) -> None:
     """A small live stream: many batches of a thousand rows; and batches without any."""
     small = folder / "small"
     small.mkdir()
-    rows = pq.read_table(folder / "a" / "in" / "part-0.parquet").slice(0, 40_000)
+    rows = pq.read_table(folder / "a" / "in" / "part-000.parquet").slice(0, 40_000)
     for part in range(40):
         pq.write_table(rows.slice(part * 1000, 1000), small / f"part-{part:02d}.parquet")
     reader = bench.spark.readStream.schema(bench.df.schema).option("maxFilesPerTrigger", 1)
