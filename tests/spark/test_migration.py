@@ -17,9 +17,11 @@ from thalweg.cli.main import app
 from thalweg.events.reasoner import Reasoner
 from thalweg.io.errors import InputError
 from thalweg.io.sinks import Memory
+from thalweg.runs import Options, as_program
 from thalweg.runs import rows as read_rows
 from thalweg.spark import task
-from thalweg.spark.migration import migrate
+from thalweg.spark.migration import _settings, migrate
+from thalweg.spark.settings import settings_of
 
 SLOWER = ("happensAt(speed(V, K), T), K > 5.", "happensAt(speed(V, K), T), K > 60.")
 
@@ -118,7 +120,7 @@ def test_a_crash_on_the_way_leaves_the_old_program_or_the_new_one(
         return write
 
     with monkeypatch.context() as patched:
-        for name in ("write", "write_table", "move", "delete"):
+        for name in ("write_pieces", "write_table", "move", "delete"):
             patched.setattr(Directory, name, fused(getattr(Directory, name)))
         try:
             migrate(tmp_path / "checkpoint", after.program)
@@ -143,6 +145,11 @@ def test_what_cannot_go_over_is_refused(tmp_path: Path) -> None:
         migrate(tmp_path / "checkpoint", before.program.split("% relations")[0])
     with pytest.raises(InputError, match="holds no checkpoint"):
         migrate(tmp_path / "elsewhere", before.program)
+    pressed = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T).\n"
+    both = "initiatedAt(pair(X,Y)=true, T) :- happensAt(press(X), T), holdsAt(on(Y)=true, T).\n"
+    old = settings_of(as_program(pressed), Options(window=10, step=10), ["name", "time", "x"], shards=2)
+    with pytest.raises(InputError, match="other shards would have to know event press/1"):
+        _settings(old, as_program(pressed + both))
 
 
 def test_the_command_says_what_changed(tmp_path: Path) -> None:
@@ -155,3 +162,5 @@ def test_the_command_says_what_changed(tmp_path: Path) -> None:
     assert "was evaluated again: " in result.stdout and " changes" in result.stdout
     again = CliRunner().invoke(app, ["migrate", str(tmp_path / "out"), str(tmp_path / "rules.ec"), "--json"])
     assert json.loads(again.stdout)["corrections"] == {}
+    again = CliRunner().invoke(app, ["migrate", str(tmp_path / "out"), str(tmp_path / "rules.ec")])
+    assert again.stdout == "the checkpoint has these rules already\n"

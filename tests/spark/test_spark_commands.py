@@ -107,6 +107,8 @@ def test_following_tells_of_every_batch_and_can_be_taken_up_and_inspected(
         (f"{RUN} -i in --engine spark --follow", "say which one: --out DIR"),
         (f"{RUN} -i in --engine spark --follow --out b --format csv", "written as Parquet, batch by batch"),
         (f"{RUN} -i rules.ec --engine spark --follow --out b", "is no directory that could be followed"),
+        (f"{RUN} -i in --engine spark --follow --out b --trigger rarely", "write '10 seconds', or available"),
+        (f"{RUN} -i in --engine spark --shards 0 --out b", "0 is no number of shards"),
         ("inspect in", "holds no checkpoint of a pipeline"),
     ],
 )

@@ -32,6 +32,8 @@ def migrate(
         typer.echo(json.dumps(asdict(done)))
     elif done.batch is None:
         typer.echo("no batch yet: the changed rules count from the first one on")
+    elif not done.corrections:
+        typer.echo("the checkpoint has these rules already")
     else:
         found = ", ".join(f"{n:,} {name}" for name, n in sorted(done.corrections.items()) if n and name != "open")
         typer.echo(f"the window up to query time {done.query_time:,} was evaluated again: {found or 'nothing changes'}")

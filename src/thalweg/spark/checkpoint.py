@@ -177,7 +177,8 @@ class Checkpoint:
             raise InputError(
                 "checkpoint",
                 f"{self.directory.address} belongs to another {_difference(kept, settings)}",
-                "continue with what it was started with, choose another checkpoint, or move it: thalweg migrate",
+                "continue with what it was started with, or choose another checkpoint"
+                + ("; a changed program takes it over: thalweg migrate" if kept.text != settings.text else ""),
             )
         if kept.options["start"] is not None and settings.options["start"] is not None:
             was, wanted = kept.plan.schedule.start, settings.plan.schedule.start

@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from thalweg.spark.outputs import Outputs
 from thalweg.spark.pipeline import BatchReport, Pipeline
 from thalweg.spark.sessions import session
 from thalweg.spark.settings import Settings, settings_of
-from thalweg.spark.streaming import Stream, started
+from thalweg.spark.streaming import Stream, how_often, started
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,7 +42,8 @@ def drive(
     """Run a program over files on Spark; the tables are those of an embedded run."""
     began = time.perf_counter()
     files = listed(inputs)
-    settings_of(program, options, None, shards=shards or 1)  # refuses a wrong request before Spark starts
+    # refuses a wrong request before Spark starts
+    settings_of(program, options, None, shards=1 if shards is None else shards)
     spark = session(master, shards=shards)
     count = shards or spark.sparkContext.defaultParallelism
     settings = settings_of(program, options, None, shards=count)
@@ -111,10 +113,15 @@ def follow(
     for root in roots:
         if not root.is_dir():
             raise InputError("input", f"{root} is no directory that could be followed")
-    spark = session(master, shards=shards)
+    trigger = how_often(trigger)
     checked = Checkpoint(Directory(str(checkpoint)))
-    count = shards or (checked.settings().shards if checked.begun else spark.sparkContext.defaultParallelism)
-    settings = settings_of(program, options, None, shards=count, disorder=disorder, max_ahead=max_ahead)
+    planned = partial(settings_of, program, options, None, disorder=disorder, max_ahead=max_ahead)
+    kept = checked.settings().shards if checked.begun else None
+    settings = planned(shards=kept or 1 if shards is None else shards)  # refuses a wrong request before Spark starts
+    if kept is not None:
+        checked.begin(settings)
+    spark = session(master, shards=shards)
+    settings = planned(shards=shards or kept or spark.sparkContext.defaultParallelism)
     place = Directory(str(out)) if out is not None else Directory(f"{str(checkpoint).rstrip('/')}/tables")
     engine = FilesEngine(spark, tuple(map(str, roots)))
     running = started(settings, checked, Outputs(place, settings.kind, spark), engine, None)

@@ -23,7 +23,7 @@ from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, batch_name, sh
 from thalweg.spark.files import Directory
 from thalweg.spark.outputs import Outputs, Sink, partition, standing
 from thalweg.spark.settings import Settings, settings_of
-from thalweg.spark.stages import StagePlan
+from thalweg.spark.stages import Name, StagePlan
 from thalweg.spark.task import Found, Note, Order, restored, staging, store
 
 if TYPE_CHECKING:
@@ -98,12 +98,14 @@ def _settings(old: Settings, program: Program) -> Settings:
         disorder=old.disorder,
         max_ahead=old.max_ahead,
     )
-    if [stage.grid for stage in old.stages] != [stage.grid for stage in new.stages] or _moved(old.stages, new.stages):
-        raise InputError(
-            "migrate",
-            f"the changed program is cut into other stages: {_keys(new)}, not {_keys(old)}",
-            "start with a new checkpoint",
-        )
+    again = "start with a new checkpoint"
+    if [stage.grid for stage in old.stages] != [stage.grid for stage in new.stages]:
+        why = f"the changed program is cut into other stages: {_keys(new)}, not {_keys(old)}"
+        raise InputError("migrate", why, again)
+    moved = _moved(old.stages, new.stages)
+    if moved is not None:
+        why = f"under the changed program other shards would have to know {moved.kind} {moved.name}/{moved.arity}"
+        raise InputError("migrate", why, again)
     return new
 
 
@@ -111,17 +113,18 @@ def _keys(settings: Settings) -> str:
     return ", then ".join(stage.key for stage in settings.stages)
 
 
-def _moved(old: Sequence[StagePlan], new: Sequence[StagePlan]) -> bool:
-    """True where something that both programs have is computed, or read, by another key."""
+def _moved(old: Sequence[StagePlan], new: Sequence[StagePlan]) -> Name | None:
+    """What both programs have and compute, or read, by different keys."""
+    found: list[Name] = []
     for before, after in zip(old, new, strict=True):
         for mine, theirs in ((before.members, after.members), (before.inputs, after.inputs)):
-            if any(mine[name] != theirs[name] for name in set(mine) & set(theirs)):
-                return True
+            found += [name for name in set(mine) & set(theirs) if mine[name] != theirs[name]]
     homes = _homes(old)
-    return any(homes.get(name, stage) != stage for name, stage in _homes(new).items())
+    found += [name for name, stage in _homes(new).items() if homes.get(name, stage) != stage]
+    return min(found, default=None)
 
 
-def _homes(stages: Sequence[StagePlan]) -> dict[object, int]:
+def _homes(stages: Sequence[StagePlan]) -> dict[Name, int]:
     """The stage that computes each name."""
     return {name: number for number, stage in enumerate(stages) for name in stage.members}
 

@@ -7,6 +7,7 @@ matter how rows are split into batches, as long as they come in the order of arr
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 BEAT = "_thalweg_beat"
 """A column of rows that come from the clock on the wall; it is null in rows of the stream."""
 AVAILABLE = "available"
+_SHORT = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours"}
+_INTERVAL = re.compile(r"(?:\d+\s+(?:millisecond|second|minute|hour|day)s?\s*)+")
 KEPT_REPORTS = 1000
 
 
@@ -227,6 +230,7 @@ def stream(
     carry_package(spark)
     if not sdf.isStreaming:
         raise InputError("input", "this DataFrame is not a streaming one", "use recognise")
+    trigger = how_often(trigger)
     if idle_timeout is not None and trigger == AVAILABLE:
         raise InputError("idle_timeout", "a stream that takes what is available and stops is never idle")
     options = Options(
@@ -250,6 +254,22 @@ def stream(
     given = _with_beats(sdf) if idle_timeout is not None else sdf
     running.begin(given, trigger=trigger, port=metrics_port, name=name)
     return running
+
+
+def how_often(trigger: str | None) -> str | None:
+    """A trigger as Spark writes it.
+
+    >>> how_often("10s"), how_often("1 minute")
+    ('10 seconds', '1 minute')
+    """
+    if trigger is None or trigger == AVAILABLE or _INTERVAL.fullmatch(trigger):
+        return trigger
+    short = re.fullmatch(r"(\d+)\s*(ms|s|m|h)", trigger)
+    if short is None:
+        raise InputError(
+            "trigger", f"the trigger '{trigger}' does not say how often", f"write '10 seconds', or {AVAILABLE}"
+        )
+    return f"{short[1]} {_SHORT[short[2]]}"
 
 
 def started(
