@@ -211,6 +211,44 @@ CASES = {
         "f(a)=true [8,9) [13,..)\ng(a)=true [8,9) [13,..)\nd(a)=true [13,..)",
         (10, 5, 20),
     ),
+    "initially reaches nobody where a grounding leaves open who there is": (
+        """
+        dynamicDomain(dom(_)).
+        good(a).
+        grounding(g(X)) :- dom(X).
+        grounding(f(X, Y)=true) :- dom(Y).
+        initially(f(X, Y)=true) :- good(X).
+        grounding(h(X, Y)=true) :- good(X), dom(Y).
+        initially(h(X, Y)=true) :- good(X).
+        """,
+        "g(a) 15",
+        "h(a,a)=true [15,..)",
+        (7, 7, 40),
+    ),
+    "what initially sets because a domain is told of somebody has no start": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(go(X)) :- dom(X).
+        initially(f(X)=true) :- dom(X).
+        terminatedAt(f(X)=true, T) :- happensAt(stop(X), T).
+        initiatedAt(f(X)=true, T) :- happensAt(again(X), T).
+        initiatedAt(d(X)=true, T) :- happensAt(start(f(X)=true), T).
+        """,
+        "go(a) 5\nstop(a) 8\nagain(a) 12",
+        "f(a)=true [5,9) [13,..)\nd(a)=true [13,..)",
+        (10, 5, 20),
+    ),
+    "initially does not reach whom an effect has met before a domain was told": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(go(X)) :- dom(X).
+        initially(f(X)=true) :- dom(X).
+        terminatedAt(f(X)=true, T) :- happensAt(stop(X), T).
+        """,
+        "stop(a) 3\ngo(a) 8\ngo(b) 8",
+        "f(b)=true [8,..)",
+        (10, 5, 20),
+    ),
     "who an input interval tells to a domain has no start at first sight": (
         """
         dynamicDomain(dom(_)).

@@ -9,7 +9,7 @@ expressed by ordinary rules over hidden fluents, so it is windowed, revised and 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -67,7 +67,7 @@ class Domains:
         self._spans = list(normal.spans)
         self.fresh = itertools.count()
         self._done: set[str] = set()
-        self.greeted = {s.fluent for s in normal.starts if _free(s.args, s.body)}
+        self.greeted = {s.fluent for s in normal.starts if _free(s.args, s.body) or self._set_later(s.fluent)}
         self._effects_of: dict[str, list[PointRule]] = {}
         for p in written:
             if p.effect is not None:
@@ -216,11 +216,28 @@ class Domains:
 
     def _started(self, x: EdgeAt) -> Flat:
         """The instance is known already, or the effect that begins the value makes it known."""
+        if self._set_later(x.fluent):
+            effect = EffectAt(Effect.INITIATES, x.fluent, x.args, x.value)
+            return Missing(((HoldsAt(self._set(x.fluent), x.args, TRUE),), (effect,)), negated=False)
         known = HoldsAt(self.known(x.fluent), x.args, TRUE)
         if self._is_declared(x.fluent) or not self._meets(x.fluent):
             return known
         _, met = self._ways(x.fluent)
         return Missing(((known,), (HoldsAt(met, x.args, TRUE, next=True),)), negated=False)
+
+    def _set(self, fluent: str) -> str:
+        """The hidden fluent of the instances that ``initially`` has set."""
+        name = f"known initially {fluent}"
+        if name not in self._done:
+            self._done.add(name)
+            self.normal.fluents[name] = self.normal.fluents[fluent]
+            for start in [s for s in self.normal.starts if s.fluent == fluent]:
+                for choice, bodies in self._beginnings(start):
+                    if not bodies:
+                        self.seeds.append(replace(choice, fluent=name, value=TRUE))
+                    for body in bodies:
+                        self._add(name, choice.args, body)
+        return name
 
     def _filter(
         self, relation: str, args: tuple[Term, ...], value: Term | None, *, shift: bool
@@ -250,17 +267,33 @@ class Domains:
         return [HoldsAt(f"domain {x.relation}", x.args, TRUE) for x in body if isinstance(x, Fact) and self._dynamic(x)]
 
     def _initially(self, start: StartRule) -> None:
-        for choice in self._wanted_starts(start):
-            dynamic = self._dynamic_part(choice.body)
-            rest = tuple(x for x in choice.body if not self._dynamic(x))
-            if _free(choice.args, choice.body):
-                greeted, unless = self._greeting(choice.fluent, choice.args)
-                dynamic, rest = dynamic + greeted, rest + unless
-            if not dynamic:
-                self.seeds.append(replace(choice, body=rest))
-            for body in self._becoming(dynamic, rest):
+        for choice, bodies in self._beginnings(start):
+            if not bodies:
+                self.seeds.append(choice)
+            for body in bodies:
                 rule = PointRule(Effect.INITIATES, choice.fluent, choice.args, choice.value, "T", body, -1, choice.span)
                 self.normal.points.append(replace(rule, greets=True))
+
+    def _beginnings(self, start: StartRule) -> Iterator[tuple[StartRule, list[tuple[Flat, ...]]]]:
+        """What ``initially`` sets, and the bodies that are true just before it does; none: before the stream."""
+        for choice in self._wanted_starts(start):
+            hidden_ones = self._dynamic_part(choice.body)
+            rest = tuple(x for x in choice.body if not self._dynamic(x))
+            if _free(start.args, start.body):
+                hidden_ones.append(HoldsAt(self._greeting(start.fluent), start.args, TRUE))
+            if self._may_be_too_late(start):
+                _, met = self._ways(start.fluent)
+                rest = (*rest, HoldsAt(met, start.args, TRUE, negated=True, next=True))
+            yield replace(choice, body=rest), self._becoming(hidden_ones, rest)
+
+    def _set_later(self, fluent: str) -> bool:
+        """Can ``initially`` set it after the start of the stream because of who is told to a domain, or does a
+        grounding not say who there is?"""
+        starts = [s for s in self.normal.starts if s.fluent == fluent]
+        wanted = [w for w in self.normal.wanted.get(fluent, []) if w.value is not None]
+        bodies = [*(s.body for s in starts), *(w.body for w in wanted)]
+        told = any(self._dynamic(x) for body in bodies for x in body)
+        return bool(starts) and (told or any(_free(w.args, w.body) for w in wanted))
 
     def _wanted_starts(self, start: StartRule) -> list[StartRule]:
         """The rule with its grounding: a choice per grounding rule where domains fill up, otherwise one filter."""
@@ -324,12 +357,18 @@ class Domains:
                 for body in self._becoming(dynamic, rest):
                     self._add(name, start.args, body)
 
-    def _greeting(self, fluent: str, args: tuple[Term, ...]) -> tuple[list[HoldsAt], tuple[Flat, ...]]:
-        """When ``initially`` reaches an instance: as it becomes known, but not when an effect made it known."""
+    def _greeting(self, fluent: str) -> str:
+        """The hidden fluent of the instances that ``initially`` reaches as they become known."""
         if self._is_declared(fluent) or not self._meets(fluent):
-            return [HoldsAt(self.known(fluent), args, TRUE)], ()
-        seen, met = self._ways(fluent)
-        return [HoldsAt(seen, args, TRUE)], (HoldsAt(met, args, TRUE, negated=True, next=True),)
+            return self.known(fluent)
+        return self._ways(fluent)[0]
+
+    def _may_be_too_late(self, start: StartRule) -> bool:
+        """Can an effect come before ``initially``, which then does not reach the instance?"""
+        if any(self._dynamic(x) for x in start.body):
+            return True
+        free = _free(start.args, start.body)
+        return bool(free) and not self._is_declared(start.fluent) and self._meets(start.fluent)
 
     def _is_declared(self, fluent: str) -> bool:
         """Does a grounding list the fluent's instances?"""
