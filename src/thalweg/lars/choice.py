@@ -22,6 +22,9 @@ from thalweg.lars.solving import Bools, Group, groups, least_model, split
 from thalweg.lars.store import Store
 from thalweg.protocol import Ints
 
+_STRATA = 8
+"""How often what follows from a choice is looked at again before a search."""
+
 
 class Naming(Protocol):
     """How atoms and loops are named."""
@@ -61,17 +64,31 @@ def _active(lab: Ints, nodes: Ints, among: Ints, t: int, out: Ints) -> tuple[int
 
 
 @njit(cache=True)
-def _unstable(heads: Ints, bodies: Ints, which: Ints, previous: Bools, roots: Ints, out: Bools) -> Ints:
+def _unstable(
+    heads: Ints, bodies: Ints, which: Ints, previous: Bools, weighs: Bools, roots: Ints, out: Bools
+) -> Ints:
     """Roots of the groups in which the previous answer, as far as it can still be derived, is not stable; `out` is the
-    least model under it."""
+    least model under it. What follows from what is chosen, and is not itself chosen, may have become another."""
     assumed = np.zeros(len(previous), np.bool_)
     for k in range(len(which)):
         assumed[heads[which[k]]] = previous[heads[which[k]]]
+    for _ in range(_STRATA):
+        least_model(heads, bodies, which, assumed, out)
+        same = True
+        for k in range(len(which)):
+            a = heads[which[k]]
+            if assumed[a] != out[a] and not weighs[a]:
+                assumed[a] = out[a]
+                same = False
+        if same:
+            break
+        for k in range(len(which)):
+            out[heads[which[k]]] = False
     least_model(heads, bodies, which, assumed, out)
     bad = np.zeros(len(roots), np.bool_)
     for k in range(len(which)):
         a = heads[which[k]]
-        if out[a] != previous[a]:
+        if out[a] != assumed[a]:
             bad[roots[a]] = True
     return np.flatnonzero(bad)
 
@@ -209,16 +226,21 @@ class Choice:
         """The answer for the active instances, closest to the previous one; or none, with the loop to blame."""
         truth = np.zeros(len(previous), np.bool_)
         roots = groups(self.ground.heads, self.ground.bodies, which, len(previous))
-        wanted = _unstable(self.ground.heads, self.ground.bodies, which, previous, roots, truth)
+        weighs = self._weighing()
+        wanted = _unstable(self.ground.heads, self.ground.bodies, which, previous, weighs, roots, truth)
         for instances, members in split(self.ground.heads, self.ground.bodies, which, roots, wanted):
-            model = self._group(instances, members, previous).best()
+            model = self._group(instances, members, previous, weighs).best()
             if model is None:
                 return np.zeros(len(previous), np.bool_), self._shown(members)
             truth[members] = model
         return truth, None
 
-    def _group(self, instances: Ints, members: Ints, previous: Bools) -> Group:
-        weighs = np.array(self.ground.weighs)[self.possible.keys[: len(self.possible), 0]]
+    def _weighing(self) -> Bools:
+        """Which atoms count as choices."""
+        found: Bools = np.array(self.ground.weighs)[self.possible.keys[: len(self.possible), 0]]
+        return found
+
+    def _group(self, instances: Ints, members: Ints, previous: Bools, weighs: Bools) -> Group:
         order = partial(self._places, instances)
         return Group(self.ground.heads, self.ground.bodies, instances, members, previous, weighs, order)
 
@@ -301,9 +323,9 @@ class Choice:
         n, _ = _active(self.instances.lab, self.instances.nodes, np.arange(len(self.instances)), t, out)
         which, nothing = out[:n].copy(), np.zeros(len(self.possible), np.bool_)
         roots = groups(self.ground.heads, self.ground.bodies, which, len(nothing))
-        every = np.unique(roots[self.ground.heads[which]])
+        every, weighs = np.unique(roots[self.ground.heads[which]]), self._weighing()
         choices = [
-            [members[row] for row in self._group(instances, members, nothing).models(most)]
+            [members[row] for row in self._group(instances, members, nothing, weighs).models(most)]
             for instances, members in split(self.ground.heads, self.ground.bodies, which, roots, every)
         ]
         found = (np.concatenate([*parts, np.empty(0, np.int64)]) for parts in product(*choices))
