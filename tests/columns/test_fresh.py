@@ -100,8 +100,14 @@ def test_an_expression_is_what_its_truth_table_makes_of_its_inputs(given_: tuple
     tables = (*(x.table for x in stores), *[np.zeros((1, 4), np.int32)] * spare)
     pools = (*(x.pool for x in stores), *[np.zeros((1, 3), np.int64)] * spare)
     scratch = np.empty((3, fresh.MOST), np.int64)
+    few = data.draw(st.booleans())
+    missing = ((0, fresh.FEW - n), (0, 0))
 
     def write(x: Ragged, first: int) -> tuple[int, int, int]:
+        if few:
+            read_few = [array for m in range(fresh.FEW) for array in (tables[m], pools[m])]
+            asked = np.pad(which, missing, constant_values=-1), np.pad(values, missing)
+            return fresh.evaluate_few(*read_few, *asked, truth, *place(x), ids, lows, first, expiry)
         read = tables, pools, which, values, truth
         return fresh.evaluate(*read, *place(x), ids, lows, first, expiry, scratch)
 

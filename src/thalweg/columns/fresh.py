@@ -13,8 +13,8 @@ from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, place, remember_
 from thalweg.columns.timelines import OPEN, ending_after, next_value
 from thalweg.protocol import Ints, Mask
 
-MOST = 8
-"""Inputs of an expression that is evaluated in one pass."""
+FEW, MOST = 3, 8
+"""Inputs of an expression that is evaluated in one pass, so many in registers and so many at all."""
 
 
 @part
@@ -197,6 +197,101 @@ def evaluate(
                     else:
                         border[n] = pools[n][at[n], 1]
                     mask ^= 1 << n
+            if truth[mask] != on:
+                if on:
+                    used = _write(pool, used, since, t, 0)
+                on = not on
+                since = t
+        if on:
+            used = _write(pool, used, since, int(OPEN), 0)
+        _put(table, past, i, new, used)
+    return used, len(ids), before
+
+
+@part
+def _enter(table: Places, pool: Ints, j: int, value: int, low: int) -> tuple[int, int, int, bool]:
+    """Where the intervals with the value of list j (-1: none) go on that end after `low`, where the list ends, when
+    that input changes next, and whether it holds at `low`."""
+    if j < 0:
+        return 0, 0, int(OPEN), False
+    stop = int(table[j, OFFSET] + table[j, LENGTH])
+    at, border = _next_of(pool, ending_after(pool, int(table[j, OFFSET]), stop, low), stop, value)
+    if at < stop and border <= low:
+        return at, stop, int(pool[at, 1]), True
+    return at, stop, border, False
+
+
+@part
+def _next_of(pool: Ints, at: int, stop: int, value: int) -> tuple[int, int]:
+    """The next interval with the value, and where it starts."""
+    while at < stop and pool[at, 2] != value:
+        at += 1
+    return at, int(pool[at, 0]) if at < stop else int(OPEN)
+
+
+@part
+def _turn(pool: Ints, at: int, stop: int, value: int, held: bool) -> tuple[int, int]:
+    """An input changes: which interval is its next or, now, its present one, and when it changes again."""
+    return _next_of(pool, at + 1, stop, value) if held else (at, int(pool[at, 1]))
+
+
+@kernel
+def evaluate_few(
+    table_a: Places,
+    pool_a: Ints,
+    table_b: Places,
+    pool_b: Ints,
+    table_c: Places,
+    pool_c: Ints,
+    inputs: Ints,
+    values: Ints,
+    truth: Mask,
+    table: Places,
+    past: Places,
+    pool: Ints,
+    used: int,
+    ids: Ints,
+    lows: Ints,
+    first: int,
+    expiry: int,
+) -> tuple[int, int, int]:
+    """`evaluate` for `FEW` inputs, some of which may be none."""
+    before = 0
+    for k in range(first, len(ids)):
+        i, low = ids[k], lows[k]
+        end = int(table[i, OFFSET] + table[i, LENGTH])
+        r = _live(pool, int(table[i, OFFSET]), end, expiry)
+        value_a, value_b, value_c = values[0, k], values[1, k], values[2, k]
+        a, stop_a, border_a, held_a = _enter(table_a, pool_a, inputs[0, k], value_a, low)
+        b, stop_b, border_b, held_b = _enter(table_b, pool_b, inputs[1, k], value_b, low)
+        c, stop_c, border_c, held_c = _enter(table_c, pool_c, inputs[2, k], value_c, low)
+        if used + end - r + 2 + stop_a - a + stop_b - b + stop_c - c > len(pool):
+            return used, k, before
+        before += end - r
+        new = used
+        while r < end and pool[r, 1] < low:
+            used = _write(pool, used, pool[r, 0], pool[r, 1], pool[r, 2])
+            r += 1
+        mask = int(held_a) + 2 * int(held_b) + 4 * int(held_c)
+        on = truth[mask]
+        since = low
+        if r < end and pool[r, 0] < low:  # reaches to where the new part begins
+            since = pool[r, 0]
+            if not on:
+                used = _write(pool, used, since, low, 0)
+        while True:
+            t = min(border_a, min(border_b, border_c))
+            if t == OPEN:
+                break
+            if border_a == t:
+                a, border_a = _turn(pool_a, a, stop_a, value_a, (mask & 1) != 0)
+                mask ^= 1
+            if border_b == t:
+                b, border_b = _turn(pool_b, b, stop_b, value_b, (mask & 2) != 0)
+                mask ^= 2
+            if border_c == t:
+                c, border_c = _turn(pool_c, c, stop_c, value_c, (mask & 4) != 0)
+                mask ^= 4
             if truth[mask] != on:
                 if on:
                     used = _write(pool, used, since, t, 0)

@@ -79,7 +79,7 @@ def _any(parts: list[Mask]) -> Mask:
 def writer(table: Pointwise, heads: Ints, lows: Ints, expiry: int) -> Writer | None:
     """Writes the lists of the heads from `lows` on; None where one may have several bindings of one rule."""
     every = [leaf for _, some in table.inputs for leaf in some]
-    inputs = np.full((len(every), len(heads)), -1)
+    inputs = np.full((max(len(every), fresh.FEW), len(heads)), -1)
     values = np.zeros_like(inputs)
     n = 0
     for plan, some in table.inputs:
@@ -96,6 +96,8 @@ def writer(table: Pointwise, heads: Ints, lows: Ints, expiry: int) -> Writer | N
     lists = [leaf.store.lists for leaf in every]
     if table.repeats:
         return _repeater(lists[0], inputs[0], values[0], heads, lows, expiry)
+    if len(lists) <= fresh.FEW:
+        return _few(lists, inputs, values, table.truth, heads, lows, expiry)
     spare = fresh.MOST - len(lists)
     tables = (*(x.table for x in lists), *(_NO_TABLE for _ in range(spare)))
     pools = (*(x.pool for x in lists), *(_NO_POOL for _ in range(spare)))
@@ -106,6 +108,20 @@ def writer(table: Pointwise, heads: Ints, lows: Ints, expiry: int) -> Writer | N
         return fresh.evaluate(
             tables, pools, inputs, values, table.truth, *place, heads, lows, first, expiry, scratch
         )
+
+    return write
+
+
+def _few(
+    lists: Sequence[Ragged], inputs: Ints, values: Ints, truth: Mask, heads: Ints, lows: Ints, expiry: int
+) -> Writer:
+    """`writer` for what has few inputs."""
+    first, second, third = ([(x.table, x.pool) for x in lists] + [(_NO_TABLE, _NO_POOL)] * fresh.FEW)[: fresh.FEW]
+
+    def write(made: Ragged, done: int) -> tuple[int, int, int]:
+        place = made.table, made.past, made.pool, made.used
+        read = *first, *second, *third, inputs, values, truth
+        return fresh.evaluate_few(*read, *place, heads, lows, done, expiry)
 
     return write
 
