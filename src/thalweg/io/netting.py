@@ -42,43 +42,19 @@ def _runs(majors: Codes, minors: Codes, starts: Ints, heads: Codes) -> int:
 
 
 @njit(cache=True)
-def _by_rank(codes: Codes, ranks: Codes, heads: Codes) -> tuple[Codes, Ints]:
+def _by_rank(codes: Codes, ranks: Codes, heads: Codes, runs: Codes) -> tuple[Codes, Ints]:
     """The runs by the ranks of their codes, those of one rank as they stood; and where each rank ends. Linear."""
     place = np.zeros(len(ranks) + 1, np.int64)
-    for r in range(len(heads) - 1):
+    for r in runs:
         place[ranks[codes[heads[r]]] + 1] += 1
     for rank in range(len(ranks)):
         place[rank + 1] += place[rank]
-    found = np.empty(len(heads) - 1, np.int32)
-    for r in range(len(heads) - 1):
+    found = np.empty(len(runs), np.int32)
+    for r in runs:
         rank = ranks[codes[heads[r]]]
         found[place[rank]] = r
         place[rank] += 1
     return found, place
-
-
-@njit(cache=True)
-def _by_minor(minors: Codes, ranks: Codes, heads: Codes, order: Codes, k: int, stop: int) -> None:
-    """Bring the runs at the places from k to stop into the order of the ranks of their minors: linear where that is
-    one, else for each."""
-    lowest = highest = ranks[minors[heads[order[k]]]]
-    for n in range(k + 1, stop):
-        rank = ranks[minors[heads[order[n]]]]
-        lowest, highest = min(lowest, rank), max(highest, rank)
-    if lowest == highest:
-        return
-    runs = order[k:stop].copy()
-    rank, to = lowest, k
-    while to < stop:
-        higher = highest
-        for r in runs:
-            mine = ranks[minors[heads[r]]]
-            if mine == rank:
-                order[to] = r
-                to += 1
-            elif mine > rank:
-                higher = min(higher, mine)
-        rank = higher
 
 
 @part
@@ -264,12 +240,8 @@ def _net(
 ) -> tuple[int, int, int]:
     """`net_rows` into arrays that are given."""
     heads = heads[: _runs(majors, minors, starts, heads)]
-    order, borders = _by_rank(majors, major_ranks, heads)
-    k = 0
-    while k < len(order):
-        group = borders[major_ranks[majors[heads[order[k]]]]]
-        _by_minor(minors, minor_ranks, heads, order, k, group)
-        k = group
+    runs = np.arange(len(heads) - 1).astype(np.int32)
+    order, borders = _by_rank(majors, major_ranks, heads, _by_rank(minors, minor_ranks, heads, runs)[0])
     changes = starts, ends, ops, signs, last
     out = major, minor, start, end
     k, final, rest, wrong = 0, 0, len(starts), 0
