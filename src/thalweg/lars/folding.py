@@ -7,6 +7,8 @@ instance of the choice. Atoms that are in for sure are taken together, before al
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -29,6 +31,19 @@ Key = tuple[int, ...]
 Piece = tuple[int, int]
 Member = tuple[Key, float, list[Piece], list[Piece]]
 """An atom, what it counts for, when it may be in, and when it is in for sure."""
+
+
+@dataclass(slots=True)
+class _Link:
+    """An atom in question after others (none: the start, with what is sure): which values there may be after it, when
+    it stands there, and when it is the last one."""
+
+    atom: Key
+    amount: float
+    before: _Link | None
+    values: list[int]
+    during: list[Piece] = field(default_factory=list)
+    last: list[Piece] = field(default_factory=list)
 
 
 class Fold:
@@ -66,20 +81,21 @@ class Fold:
 
     def _give(self, moment: Moment) -> None:
         """New steps for the groups that something happened to."""
-        store, labels = self.writes, dict[Key, list[Piece]]()
-        for group, members in self._members(moment).items():
-            for first, last in _stretches(members):
-                for step in self._steps(members, first):
-                    _lengthen(labels.setdefault((*group, *step), []), first, last)
-        rows = [(key, piece) for key, pieces in labels.items() for piece in pieces]
-        keys = np.array([key for key, _ in rows], np.int64).reshape(len(rows), store.width)
-        spans = np.array([piece for _, piece in rows], np.int64).reshape(len(rows), 2)
+        store = self.writes
+        found = [
+            ((*group, *step), piece)
+            for group, members in self._members(moment).items()
+            for step, pieces in self._steps(members)
+            for piece in pieces
+        ]
+        keys = np.array([key for key, _ in found], np.int64).reshape(len(found), store.width)
+        spans = np.array([piece for _, piece in found], np.int64).reshape(len(found), 2)
         touched = np.ascontiguousarray(self._scratch.keys[: len(self._scratch)])
         among = store.ids_with(touched, self.groups)
         store.assign(store.ids(keys), spans[:, 0], spans[:, 1], moment.horizon, among)
 
     def _members(self, moment: Moment) -> dict[Key, list[Member]]:
-        """The atoms of the groups, in the order of their points."""
+        """The atoms of the groups, those that last longest first."""
         pattern, span = self._patterns[0], every_tick(len(self._scratch))
         span[:, 1] = moment.horizon
         rows, pieces = pattern.from_head(span)
@@ -101,34 +117,54 @@ class Fold:
             found.setdefault(tuple(row), {}).setdefault(tuple(atom), member)[2].append((first, last))
         return {group: sorted(members.values(), key=_place) for group, members in found.items()}
 
-    def _steps(self, members: list[Member], tick: int) -> list[Key]:
-        """The steps at a tick, without their group."""
-        here = [m for m in members if _holds(m[2], tick)]
-        value = _NONE
-        for _, amount, _, sure in here:
-            if _holds(sure, tick):
-                value = self._with(value, amount)
+    def _steps(self, members: list[Member]) -> Iterator[tuple[Key, list[Piece]]]:
+        """The steps of a group, and when they are taken."""
         nothing = (0,) * self.reads[0].width
-        open_ones = [m for m in here if not _holds(m[3], tick)]
-        if not open_ones:
-            return [] if value == _NONE else [(SURE, *nothing, *nothing, 0, value)]
-        found: list[Key] = []
-        values, before = {value: None}, nothing
-        for i, (atom, amount, _, _) in enumerate(open_ones):
-            kinds, following = ((NEXT_IN, NEXT_OUT) if i else (FIRST_IN, FIRST_OUT)), dict[int, None]()
-            for value in values:
-                more = self._with(value, amount)
-                start = value if i else 0
-                found.append((kinds[0], *before, *atom, start, more))
-                found.append((kinds[1], *before, *atom, start, value))
-                following |= {more: None, value: None}
-            values, before = following, atom
-            if len(values) > _VALUES:
-                raise TooLarge(
-                    f"{self._function} over {len(open_ones)} atoms that are chosen has more than {_VALUES} possible "
-                    "values; let it range over fewer of them, or over rounded numbers"
-                )
-        return found + [(LAST, *nothing, *before, 0, value) for value in values if value != _NONE]
+        for link in self._chains(members):
+            if link.before is None:
+                if link.values != [_NONE]:
+                    yield (SURE, *nothing, *nothing, 0, *link.values), link.last
+                continue
+            first = link.before.before is None
+            kinds, before = ((FIRST_IN, FIRST_OUT), nothing) if first else ((NEXT_IN, NEXT_OUT), link.before.atom)
+            for value in link.before.values:
+                start, more = 0 if first else value, self._with(value, link.amount)
+                yield (kinds[0], *before, *link.atom, start, more), link.during
+                yield (kinds[1], *before, *link.atom, start, value), link.during
+            for value in link.values:
+                if value != _NONE:
+                    yield (LAST, *nothing, *link.atom, 0, value), link.last
+
+    def _chains(self, members: list[Member]) -> Iterable[_Link]:
+        """The atoms in question, one after the other, at all ticks; ticks with the same first atoms share these."""
+        links: dict[tuple[int, int], _Link] = {}
+        for first, last in _stretches(members):
+            here = [(k, m) for k, m in enumerate(members) if _holds(m[2], first)]
+            value = _NONE
+            for _, (_, amount, _, sure) in here:
+                if _holds(sure, first):
+                    value = self._with(value, amount)
+            link = links.setdefault((0, value), _Link((), 0.0, None, [value]))
+            for k, (atom, amount, _, sure) in here:
+                if not _holds(sure, first):
+                    _lengthen(link.during, first, last)
+                    link = links.setdefault((id(link), k), _Link(atom, amount, link, []))
+                    link.values = link.values or self._values(link)
+            for pieces in (link.during, link.last):
+                _lengthen(pieces, first, last)
+        return links.values()
+
+    def _values(self, link: _Link) -> list[int]:
+        """The values that there may be after an atom."""
+        assert link.before is not None
+        found = dict.fromkeys(link.before.values)
+        found |= dict.fromkeys(self._with(value, link.amount) for value in link.before.values)
+        if len(found) > _VALUES:
+            raise TooLarge(
+                f"{self._function} over atoms that are chosen has more than {_VALUES} possible values; let it range "
+                "over fewer of them, or over rounded numbers"
+            )
+        return list(found)
 
     def _with(self, code: int, amount: float) -> int:
         """The value when one more atom is in."""
@@ -160,8 +196,8 @@ def _over(pattern: Rule, store: Store, groups: Store) -> Rule:
     return Rule(groups, pattern.head_slots.tolist(), reads, pattern.tests, pattern.constants, size)
 
 
-def _place(member: Member) -> tuple[float, Key]:
-    return float(as_floats(np.array(member[0][-1:]))[0]), member[0]
+def _place(member: Member) -> tuple[int, Key]:
+    return -member[2][-1][1], member[0]
 
 
 def _holds(pieces: list[Piece], tick: int) -> bool:
