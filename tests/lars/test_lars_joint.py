@@ -140,6 +140,20 @@ def test_a_loop_that_a_whole_window_closes_is_named_where_there_is_no_answer() -
     assert (row["op"], row["loop"]) == ("insert", "c, d, e")
 
 
+def test_a_large_choice_under_an_aggregate_is_the_first_in_the_order_of_rules_and_then_kept() -> None:
+    source = """
+        c(X) if [9] sometime p(X), not d(X).
+        d(X) if [9] sometime p(X), not c(X).
+        bad if [9] sometime p(_), N = count(X) over [0] c(X), N =\\= 5, not bad.
+    """
+    names = range(1, 13)
+    reasoner = run(source, [(1, "p", (x,)) for x in names] + [(2, "p", (99,))], 1)
+    assert {a for _, a in current(reasoner) if a.startswith("c")} == {"c(1)", "c(10)", "c(11)", "c(12)", "c(2)"}
+    before = current(reasoner)
+    reasoner.advance(2)
+    assert current(reasoner) == before | {(None, "d(99)")}
+
+
 def test_the_previous_choice_is_kept_while_a_whole_window_allows_it() -> None:
     source = """
         early if [5] sometime a, not late.

@@ -240,7 +240,7 @@ class _Clingo:
     def best(self) -> Bools | None:
         """One optimal model: fewest changes first, then each (rule, head) in its order."""
         group = self.group
-        control, literal = self._control(["--opt-mode=opt"])
+        control, literal = self._control(["--opt-mode=opt", "--heuristic=Domain"])
         order = group.order()
         places = int(order.max(initial=-1)) + 1
         with control.backend() as backend:  # type: ignore[attr-defined]
@@ -262,6 +262,9 @@ class _Clingo:
                     backend.add_rule([applies[place]], signs)
             for place, atom in enumerate(applies):
                 backend.add_minimize(places - place, [(-atom, 1)])
+            kinds = self.clingo.backend.HeuristicType
+            for sign, _ in costs:
+                backend.add_heuristic(abs(sign), kinds.True_ if sign < 0 else kinds.False_, 1, 1, [])
         found = self._solve(control)
         return found[-1] if len(found) else None
 
