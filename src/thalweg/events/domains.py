@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from thalweg.events.bounds import TRUE, VIEW, Bounds, hidden
 from thalweg.events.forms import (
     DelayRule,
     EdgeAt,
@@ -34,20 +35,8 @@ from thalweg.events.forms import (
     rebuild,
 )
 from thalweg.events.normal import apply, holes
-from thalweg.events.supports import covered, indispensable
-from thalweg.language.rules import Allen, Combine, Duration, Edge, Effect
-from thalweg.language.terms import NOWHERE, Atom, Term, Variable, variables
-
-TRUE = Atom("true")
-VIEW = "values "
-"""Prefix of the view of a simple fluent whose pairs are instances of their own."""
-PAST = "past "
-"""Prefix of the copy of a fluent that forgets nothing, for relations that look at any distance."""
-
-
-def hidden(name: str) -> bool:
-    """Is this the name of a hidden fluent?"""
-    return name.startswith(("known ", "domain ", "range ", VIEW, PAST))
+from thalweg.language.rules import Combine, Edge, Effect
+from thalweg.language.terms import NOWHERE, Term, Variable, variables
 
 
 def _free(args: tuple[Term, ...], body: tuple[Flat, ...]) -> set[str]:
@@ -66,12 +55,14 @@ class Domains:
         self.determined = {s.fluent for s in normal.spans}
         self._spans = list(normal.spans)
         self.fresh = itertools.count()
+        """Numbers for new variables."""
         self._done: set[str] = set()
         self.greeted = {s.fluent for s in normal.starts if _free(s.args, s.body) or self._set_later(s.fluent)}
-        self._effects_of: dict[str, list[PointRule]] = {}
+        self.effects_of: dict[str, list[PointRule]] = {}
+        """Effect rules by fluent, as they were written."""
         for p in written:
             if p.effect is not None:
-                self._effects_of.setdefault(p.relation, []).append(p)
+                self.effects_of.setdefault(p.relation, []).append(p)
 
     def extend(self) -> None:
         """Rewrite the rules: dynamic facts, free head variables, initially, grounding, complements."""
@@ -80,8 +71,7 @@ class Domains:
         normal.points = [self._effect(p) for p in normal.points]
         for start in normal.starts:
             self._initially(start)
-        spans = [rule for s in normal.spans for rule in self._wanted_span(self._ranged(s))]
-        normal.spans = self._with_pasts([self._viewed(rule) for rule in spans])
+        normal.spans = Bounds(self).bounded(normal.spans)
         normal.delays = [
             replace(d, body=self._timed(d.body, shift=False) + self._target_filter(d)) for d in normal.delays
         ]
@@ -158,7 +148,7 @@ class Domains:
         body = self._visible(self._timed(p.body, shift=False))
         if p.effect is not None and _free(p.args, body):
             body = (*body, HoldsAt(self.known(p.relation), p.args, TRUE))
-        return replace(p, body=body + self._filter(p.relation, p.args, p.value, shift=False))
+        return replace(p, body=body + self.filter_(p.relation, p.args, p.value, shift=False))
 
     def _visible(self, body: tuple[Flat, ...]) -> tuple[Flat, ...]:
         """A value that an instance has from the moment an event makes it known, or by ``initially``, has no start."""
@@ -191,7 +181,7 @@ class Domains:
             return True
         if fluent in above or fluent not in self.determined:
             return False
-        if any(self._dynamic(x) for w in self.normal.wanted.get(fluent, []) for x in w.body):
+        if any(self.dynamic(x) for w in self.normal.wanted.get(fluent, []) for x in w.body):
             return True
         return any(
             any(isinstance(step, Combine) and step.op == "complement_all" for step in rule.steps)
@@ -239,7 +229,7 @@ class Domains:
                         self._add(name, choice.args, body)
         return name
 
-    def _filter(
+    def filter_(
         self, relation: str, args: tuple[Term, ...], value: Term | None, *, shift: bool
     ) -> tuple[Flat, ...]:
         """A literal that keeps only wanted instances; none where nothing is said."""
@@ -260,11 +250,11 @@ class Domains:
 
     def _target_filter(self, d: DelayRule) -> tuple[Flat, ...]:
         """A delayed effect on a pair that is not wanted does not happen."""
-        return () if d.target is None else self._filter(d.fluent, d.args, d.target, shift=False)
+        return () if d.target is None else self.filter_(d.fluent, d.args, d.target, shift=False)
 
     def _dynamic_part(self, body: tuple[Flat, ...]) -> list[HoldsAt]:
         """The dynamic facts of a body, as hidden pairs."""
-        return [HoldsAt(f"domain {x.relation}", x.args, TRUE) for x in body if isinstance(x, Fact) and self._dynamic(x)]
+        return [HoldsAt(f"domain {x.relation}", x.args, TRUE) for x in body if isinstance(x, Fact) and self.dynamic(x)]
 
     def _initially(self, start: StartRule) -> None:
         for choice, bodies in self._beginnings(start):
@@ -278,7 +268,7 @@ class Domains:
         """What ``initially`` sets, and the bodies that are true just before it does; none: before the stream."""
         for choice in self._wanted_starts(start):
             hidden_ones = self._dynamic_part(choice.body)
-            rest = tuple(x for x in choice.body if not self._dynamic(x))
+            rest = tuple(x for x in choice.body if not self.dynamic(x))
             if _free(start.args, start.body):
                 hidden_ones.append(HoldsAt(self._greeting(start.fluent), start.args, TRUE))
             if self._may_be_too_late(start):
@@ -292,20 +282,20 @@ class Domains:
         starts = [s for s in self.normal.starts if s.fluent == fluent]
         wanted = [w for w in self.normal.wanted.get(fluent, []) if w.value is not None]
         bodies = [*(s.body for s in starts), *(w.body for w in wanted)]
-        told = any(self._dynamic(x) for body in bodies for x in body)
+        told = any(self.dynamic(x) for body in bodies for x in body)
         return bool(starts) and (told or any(_free(w.args, w.body) for w in wanted))
 
     def _wanted_starts(self, start: StartRule) -> list[StartRule]:
         """The rule with its grounding: a choice per grounding rule where domains fill up, otherwise one filter."""
         wanted = [w for w in self.normal.wanted.get(start.fluent, []) if w.value is not None]
-        if not any(self._dynamic(x) for w in wanted for x in w.body):
-            check = self._filter(start.fluent, start.args, start.value, shift=True)
+        if not any(self.dynamic(x) for w in wanted for x in w.body):
+            check = self.filter_(start.fluent, start.args, start.value, shift=True)
             return [replace(start, body=start.body + check)]
         return [
-            replace(start, body=start.body + self._instance(w, (*start.args, start.value))) for w in wanted
+            replace(start, body=start.body + self.instance(w, (*start.args, start.value))) for w in wanted
         ]
 
-    def _instance(self, w: Wanted, terms: tuple[Term, ...]) -> tuple[Flat, ...]:
+    def instance(self, w: Wanted, terms: tuple[Term, ...]) -> tuple[Flat, ...]:
         """The conditions under which a grounding rule gives the pair with these arguments and value."""
         binding = {name: Variable(f"{name}_w{next(self.fresh)}") for name in _variables_of(w)}
         copy = rebuild(w, lambda t: apply(t, binding))
@@ -351,7 +341,7 @@ class Domains:
         for start in self.normal.starts:
             if start.fluent == fluent and not _free(start.args, start.body):
                 dynamic = self._dynamic_part(start.body)
-                rest = tuple(x for x in start.body if not self._dynamic(x))
+                rest = tuple(x for x in start.body if not self.dynamic(x))
                 if not dynamic:
                     self.seeds.append(StartRule(name, start.args, TRUE, rest, NOWHERE))
                 for body in self._becoming(dynamic, rest):
@@ -365,7 +355,7 @@ class Domains:
 
     def _may_be_too_late(self, start: StartRule) -> bool:
         """Can an effect come before ``initially``, which then does not reach the instance?"""
-        if any(self._dynamic(x) for x in start.body):
+        if any(self.dynamic(x) for x in start.body):
             return True
         free = _free(start.args, start.body)
         return bool(free) and not self._is_declared(start.fluent) and self._meets(start.fluent)
@@ -387,7 +377,7 @@ class Domains:
     def _meets(self, fluent: str) -> bool:
         """Can an effect be the first that is seen of an instance?"""
         return any(d.fluent == fluent for d in self.normal.delays) or any(
-            not self._names(p) and not _free(p.args, p.body) for p in self._effects_of.get(fluent, [])
+            not self._names(p) and not _free(p.args, p.body) for p in self.effects_of.get(fluent, [])
         )
 
     def _names(self, p: PointRule) -> bool:
@@ -402,7 +392,7 @@ class Domains:
         )
 
     def _seen(self, name: str, fluent: str) -> None:
-        for p in self._effects_of.get(fluent, []):
+        for p in self.effects_of.get(fluent, []):
             if self._names(p):
                 self._add(name, p.args, self._triggers(p), lag=-1)
 
@@ -414,7 +404,7 @@ class Domains:
 
     def _declared(self, name: str, w: Wanted) -> None:
         dynamic = self._dynamic_part(w.body)
-        rest = tuple(x for x in w.body if not self._dynamic(x))
+        rest = tuple(x for x in w.body if not self.dynamic(x))
         if _free(w.args, w.body):
             return
         if not dynamic:
@@ -450,7 +440,7 @@ class Domains:
             if any(v.name == variable for v in variables(x.value)):
                 fluent = x.fluent.removeprefix(VIEW)
                 body: tuple[Flat, ...] = (EdgeAt(Edge.START, fluent, x.args, x.value),)
-                for effect in Effect if fluent in self._effects_of else ():  # a value may come and end at once
+                for effect in Effect if fluent in self.effects_of else ():  # a value may come and end at once
                     self._add(name, (Variable(variable),), (EffectAt(effect, fluent, x.args, x.value),))
             else:
                 body = (EdgeAt(Edge.START, self.known(x.fluent.removeprefix(VIEW)), x.args, TRUE),)
@@ -460,99 +450,8 @@ class Domains:
             self._add(name, (Variable(variable),), body)
         return name
 
-    def _wanted_span(self, s: SpanRule) -> list[SpanRule]:
-        """A rule per grounding of its head: its facts are tests, its dynamic domains are further inputs."""
-        wanted = [w for w in self.normal.wanted.get(s.fluent, []) if w.value is not None]
-        if not any(self._dynamic(x) for w in wanted for x in w.body):
-            bounded = self._as_inputs(s, s.tests)
-            check = self._filter(s.fluent, s.args, s.value, shift=False)
-            return [replace(bounded, tests=bounded.tests + check)]
-        return [
-            self._as_inputs(s, (*s.tests, *self._instance(w, (*s.args, s.value)))) for w in wanted
-        ]
-
-    def _ranged(self, s: SpanRule) -> SpanRule:
-        """Let the rule speak about known instances only: bound the complements, and the variables that no indispensable
-        input binds."""
-        every = sorted({v for _, x in s.inputs for v in names((x,))})
-        written = s
-        if s.whole and any(isinstance(x, Combine) and x.op == "complement_all" for x in s.steps):
-            s = self._cut_complements(s, every)
-        needed = indispensable(s)
-        bound = {v for name, x in s.inputs if name in needed for v in names((x,))}
-        if set(every) <= covered(s) and all(set(every) <= bound | names((x,)) for _, x in s.inputs):
-            return s  # whatever makes the result non-empty names all variables, and what holds is known
-        for v in every:
-            if v not in bound:
-                s = self._bounded(s, HoldsAt(self.range(written, v), (Variable(v),), TRUE))
-        return s
-
-    def _viewed(self, s: SpanRule) -> SpanRule:
-        """Read a simple fluent by value where the value is a variable."""
-
-        def view(x: HoldsAt) -> HoldsAt:
-            simple = x.fluent in self._effects_of or any(r.fluent == x.fluent for r in self.normal.starts)
-            if not isinstance(x.value, Variable) or not simple or x.fluent in self.determined:
-                return x
-            self.normal.fluents[VIEW + x.fluent] = self.normal.fluents[x.fluent]
-            return replace(x, fluent=VIEW + x.fluent)
-
-        return replace(s, inputs=tuple((name, view(x)) for name, x in s.inputs))
-
-    def _with_pasts(self, rules: list[SpanRule]) -> list[SpanRule]:
-        """Let Allen relations read copies that forget nothing: what was over before the window may be related to an
-        instance that was not known then."""
-        copies: dict[tuple[str, Term | None], SpanRule] = {}
-
-        def copied(x: HoldsAt, s: SpanRule) -> HoldsAt:
-            args = tuple(Variable(f"_Past{n}") for n in range(len(x.args)))
-            value = Variable("_Past") if isinstance(x.value, Variable) else x.value
-            source = (("_PastI", HoldsAt(x.fluent, args, value)),)
-            copy = SpanRule(PAST + x.fluent, args, value, source, (), (), "_PastI", -1, s.span)
-            copies.setdefault((x.fluent, None if isinstance(x.value, Variable) else x.value), copy)
-            self.normal.fluents[PAST + x.fluent] = len(x.args)
-            return replace(x, fluent=PAST + x.fluent)
-
-        found = []
-        for s in rules:
-            if any(isinstance(step, Allen) for step in s.steps):
-                told = [(name, x, hidden(x.fluent.removeprefix(VIEW))) for name, x in s.inputs]
-                s = replace(s, inputs=tuple((name, x if unseen else copied(x, s)) for name, x, unseen in told))
-            found.append(s)
-        return [*copies.values(), *found]
-
-    def _bounded(self, s: SpanRule, x: HoldsAt) -> SpanRule:
-        """The rule where a hidden pair holds: point by point, or for whole intervals while it holds now."""
-        if s.whole:
-            return replace(s, gates=(*s.gates, x))
-        at = next(self.fresh)
-        cut = Combine("intersect_all", (Variable(s.result), Variable(f"_D{at}")), Variable(f"_R{at}"))
-        return replace(s, inputs=(*s.inputs, (f"_D{at}", x)), steps=(*s.steps, cut), result=f"_R{at}")
-
-    def _cut_complements(self, s: SpanRule, every: list[str]) -> SpanRule:
-        """Complements whose whole intervals are judged begin when the instance becomes known."""
-        ranges = [(f"_D{next(self.fresh)}", HoldsAt(self.range(s, v), (Variable(v),), TRUE)) for v in every]
-        steps: list[Combine | Allen | Duration] = []
-        for x in s.steps:
-            if isinstance(x, Combine) and x.op == "complement_all" and ranges:
-                whole = Variable(f"_R{next(self.fresh)}")
-                steps.append(replace(x, result=whole))
-                steps.append(Combine("intersect_all", (whole, *(Variable(n) for n, _ in ranges)), x.result))
-            else:
-                steps.append(x)
-        return replace(s, inputs=(*s.inputs, *ranges), steps=tuple(steps))
-
-    def _as_inputs(self, s: SpanRule, tests: tuple[Flat, ...]) -> SpanRule:
-        """Dynamic facts among the tests bound the rule."""
-        plain = tuple(x for x in tests if not self._dynamic(x))
-        s = replace(s, tests=plain)
-        for x in tests:
-            if self._dynamic(x):
-                assert isinstance(x, Fact)
-                s = self._bounded(s, HoldsAt(f"domain {x.relation}", x.args, TRUE))
-        return s
-
-    def _dynamic(self, x: Flat) -> bool:
+    def dynamic(self, x: Flat) -> bool:
+        """Is this a fact of a domain that fills up?"""
         return isinstance(x, Fact) and x.relation in self.normal.domains and not x.negated
 
 

@@ -19,10 +19,11 @@ from thalweg.columns.keys import KeyTable
 from thalweg.columns.points import Bench
 from thalweg.columns.spans import RELATIONS
 from thalweg.columns.symbols import SymbolTable
+from thalweg.events.bounds import PAST, VIEW, hidden
 from thalweg.events.compile import BodyCompiler, Catalogue, solve
 from thalweg.events.components import compile_head, delay_plans, sweep_unit
 from thalweg.events.determined import InputUnit, SpanUnit, ViewUnit
-from thalweg.events.domains import PAST, VIEW, Domains, hidden
+from thalweg.events.domains import Domains
 from thalweg.events.drivers import Body, EdgeDriver, EventDriver
 from thalweg.events.expressions import (
     Apply,

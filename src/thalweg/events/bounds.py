@@ -1,0 +1,132 @@
+"""Rules of determined fluents about known instances only: wanted, known, by value, with their past."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from thalweg.events.forms import Fact, Flat, HoldsAt, SpanRule, names
+from thalweg.events.supports import covered, indispensable
+from thalweg.language.rules import Allen, Combine, Duration
+from thalweg.language.terms import Atom, Term, Variable
+
+if TYPE_CHECKING:
+    from thalweg.events.domains import Domains
+
+TRUE = Atom("true")
+VIEW = "values "
+"""Prefix of the view of a simple fluent whose pairs are instances of their own."""
+PAST = "past "
+"""Prefix of the copy of a fluent that forgets nothing, for relations that look at any distance."""
+
+
+def hidden(name: str) -> bool:
+    """Is this the name of a hidden fluent?"""
+    return name.startswith(("known ", "domain ", "range ", VIEW, PAST))
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Rewrites rules of determined fluents with the hidden fluents of a program."""
+
+    domains: Domains
+
+    def bounded(self, rules: Sequence[SpanRule]) -> list[SpanRule]:
+        """The rules, each about the instances that are known and wanted."""
+        spans = [rule for s in rules for rule in self._wanted_span(self._ranged(s))]
+        return self._with_pasts([self._viewed(rule) for rule in spans])
+
+    def _wanted_span(self, s: SpanRule) -> list[SpanRule]:
+        """A rule per grounding of its head: its facts are tests, its dynamic domains are further inputs."""
+        wanted = [w for w in self.domains.normal.wanted.get(s.fluent, []) if w.value is not None]
+        if not any(self.domains.dynamic(x) for w in wanted for x in w.body):
+            bounded = self._as_inputs(s, s.tests)
+            check = self.domains.filter_(s.fluent, s.args, s.value, shift=False)
+            return [replace(bounded, tests=bounded.tests + check)]
+        return [
+            self._as_inputs(s, (*s.tests, *self.domains.instance(w, (*s.args, s.value)))) for w in wanted
+        ]
+
+    def _ranged(self, s: SpanRule) -> SpanRule:
+        """Let the rule speak about known instances only: bound the complements, and the variables that no indispensable
+        input binds."""
+        every = sorted({v for _, x in s.inputs for v in names((x,))})
+        written = s
+        if s.whole and any(isinstance(x, Combine) and x.op == "complement_all" for x in s.steps):
+            s = self._cut_complements(s, every)
+        needed = indispensable(s)
+        bound = {v for name, x in s.inputs if name in needed for v in names((x,))}
+        if set(every) <= covered(s) and all(set(every) <= bound | names((x,)) for _, x in s.inputs):
+            return s  # whatever makes the result non-empty names all variables, and what holds is known
+        for v in every:
+            if v not in bound:
+                s = self._bounded(s, HoldsAt(self.domains.range(written, v), (Variable(v),), TRUE))
+        return s
+
+    def _viewed(self, s: SpanRule) -> SpanRule:
+        """Read a simple fluent by value where the value is a variable."""
+
+        def view(x: HoldsAt) -> HoldsAt:
+            starts = (r.fluent for r in self.domains.normal.starts)
+            simple = x.fluent in self.domains.effects_of or x.fluent in starts
+            if not isinstance(x.value, Variable) or not simple or x.fluent in self.domains.determined:
+                return x
+            self.domains.normal.fluents[VIEW + x.fluent] = self.domains.normal.fluents[x.fluent]
+            return replace(x, fluent=VIEW + x.fluent)
+
+        return replace(s, inputs=tuple((name, view(x)) for name, x in s.inputs))
+
+    def _with_pasts(self, rules: list[SpanRule]) -> list[SpanRule]:
+        """Let Allen relations read copies that forget nothing: what was over before the window may be related to an
+        instance that was not known then."""
+        copies: dict[tuple[str, Term | None], SpanRule] = {}
+
+        def copied(x: HoldsAt, s: SpanRule) -> HoldsAt:
+            args = tuple(Variable(f"_Past{n}") for n in range(len(x.args)))
+            value = Variable("_Past") if isinstance(x.value, Variable) else x.value
+            source = (("_PastI", HoldsAt(x.fluent, args, value)),)
+            copy = SpanRule(PAST + x.fluent, args, value, source, (), (), "_PastI", -1, s.span)
+            copies.setdefault((x.fluent, None if isinstance(x.value, Variable) else x.value), copy)
+            self.domains.normal.fluents[PAST + x.fluent] = len(x.args)
+            return replace(x, fluent=PAST + x.fluent)
+
+        found = []
+        for s in rules:
+            if any(isinstance(step, Allen) for step in s.steps):
+                told = [(name, x, hidden(x.fluent.removeprefix(VIEW))) for name, x in s.inputs]
+                s = replace(s, inputs=tuple((name, x if unseen else copied(x, s)) for name, x, unseen in told))
+            found.append(s)
+        return [*copies.values(), *found]
+
+    def _bounded(self, s: SpanRule, x: HoldsAt) -> SpanRule:
+        """The rule where a hidden pair holds: point by point, or for whole intervals while it holds now."""
+        if s.whole:
+            return replace(s, gates=(*s.gates, x))
+        at = next(self.domains.fresh)
+        cut = Combine("intersect_all", (Variable(s.result), Variable(f"_D{at}")), Variable(f"_R{at}"))
+        return replace(s, inputs=(*s.inputs, (f"_D{at}", x)), steps=(*s.steps, cut), result=f"_R{at}")
+
+    def _cut_complements(self, s: SpanRule, every: list[str]) -> SpanRule:
+        """Complements whose whole intervals are judged begin when the instance becomes known."""
+        held = [HoldsAt(self.domains.range(s, v), (Variable(v),), TRUE) for v in every]
+        ranges = [(f"_D{next(self.domains.fresh)}", x) for x in held]
+        steps: list[Combine | Allen | Duration] = []
+        for x in s.steps:
+            if isinstance(x, Combine) and x.op == "complement_all" and ranges:
+                whole = Variable(f"_R{next(self.domains.fresh)}")
+                steps.append(replace(x, result=whole))
+                steps.append(Combine("intersect_all", (whole, *(Variable(n) for n, _ in ranges)), x.result))
+            else:
+                steps.append(x)
+        return replace(s, inputs=(*s.inputs, *ranges), steps=tuple(steps))
+
+    def _as_inputs(self, s: SpanRule, tests: tuple[Flat, ...]) -> SpanRule:
+        """Dynamic facts among the tests bound the rule."""
+        plain = tuple(x for x in tests if not self.domains.dynamic(x))
+        s = replace(s, tests=plain)
+        for x in tests:
+            if self.domains.dynamic(x):
+                assert isinstance(x, Fact)
+                s = self._bounded(s, HoldsAt(f"domain {x.relation}", x.args, TRUE))
+        return s
