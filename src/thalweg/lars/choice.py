@@ -23,7 +23,7 @@ from thalweg.lars.store import Store
 from thalweg.protocol import Ints
 
 _STRATA = 8
-"""How often what follows from a choice is looked at again before a search."""
+"""How often what follows from a choice through whole windows is looked at again before a search."""
 
 
 class Naming(Protocol):
@@ -65,14 +65,15 @@ def _active(lab: Ints, nodes: Ints, among: Ints, t: int, out: Ints) -> tuple[int
 
 @njit(cache=True)
 def _unstable(
-    heads: Ints, bodies: Ints, which: Ints, previous: Bools, weighs: Bools, roots: Ints, out: Bools
+    heads: Ints, bodies: Ints, which: Ints, previous: Bools, weighs: Bools, roots: Ints, again: int, out: Bools
 ) -> Ints:
     """Roots of the groups in which the previous answer, as far as it can still be derived, is not stable; `out` is the
-    least model under it. What follows from what is chosen, and is not itself chosen, may have become another."""
+    least model under it. What follows from what is chosen, and is not itself chosen, may have become another: it is
+    looked at `again` so often."""
     assumed = np.zeros(len(previous), np.bool_)
     for k in range(len(which)):
         assumed[heads[which[k]]] = previous[heads[which[k]]]
-    for _ in range(_STRATA):
+    for _ in range(again):
         least_model(heads, bodies, which, assumed, out)
         same = True
         for k in range(len(which)):
@@ -227,7 +228,8 @@ class Choice:
         truth = np.zeros(len(previous), np.bool_)
         roots = groups(self.ground.heads, self.ground.bodies, which, len(previous))
         weighs = self._weighing()
-        wanted = _unstable(self.ground.heads, self.ground.bodies, which, previous, weighs, roots, truth)
+        again = _STRATA if self.ground.operators else 0
+        wanted = _unstable(self.ground.heads, self.ground.bodies, which, previous, weighs, roots, again, truth)
         for instances, members in split(self.ground.heads, self.ground.bodies, which, roots, wanted):
             model = self._group(instances, members, previous, weighs).best()
             if model is None:
