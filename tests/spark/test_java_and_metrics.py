@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from thalweg.io.errors import InputError
 from thalweg.spark.java import JavaError, provide_java, shown_home, version_of
 from thalweg.spark.metrics import Endpoint, Metrics, prometheus
+from thalweg.spark.sessions import session
 
 VECTOR = "--add-modules=jdk.incubator.vector"
 
@@ -78,6 +80,18 @@ METRICS = Metrics(
     batch=7, rows=120, rejected={"too-late": 2, "wrong-arity": 1}, late=2, revised=5, query_time=600, lag=12,
     open=3, state_bytes=4096, seconds={"survey": 0.25, "stage 0": 1.5}, rows_per_second=40.0,
 )  # fmt: skip
+
+
+def test_a_master_that_is_not_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyspark.sql import SparkSession
+
+    def unheard(_: object) -> None:
+        raise RuntimeError("all masters are unresponsive\n\tat a page of Java")
+
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", unheard)
+    with pytest.raises(InputError, match=r"the master spark://nobody:7077: all masters are unresponsive\nis that"):
+        session("spark://nobody:7077")
 
 
 def test_prometheus_reads_every_number() -> None:

@@ -64,9 +64,21 @@ def session(
         builder = builder.config("spark.sql.shuffle.partitions", str(shards))
     for key, value in settings.items():
         builder = builder.config(key.replace("__", "."), value)
-    found = builder.getOrCreate()
+    try:
+        found = builder.getOrCreate()
+    except Exception as error:
+        where = f" with the master {master}" if master is not None else ""
+        hint = None if master is None else "is that how it is written, and does it run there?"
+        raise InputError("spark", f"Spark does not start{where}: {_reason(error)}", hint) from error
     found.sparkContext.setLogLevel("ERROR")
     return found
+
+
+def _reason(error: Exception) -> str:
+    """What Java says, without the page below it."""
+    java = getattr(error, "java_exception", None)
+    text = str(java.getMessage() if java is not None else error).strip()
+    return text.splitlines()[0] if text else type(error).__name__
 
 
 def _logging() -> dict[str, str]:
