@@ -54,9 +54,7 @@ def case(seed: int, form: Draw) -> tuple[Program, list[Fact]]:
     choose = Choose(Random(seed))
     program = program_of(choose, form)
     read = {f"{n}/{k}" for n, k in (e.atom for e in stratify(program).edges)}
-    counts = any("#" in text for text in program.sources.values())
-    names = INPUTS if counts else (*INPUTS, "d/1", "c/0")
-    return program, [f for f in stream_of(choose, names) if f"{f[1]}/{len(f[2])}" in read]
+    return program, [f for f in stream_of(choose, (*INPUTS, "d/1", "c/0")) if f"{f[1]}/{len(f[2])}" in read]
 
 
 def written(atom: str) -> Term:

@@ -171,6 +171,16 @@ def test_the_previous_choice_is_kept_while_a_whole_window_allows_it() -> None:
     assert {a for _, a in current(reasoner)} == {"late", "lamp", "quiet"}
 
 
+@pytest.mark.parametrize("rule", ["c if a.", "at(T) c if [3] at(T) a."])
+@pytest.mark.parametrize(("size", "inside"), [(0, False), (1, False), (2, True)])
+def test_an_input_atom_that_is_cut_off_is_outside_the_window_also_where_it_is_derived(
+    rule: str, size: int, inside: bool
+) -> None:
+    facts: list[Fact] = [(1, "a", ()), (1, "c", ()), (1, "z", ())]
+    reasoner = run(f"{rule} e if [{size} #] sometime c. g if z.", facts, 1)
+    assert ((None, "e") in current(reasoner)) == inside
+
+
 def test_a_sum_with_too_many_values_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folding, "_VALUES", 6)
     source = CHOSEN + "v(T) if [9] at(T) c. e if N = sum(T) over [9] v(T), N = 4, not f. f if a, not e."

@@ -19,7 +19,7 @@ from thalweg.language.rules import Clause, Literal, Window, Windowed
 from thalweg.language.terms import Number, Term, Variable, arguments, signature
 from thalweg.lars.always import Always
 from thalweg.lars.clauses import RuleCompiler
-from thalweg.lars.counting import TupleAlways, TupleWindow
+from thalweg.lars.counting import Cut, TupleAlways, TupleWindow
 from thalweg.lars.diagonal import Diagonal
 from thalweg.lars.extended import View, window_view
 from thalweg.lars.literals import Written, positioned
@@ -34,6 +34,8 @@ from thalweg.protocol import Ints
 
 ALL_TIME = None
 """How far back a predicate is read: for ever."""
+
+_INPUT = "input "
 
 
 @dataclass(slots=True)
@@ -228,7 +230,7 @@ class Compiler:
         else:
             self.copy(self.counted(predicate, window), view, arity)
             if plain is not None:
-                self.copy(plain, view, arity)
+                self._copy_uncut(plain, view, predicate, window)
         if facts is not None:
             self.copy(facts, view, arity)
         return view
@@ -306,8 +308,28 @@ class Compiler:
         view, new = self.store(f"at {_shown(window)} {name}/{arity}", arity + 1)
         if new:
             self.copy(counted, view, arity + 1)
-            self.copy(self.diagonal(predicate), view, arity + 1)
+            self._copy_uncut(self.diagonal(predicate), view, predicate, window)
         return view
+
+    def _copy_uncut(self, source: Store, view: Store, predicate: Predicate, window: Window) -> None:
+        """Copy heads, without or with their point, that are not cut off as input."""
+        if predicate not in self.fed:
+            self.copy(source, view, view.width)
+            return
+        name, arity = predicate
+        cut, new = self.store(f"cut {_shown(window)} {name}/{arity}", arity + 1)
+        if new:
+            only, _ = self.store(_INPUT + counted_name(predicate, window), arity + 1)
+            operator = self._counting(predicate, window, None, only)
+            self.network.operators += [operator, Cut(operator, cut)]
+        if source.width == arity:
+            now, new = self.store(f"cut now {_shown(window)} {name}/{arity}", arity)
+            if new:
+                self.copy(cut, now, arity, at_point(arity))
+            cut = now
+        slots = tuple(range(source.width))
+        reads = [Reads(source, slots), Reads(cut, slots, negated=True)]
+        self.network.rules.append(Rule(view, slots, reads, slots=source.width))
 
     def counted(self, predicate: Predicate, window: Window) -> Store:
         """Occurrences inside a window that counts atoms, with their point; plain heads apart."""
@@ -317,13 +339,15 @@ class Compiler:
             self.network.counts_atoms = True
             self.looks_back(predicate, 0)
             ahead = self._source("ahead", predicate, 1) if predicate in self.at_rules else None
-            every = [self._source("in", p, 1) for p in sorted(self.fed)]
-            mine = self.network.inputs.get(predicate)
-            if window.kind == "partition":
-                every = [mine] if mine is not None else []
-            names = self._texts(every)
-            self.network.operators.append(TupleWindow(window, every, names, mine, ahead, view, self.texts))
+            self.network.operators.append(self._counting(predicate, window, ahead, view))
         return view
+
+    def _counting(self, predicate: Predicate, window: Window, ahead: Store | None, view: Store) -> TupleWindow:
+        every = [self._source("in", p, 1) for p in sorted(self.fed)]
+        mine = self.network.inputs.get(predicate)
+        if window.kind == "partition":
+            every = [mine] if mine is not None else []
+        return TupleWindow(window, every, self._texts(every), mine, ahead, view, self.texts)
 
     def _texts(self, stores: list[Store]) -> list[tuple[str, tuple[str, ...]]]:
         """Name and kinds of arguments of each counted input."""
@@ -405,6 +429,11 @@ def counted_name(predicate: Predicate, window: Window) -> str:
     """The name of the store of what is inside a window that counts atoms."""
     name, arity = predicate
     return f"counted {_shown(window)} {name}/{arity}"
+
+
+def same_order(name: str) -> str:
+    """The store whose operator counts the same input as that of a store of input alone."""
+    return name.removeprefix(_INPUT)
 
 
 def _shown(window: Window | None) -> str:

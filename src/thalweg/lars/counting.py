@@ -107,8 +107,8 @@ class TupleWindow:
         return self._group_ids.ids(np.ascontiguousarray(rows[:, self.by]))
 
     def _trim(self, moment: Moment) -> None:
-        """Forget atoms that left every window before the horizon; count them by group."""
-        gone = self._leaving() < moment.horizon
+        """Forget atoms whose points left every window before the horizon; count them by group."""
+        gone = self._until(self.times, self.groups) < moment.horizon
         if gone.any():
             for group, count in zip(*np.unique(self.groups[gone], return_counts=True), strict=True):
                 self.dropped[int(group)] = self.dropped.get(int(group), 0) + int(count)
@@ -138,7 +138,7 @@ class TupleWindow:
         rows, starts, ends = self.inside()
         ids = self.writes.ids(rows)
         if self.ahead is not None:
-            pieces = self.ahead.live(moment.horizon)
+            pieces = self._of_rules_alone(self.ahead, self.ahead.live(moment.horizon))
             rows = self.ahead.keys[pieces[:, 0]]
             points = as_floats(rows[:, -1]).astype(np.int64)
             last = self._until(points, self._grouped(rows))
@@ -147,6 +147,20 @@ class TupleWindow:
             starts = np.concatenate([starts, np.maximum(pieces[:, 1], first)])
             ends = np.concatenate([ends, np.minimum(pieces[:, 2], last)])
         self.writes.assign(ids, starts, ends, moment.horizon)
+
+    def _of_rules_alone(self, ahead: Store, pieces: Ints) -> Ints:
+        """Derived atoms that are no input: those that are count like any other input."""
+        known = set(map(tuple, self.rows[self.own].tolist()))
+        if not known or not len(pieces):
+            return pieces
+        rows = ahead.keys[pieces[:, 0]].tolist()
+        return pieces[[tuple(row) not in known for row in rows]]
+
+    def cut(self) -> tuple[Ints, Ints, Ints]:
+        """The input atoms that are cut off at the first point of the window, and from when to when."""
+        rows, times, last = self.inside()
+        until = self._until(times, self.groups[self.own])
+        return rows, np.maximum(times, last + 1), until
 
     def _until(self, points: Ints, groups: Ints) -> Ints:
         """The last tick at which a derived atom at a point is inside."""
@@ -208,6 +222,27 @@ class TupleWindow:
         self.dropped = dict(state["dropped"].tolist())
         self._group_ids.forget()
         self._group_ids.ids(state["names"])
+
+
+class Cut:
+    """Input atoms that a window which counts atoms cuts off although their point is inside, with the point: they are
+    not in the window even where rules derive them too."""
+
+    def __init__(self, window: TupleWindow, writes: Store) -> None:
+        self.reads: tuple[Store, ...] = (*window.reads, window.writes)
+        self.writes = writes
+        self._window = window
+
+    def update(self, moment: Moment) -> None:
+        if any(len(s.plus) or len(s.minus) for s in self.reads):
+            rows, first, last = self._window.cut()
+            self.writes.assign(self.writes.ids(rows), first, last, moment.horizon)
+
+    def state(self) -> dict[str, Ints]:
+        return {}
+
+    def restore(self, state: dict[str, Ints]) -> None:
+        pass
 
 
 @njit(cache=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from thalweg.lars.choice import Choice, Naming
-from thalweg.lars.compile import Network
+from thalweg.lars.compile import Network, same_order
 from thalweg.lars.components import Component, Zone, zones
 from thalweg.lars.counting import TupleWindow
 from thalweg.lars.diagonal import Diagonal
@@ -105,8 +105,9 @@ class Engine:
                 store.adopt(known[name])
         before = {o.writes.name: o.state() for o in old.network.operators}
         for operator in self.network.operators:
-            if operator.writes.name in before:
-                operator.restore(before[operator.writes.name])
+            known_state = before.get(operator.writes.name, before.get(same_order(operator.writes.name)))
+            if known_state is not None:
+                operator.restore(known_state)
         inside = {id(part) for choice in self.choices for part in choice.ground.parts}
         for part in self.parts:
             if isinstance(part, Choice):
