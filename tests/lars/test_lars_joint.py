@@ -186,3 +186,22 @@ def test_a_sum_with_too_many_values_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     source = CHOSEN + "v(T) if [9] at(T) c. e if N = sum(T) over [9] v(T), N = 4, not f. f if a, not e."
     with pytest.raises(TooLarge, match="sum over atoms that are chosen has more than 6 possible values"):
         run(source, [(1, "a", ()), (2, "a", ()), (4, "a", ())], 4)
+
+
+@pytest.mark.parametrize("predict", [True, False])
+def test_a_counting_window_under_a_choice_stays_as_it_is_when_input_comes_for_another_predicate(predict: bool) -> None:
+    source = """
+        at(T) c(X) if [1] at(T) p(X), not at(T) d(X).
+        at(T) d(X) if [2] at(T) p(X), not at(T) c(X).
+        m if [2 #] sometime d(1).
+        e if not m, not f.
+        f if [1] sometime p(_), not e.
+    """
+    reasoner, found = Reasoner(thalweg.parse(f"program lars. {source}"), predict=predict), []
+    input_ = {1: ("d", (2,)), 2: ("d", (1,)), 4: ("f", ()), 5: ("c", (1,))}
+    for tick in range(1, 7):
+        if tick in input_:
+            reasoner.accept(batch([(tick, *input_[tick])]))
+        reasoner.advance(tick)
+        found.append("".join(sorted(a for _, a in current(reasoner))))
+    assert found == ["e", "m", "m", "m", "e", "e"]

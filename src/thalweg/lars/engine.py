@@ -128,8 +128,9 @@ class Engine:
             if isinstance(part, Diagonal | TupleWindow) and part.writes.name in before:
                 part.restore(before[part.writes.name].state())
             part.update(self.moment)
-            if isinstance(part, TupleWindow):
+            if isinstance(part, TupleWindow):  # what it counts may be known already, and all of it is news here
                 part.relabel(self.moment)
+                part.writes.change(part.writes.live(-FOREVER), NOTHING)
         place = self.choices.index(choice)
         if place < len(old.choices):
             choice.blank.adopt(old.choices[place].blank)
