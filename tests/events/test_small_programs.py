@@ -238,6 +238,18 @@ CASES = {
         "f(a)=true [5,9) [13,..)\nd(a)=true [13,..)",
         (10, 5, 20),
     ),
+    "an end of all values of an instance that no grounding gives yet is not seen": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(go(X)) :- dom(X).
+        grounding(f(X)=false) :- dom(X).
+        initially(f(_)=false).
+        terminatedAt(f(X)=_, T) :- happensAt(stop(X), T).
+        """,
+        "stop(a) 3\ngo(a) 8\nstop(a) 12",
+        "f(a)=false [8,13)",
+        (10, 5, 20),
+    ),
     "initially does not reach whom an effect has met before a domain was told": (
         """
         dynamicDomain(dom(_)).

@@ -345,7 +345,8 @@ class Moment:
                 if not is_ground(value):
                     if rule.effect == "initiatedAt":
                         raise UnsafeRule(f"the value of {fluent} in an initiation has none")
-                    yield fluent, None
+                    if self.domains.wants_instance(fluent, self.state):
+                        yield fluent, None
                 elif self.domains.wants_pair((fluent, value), self.state):
                     yield fluent, value
 

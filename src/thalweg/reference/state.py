@@ -150,6 +150,17 @@ class Domains:
             return True
         return self._given(pair, state)
 
+    def wants_instance(self, fluent: Ground, state: State) -> bool:
+        """False for an instance of a fluent with grounding rules no pair of which any of them gives."""
+        if signature(fluent) not in self.grounded:
+            return True
+        knowledge = self.knowledge(state)
+        for g in self.description.groundings:
+            subst = unify(g.entity, fluent, EMPTY) if g.value is not None else None
+            if subst is not None and any(True for _ in solve(g.alternatives, subst, knowledge)):
+                return True
+        return False
+
     def wants_event(self, event: Ground, state: State) -> bool:
         return signature(event) not in self.grounded_events or self._given((event, None), state)
 
