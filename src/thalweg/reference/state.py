@@ -18,6 +18,7 @@ from thalweg.reference.terms import (
     Signature,
     Subst,
     Term,
+    Var,
     is_ground,
     order_key,
     resolve,
@@ -148,29 +149,23 @@ class Domains:
         """False for a pair of a fluent with grounding rules that none of them gives."""
         if signature(pair[0]) not in self.grounded or pair in self.declared(state):
             return True
-        return self._given(pair, state)
+        return self._given(*pair, state)
 
     def wants_instance(self, fluent: Ground, state: State) -> bool:
         """False for an instance of a fluent with grounding rules no pair of which any of them gives."""
-        if signature(fluent) not in self.grounded:
-            return True
-        knowledge = self.knowledge(state)
-        for g in self.description.groundings:
-            subst = unify(g.entity, fluent, EMPTY) if g.value is not None else None
-            if subst is not None and any(True for _ in solve(g.alternatives, subst, knowledge)):
-                return True
-        return False
+        return signature(fluent) not in self.grounded or self._given(fluent, Var("whatever value"), state)
 
     def wants_event(self, event: Ground, state: State) -> bool:
-        return signature(event) not in self.grounded_events or self._given((event, None), state)
+        return signature(event) not in self.grounded_events or self._given(event, None, state)
 
-    def _given(self, pair: Pair, state: State) -> bool:
+    def _given(self, entity: Ground, value: Term | None, state: State) -> bool:
+        """Does a grounding rule give it, with this value?"""
         knowledge = self.knowledge(state)
         for g in self.description.groundings:
-            subst = unify(g.entity, pair[0], EMPTY)
-            if subst is None or (g.value is None) != (pair[1] is None):
+            subst = unify(g.entity, entity, EMPTY)
+            if subst is None or (g.value is None) != (value is None):
                 continue
-            subst = subst if g.value is None else unify(g.value, pair[1], subst)
+            subst = subst if g.value is None else unify(g.value, value, subst)
             if subst is not None and any(True for _ in solve(g.alternatives, subst, knowledge)):
                 return True
         return False
