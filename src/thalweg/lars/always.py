@@ -13,7 +13,7 @@ from thalweg.lars.labels import FOREVER, HI, LO, NEXT, add
 from thalweg.lars.operators import Moment, every_tick
 from thalweg.lars.rule import Reads, Rule
 from thalweg.lars.store import NOTHING, Store
-from thalweg.lars.tuples import Links, enter, slot_of
+from thalweg.lars.tuples import Links, enter, hash_row, slot_from
 from thalweg.lars.windows import inside
 from thalweg.protocol import Ints
 
@@ -29,12 +29,13 @@ def _extend_runs(
     n = 0
     width = source.shape[1] - 1
     row = np.empty(width, np.int64)
+    mask = len(table) - 1
     for k in range(len(pieces)):
         i = pieces[k, 0]
         u = int(np.int64(source[i, width]).view(np.float64))
         for c in range(width):
             row[c] = source[i, c]
-        t = table[slot_of(keys, table, row)] - 1
+        t = table[slot_from(keys, table, row, hash_row(row) & mask)] - 1
         if t < 0:
             t = enter(keys, lab, table, meta, chain, heads, wanted, row)
         a = lab[t, LO]

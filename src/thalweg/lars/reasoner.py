@@ -31,6 +31,7 @@ from thalweg.lars.extended import View, labels_table
 from thalweg.lars.labels import FOREVER
 from thalweg.lars.operators import Moment, every_tick
 from thalweg.lars.packing import pack, unpack
+from thalweg.lars.pages import Pages
 from thalweg.lars.store import NOTHING, Store
 from thalweg.lars.stratify import Predicate, check, stratify
 from thalweg.lars.tables import (
@@ -39,7 +40,6 @@ from thalweg.lars.tables import (
     Found,
     Output,
     answers_table,
-    changes_table,
     model_table,
     no_answer_table,
     revisions,
@@ -117,6 +117,7 @@ class Reasoner:
         self._with_labels = labels
         self._codes = Codes()
         self._texts = Texts(self._codes)
+        self._pages = Pages(self._texts, known_ends=not blocks)
         self._fed = _read_inputs(program)
         self._now = start - 1
         self._rounds = 0
@@ -200,7 +201,7 @@ class Reasoner:
                 self._segment(first, last, found, blank)
                 if self._models != 1:
                     models.append(self.models(self._models))
-        tables = {"changes": self._changes(found), "rejected": EMPTY_REJECTED}
+        tables = {"changes": self._pages.changes(found, self._network.kinds), "rejected": EMPTY_REJECTED}
         if self._blanks:
             tables["no_answer"] = no_answer_table(
                 blank, self._codes.symbols.texts, known_ends=not self._blocks
@@ -454,9 +455,6 @@ class Reasoner:
             if part not in choices:
                 part.update(self._moment)
         self._engine.end_round()
-
-    def _changes(self, found: list[Found]) -> pa.Table:
-        return changes_table(found, self._texts, self._network.kinds, known_ends=not self._blocks)
 
     def answers(self) -> pa.Table:
         """The answer stream at the current tick: every derived atom with the ticks of its current interval."""

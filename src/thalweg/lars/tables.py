@@ -60,9 +60,8 @@ NO_ANSWER = pa.schema(
 MODELS = pa.schema(
     [("query_time", pa.int64()), ("model", pa.int64()), ("atom", pa.string()), ("at", pa.int64())]
 )
-_OPS = pa.array(["insert", "delete"])
-_TICK, _OP = pa.int64(), CHANGES.field("op").type
-_NO_CHANGES = CHANGES.empty_table()
+OPS = pa.array(["insert", "delete"])
+_TICK = pa.int64()
 _ALL_ANSWERED = NO_ANSWER.empty_table()
 
 
@@ -101,33 +100,6 @@ def atoms(texts: Texts, kinds: Kinds, found: Found) -> pa.Array:
     """The texts of the changed tuples of an output."""
     name, _ = predicate = found.output.predicate
     return texts.atoms(name, kinds[predicate], found.keys)
-
-
-def changes_table(found: list[Found], texts: Texts, kinds: Kinds, *, known_ends: bool) -> pa.Table:
-    """The `changes` of one call, in order of query times; without `known_ends`, `until` is null."""
-    if not found:
-        return _NO_CHANGES
-    rows = found[0].rows if len(found) == 1 else np.concatenate([f.rows for f in found])
-    n = len(rows)
-    columns, ops = np.empty((4, n), np.int64), np.empty(n, np.int8)
-    valid = np.zeros((2, n // 8 + 1), np.uint8)
-    in_order = _columns(rows, columns, ops, valid)
-    query, start, end, until = (pa.py_buffer(column) for column in columns)
-    named = [(f.output.predicate[0], kinds[f.output.predicate], f.keys) for f in found]
-    arrays = [
-        pa.Array.from_buffers(_TICK, n, [None, query]),
-        pa.DictionaryArray.from_buffers(_OP, n, [None, pa.py_buffer(ops)], _OPS),
-        texts.column(named),
-        _points(found, n),
-        pa.Array.from_buffers(_TICK, n, [None, start]),
-        pa.Array.from_buffers(_TICK, n, [pa.py_buffer(valid[0]), end]),
-        pa.Array.from_buffers(_TICK, n, [pa.py_buffer(valid[1]), until])
-        if known_ends
-        else pa.nulls(n, _TICK),
-        _exactness([(f.exact, len(f.keys)) for f in found], known_ends=known_ends),
-    ]
-    table = pa.Table.from_arrays(arrays, schema=CHANGES)
-    return table if in_order else table.take(np.argsort(rows[:, 2], kind="stable"))
 
 
 def _exactness(parts: list[tuple[Bools | None, int]], *, known_ends: bool) -> pa.Array:
@@ -194,27 +166,11 @@ def no_answer_table(blank: list[Blank], loops: list[str], *, known_ends: bool) -
     rows = np.concatenate([rows for rows, _ in blank])
     order = np.argsort(rows[:, 2], kind="stable")
     rows, exact = rows[order], _exactness([(e, len(r)) for r, e in blank], known_ends=known_ends).take(order)
-    op = pa.DictionaryArray.from_arrays(pa.array((rows[:, 1] < 0).astype(np.int8)), _OPS)
+    op = pa.DictionaryArray.from_arrays(pa.array((rows[:, 1] < 0).astype(np.int8)), OPS)
     named = pa.array([loops[i] for i in rows[:, 0].tolist()], pa.string())
     until = open_ends(rows[:, 5]) if known_ends else pa.nulls(len(rows), pa.int64())
     span = pa.array(rows[:, 3]), open_ends(rows[:, 4])
     return pa.table([pa.array(rows[:, 2]), op, named, *span, until, exact], schema=NO_ANSWER)
-
-
-@njit(cache=True)
-def _columns(rows: Ints, columns: Ints, ops: npt.NDArray[np.int8], valid: npt.NDArray[np.uint8]) -> bool:
-    """Rows (tuple, op, query time, from, to, until) as columns with bits for what is not null; are they in order of
-    query times?"""
-    in_order = True
-    for k in range(len(rows)):
-        in_order = in_order and (k == 0 or rows[k - 1, 2] <= rows[k, 2])
-        ops[k] = 0 if rows[k, 1] > 0 else 1
-        for c in range(4):
-            columns[c, k] = rows[k, 2 + c]
-        for c in range(2):
-            if rows[k, 4 + c] < FOREVER:
-                valid[c, k >> 3] |= np.uint8(1 << (k & 7))
-    return in_order
 
 
 def revisions(store: Store, last: int) -> Ints:

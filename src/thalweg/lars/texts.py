@@ -16,6 +16,9 @@ from thalweg.protocol import Ints
 
 _TEXT = pa.string()
 Bytes = npt.NDArray[np.uint8]
+Parts = Sequence[tuple[str, tuple[str, ...], Ints]]
+"""Names, kinds of arguments, and rows of codes."""
+FRACTION = -1
 _OPEN, _CLOSE, _COMMA, _MINUS, _ZERO = (ord(c) for c in "(),-0")
 
 
@@ -50,7 +53,7 @@ def _write(
     first: int,
 ) -> int:
     """Write ``name(a,b)`` for each row of codes after the first n bytes; the offsets begin at `first`. Returns the
-    number of bytes; -1 where a number is not whole; where the room may not do, -2 minus the room that will."""
+    number of bytes; `FRACTION` where a number is not whole; where the room may not do, that minus a room that will."""
     width = len(numeric)
     for k in range(len(rows)):
         need = len(name) + 24 * (width + 1)
@@ -59,7 +62,7 @@ def _write(
                 s = rows[k, c] >> 1
                 need += starts[s + 1] - starts[s]
         if n + need > len(out):
-            return -2 - 2 * (n + need * (len(rows) - k))
+            return FRACTION - 2 * (n + need * (len(rows) - k))
         offsets[first + k] = n
         for b in name:
             out[n] = b
@@ -71,7 +74,7 @@ def _write(
             if numeric[c] == 1:
                 value = np.int64(code).view(np.float64)
                 if value != np.floor(value) or abs(value) > 9e15:
-                    return -1
+                    return FRACTION
                 n = _digits(int(value), out, n)
             elif code & 1 == 0:
                 n = _digits(code >> 1, out, n)
@@ -100,22 +103,30 @@ class Texts:
         """The texts of atoms, one per row of argument codes; further columns are not looked at."""
         return self.column([(name, kinds, rows)])
 
-    def column(self, parts: Sequence[tuple[str, tuple[str, ...], Ints]]) -> pa.Array:
+    def column(self, parts: Parts) -> pa.Array:
         """The texts of atoms of some predicates, one after the other, as one column."""
+        count = sum([len(rows) for _, _, rows in parts])
+        offsets = np.empty(count + 1, np.int32)
+        end = self.write(parts, self._out, 0, offsets, 0)
+        while end < FRACTION:
+            self._out = np.empty(FRACTION - end, np.uint8)
+            end = self.write(parts, self._out, 0, offsets, 0)
+        if end == FRACTION:
+            return _joined(parts, self.codes)
+        written = pa.py_buffer(self._out[:end].tobytes())
+        return pa.Array.from_buffers(_TEXT, count, [None, pa.py_buffer(offsets), written])
+
+    def write(self, parts: Parts, out: Bytes, n: int, offsets: npt.NDArray[np.int32], first: int) -> int:
+        """The same, written after the first n bytes, with offsets from `first` on. Returns the number of bytes, or
+        `FRACTION` where a number is not whole, or that minus the room that will do."""
         self._grow()
-        offsets = np.empty(sum([len(rows) for _, _, rows in parts]) + 1, np.int32)
-        n = first = 0
         for name, kinds, rows in parts:
             numeric, letters = self._head(name, kinds)
-            end = _write(rows, numeric, letters, self._pool, self._starts, self._out, n, offsets, first)
-            while end < -1:
-                self._out = np.concatenate([self._out[:n], np.empty(-2 - end - n, np.uint8)])
-                end = _write(rows, numeric, letters, self._pool, self._starts, self._out, n, offsets, first)
-            if end < 0:
-                return _joined(parts, self.codes)
-            n, first = end, first + len(rows)
-        written = pa.py_buffer(self._out[:n].tobytes())
-        return pa.Array.from_buffers(_TEXT, first, [None, pa.py_buffer(offsets), written])
+            n = _write(rows, numeric, letters, self._pool, self._starts, out, n, offsets, first)
+            if n < 0:
+                break
+            first += len(rows)
+        return n
 
     def _head(self, name: str, kinds: tuple[str, ...]) -> tuple[Ints, Bytes]:
         if (name, kinds) not in self._heads:
@@ -136,7 +147,7 @@ class Texts:
             self._starts = np.concatenate([self._starts, ends])
 
 
-def _joined(parts: Sequence[tuple[str, tuple[str, ...], Ints]], codes: Codes) -> pa.Array:
+def _joined(parts: Parts, codes: Codes) -> pa.Array:
     """The same, for arguments that are not whole numbers."""
     columns = []
     for name, kinds, rows in parts:
