@@ -305,6 +305,65 @@ CASES = {
         "g(a)=true [5,7) [12,14)\nd(a)=true [5,..)",
         (10, 10, 30),
     ),
+    "what `initially` sets when an individual is first seen begins and ends nothing that was known before": (
+        """
+        initially(s(_)=true).
+        terminatedAt(s(X)=true, T) :- happensAt(stop(X), T).
+        holdsFor(f(X)=true, I) :- holdsFor(s(X)=true, I1), holdsFor(mode(X)=on, I2), union_all([I1, I2], I).
+        holdsFor(g(X)=true, I) :-
+            holdsFor(s(X)=true, I1), holdsFor(mode(X)=on, I2), relative_complement_all(I2, [I1], I).
+        initiatedAt(begun(X)=true, T) :- happensAt(start(f(X)=true), T).
+        initiatedAt(ended(X)=true, T) :- happensAt(end(g(X)=true), T).
+        terminatedAt(begun(X)=true, T) :- happensAt(reset(X), T).
+        """,
+        "mode(a)=on 2..4\nmode(b)=on 2..16\nreset(a) 6\nstop(a) 10 \nstop(b) 10",
+        """
+        s(a)=true [10,11)
+        s(b)=true [10,11)
+        f(a)=true [2,4) [10,11)
+        f(b)=true [2,16)
+        g(a)=true [2,4)
+        g(b)=true [2,10) [11,16)
+        begun(a)=true [2,7)
+        begun(b)=true [2,..)
+        ended(a)=true [4,..)
+        ended(b)=true [16,..)
+        """,
+        (10, 5, 20),
+    ),
+    "what `initially` sets through a domain begins nothing that was known before": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(walk(X)=_) :- dom(X).
+        initially(s(X)=true) :- dom(X).
+        initiatedAt(s(X)=true, T) :- happensAt(go(X), T), holdsAt(walk(X)=true, T).
+        terminatedAt(s(X)=true, T) :- happensAt(stop(X), T).
+        holdsFor(f(X)=true, I) :- holdsFor(s(X)=true, I1), holdsFor(mode(X)=on, I2), union_all([I1, I2], I).
+        initiatedAt(d(X)=true, T) :- happensAt(start(f(X)=true), T).
+        """,
+        "go(a) 2\nwalk(a)=true 6..9\nstop(a) 11\nmode(a)=on 14..15\nmode(b)=on 4..5\nwalk(b)=true 8..9",
+        """
+        s(a)=true [6,12)
+        s(b)=true [8,..)
+        f(a)=true [6,12) [14,15)
+        f(b)=true [4,5) [8,..)
+        d(a)=true [14,..)
+        d(b)=true [4,..)
+        """,
+        (10, 5, 20),
+    ),
+    "what a newcomer prevents has no start": (
+        """
+        terminatedAt(s(X)=true, T) :- happensAt(stop(X), T).
+        holdsFor(idle(X)=true, I) :- holdsFor(s(X)=true, I1), complement_all([I1], I).
+        holdsFor(f(X)=true, I) :-
+            holdsFor(idle(X)=true, I1), holdsFor(mode(X)=on, I2), relative_complement_all(I2, [I1], I).
+        initiatedAt(d(X)=true, T) :- happensAt(start(f(X)=true), T).
+        """,
+        "mode(a)=on 7..10\nstop(a) 7\nmode(b)=on 3..10\nstop(b) 7",
+        "idle(a)=true [7,..)\nidle(b)=true [7,..)\nf(b)=true [3,7)\nd(b)=true [3,..)",
+        (10, 5, 20),
+    ),
 }
 
 

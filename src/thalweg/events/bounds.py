@@ -20,10 +20,13 @@ VIEW = "values "
 PAST = "past "
 """Prefix of the copy of a fluent that forgets nothing, for relations that look at any distance."""
 
+BEFORE = "before "
+"""Prefix of the twin of a fluent without what newcomers bring at a point."""
+
 
 def hidden(name: str) -> bool:
     """Is this the name of a hidden fluent?"""
-    return name.startswith(("known ", "domain ", "range ", VIEW, PAST))
+    return name.startswith(("known ", "domain ", "range ", VIEW, PAST, BEFORE))
 
 
 @dataclass(frozen=True, slots=True)

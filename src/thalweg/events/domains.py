@@ -9,7 +9,7 @@ expressed by ordinary rules over hidden fluents, so it is windowed, revised and 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -34,8 +34,9 @@ from thalweg.events.forms import (
     names,
     rebuild,
 )
+from thalweg.events.newcomers import Newcomers
 from thalweg.events.normal import apply, holes
-from thalweg.language.rules import Combine, Edge, Effect
+from thalweg.language.rules import Edge, Effect
 from thalweg.language.terms import NOWHERE, Term, Variable, variables
 
 
@@ -53,11 +54,12 @@ class Domains:
         self.seeds: list[StartRule] = []
         self.derived = {p.relation for p in normal.points if p.effect is None}
         self.determined = {s.fluent for s in normal.spans}
-        self._spans = list(normal.spans)
+        self.spans = list(normal.spans)
+        self.newcomers = Newcomers(self)
         self.fresh = itertools.count()
         """Numbers for new variables."""
         self._done: set[str] = set()
-        self.greeted = {s.fluent for s in normal.starts if _free(s.args, s.body) or self._set_later(s.fluent)}
+        self.greeted = {s.fluent for s in normal.starts if _free(s.args, s.body) or self.set_later(s.fluent)}
         self.effects_of: dict[str, list[PointRule]] = {}
         """Effect rules by fluent, as they were written."""
         for p in written:
@@ -71,7 +73,7 @@ class Domains:
         normal.points = [self._effect(p) for p in normal.points]
         for start in normal.starts:
             self._initially(start)
-        normal.spans = Bounds(self).bounded(normal.spans)
+        normal.spans = self.newcomers.with_twins(Bounds(self).bounded(normal.spans))
         normal.delays = [
             replace(d, body=self._timed(d.body, shift=False) + self._target_filter(d)) for d in normal.delays
         ]
@@ -123,9 +125,9 @@ class Domains:
         else:
             return
         if {v.name for a in fact.args for v in variables(a)} <= names(body):
-            self._add(name, fact.args, body, lag=lag)
+            self.add(name, fact.args, body, lag=lag)
 
-    def _add(self, name: str, args: tuple[Term, ...], body: tuple[Flat, ...], *, lag: int = 0) -> None:
+    def add(self, name: str, args: tuple[Term, ...], body: tuple[Flat, ...], *, lag: int = 0) -> None:
         """A hidden rule: the hidden pair begins after the point at which the body is true (`lag` -1: at that point)."""
         self.normal.fluents[name] = len(args)
         self.normal.points.append(
@@ -145,89 +147,10 @@ class Domains:
     def _effect(self, p: PointRule) -> PointRule:
         if hidden(p.relation):
             return p
-        body = self._visible(self._timed(p.body, shift=False))
+        body = self.newcomers.visible(self._timed(p.body, shift=False))
         if p.effect is not None and _free(p.args, body):
             body = (*body, HoldsAt(self.known(p.relation), p.args, TRUE))
         return replace(p, body=body + self.filter_(p.relation, p.args, p.value, shift=False))
-
-    def _visible(self, body: tuple[Flat, ...]) -> tuple[Flat, ...]:
-        """A value that an instance has from the moment an event makes it known, or by ``initially``, has no start."""
-        guarded: list[Flat] = []
-        for x in body:
-            guards = self._guards(x)
-            if guards and isinstance(x, EdgeAt) and x.negated:
-                guarded.append(Missing(((replace(x, negated=False), *guards),)))
-            else:
-                guarded += [x, *guards]
-        return tuple(guarded)
-
-    def _guards(self, x: Flat) -> tuple[Flat, ...]:
-        """What must hold for the start of a value to be one."""
-        if isinstance(x, EdgeAt) and x.edge is Edge.START:
-            if x.fluent in self.determined and self._at_first_sight(x.fluent):
-                return (*self._greeted(x), HoldsAt(self._late(self.known(x.fluent)), x.args, TRUE, next=True))
-            return self._greeted(x)
-        return ()
-
-    def _greeted(self, x: Flat) -> tuple[Flat, ...]:
-        """The same for values that instances have by ``initially``."""
-        if isinstance(x, EdgeAt) and x.edge is Edge.START and x.fluent in self.greeted:
-            return (self._started(x),)
-        return ()
-
-    def _at_first_sight(self, fluent: str, above: frozenset[str] = frozenset()) -> bool:
-        """Can an instance have a value from the moment it is first seen?"""
-        if fluent in self.greeted:
-            return True
-        if fluent in above or fluent not in self.determined:
-            return False
-        if any(self.dynamic(x) for w in self.normal.wanted.get(fluent, []) for x in w.body):
-            return True
-        return any(
-            any(isinstance(step, Combine) and step.op == "complement_all" for step in rule.steps)
-            or any(self._at_first_sight(x.fluent, above | {fluent}) for _, x in rule.inputs)
-            for rule in self._spans
-            if rule.fluent == fluent
-        )
-
-    def _late(self, name: str) -> str:
-        """The hidden fluent for which what events show, and who is told to a domain, counts one time-point later."""
-        twin = f"known late {name}"
-        if twin not in self._done:
-            self._done.add(twin)
-            self.normal.fluents[twin] = self.normal.fluents[name]
-            for p in [p for p in self.normal.points if p.relation == name]:
-                later = {f: self._late(f) for f in _hidden_in(p.body)}
-                body = tuple(_renamed(x, later) for x in p.body)
-                lag = p.lag + 1 if p.lag < 0 or name.startswith("domain ") else 0
-                self._add(twin, p.args, (*body, *(g for x in body for g in self._greeted(x))), lag=lag)
-            self.seeds += [replace(rule, fluent=twin) for rule in self.seeds if rule.fluent == name]
-        return twin
-
-    def _started(self, x: EdgeAt) -> Flat:
-        """The instance is known already, or the effect that begins the value makes it known."""
-        if self._set_later(x.fluent):
-            effect = EffectAt(Effect.INITIATES, x.fluent, x.args, x.value)
-            return Missing(((HoldsAt(self._set(x.fluent), x.args, TRUE),), (effect,)), negated=False)
-        known = HoldsAt(self.known(x.fluent), x.args, TRUE)
-        if self._is_declared(x.fluent) or not self._meets(x.fluent):
-            return known
-        _, met = self._ways(x.fluent)
-        return Missing(((known,), (HoldsAt(met, x.args, TRUE, next=True),)), negated=False)
-
-    def _set(self, fluent: str) -> str:
-        """The hidden fluent of the instances that ``initially`` has set."""
-        name = f"known initially {fluent}"
-        if name not in self._done:
-            self._done.add(name)
-            self.normal.fluents[name] = self.normal.fluents[fluent]
-            for start in [s for s in self.normal.starts if s.fluent == fluent]:
-                for choice, bodies in self._beginnings(start):
-                    if not bodies:
-                        self.seeds.append(replace(choice, fluent=name, value=TRUE))
-                    for body in bodies:
-                        self._add(name, choice.args, body)
-        return name
 
     def filter_(
         self, relation: str, args: tuple[Term, ...], value: Term | None, *, shift: bool
@@ -257,14 +180,14 @@ class Domains:
         return [HoldsAt(f"domain {x.relation}", x.args, TRUE) for x in body if isinstance(x, Fact) and self.dynamic(x)]
 
     def _initially(self, start: StartRule) -> None:
-        for choice, bodies in self._beginnings(start):
+        for choice, bodies in self.beginnings(start):
             if not bodies:
                 self.seeds.append(choice)
             for body in bodies:
                 rule = PointRule(Effect.INITIATES, choice.fluent, choice.args, choice.value, "T", body, -1, choice.span)
                 self.normal.points.append(replace(rule, greets=True))
 
-    def _beginnings(self, start: StartRule) -> Iterator[tuple[StartRule, list[tuple[Flat, ...]]]]:
+    def beginnings(self, start: StartRule) -> Iterator[tuple[StartRule, list[tuple[Flat, ...]]]]:
         """What ``initially`` sets, and the bodies that are true just before it does; none: before the stream."""
         for choice in self._wanted_starts(start):
             hidden_ones = self._dynamic_part(choice.body)
@@ -272,11 +195,11 @@ class Domains:
             if _free(start.args, start.body):
                 hidden_ones.append(HoldsAt(self._greeting(start.fluent), start.args, TRUE))
             if self._may_be_too_late(start):
-                _, met = self._ways(start.fluent)
+                _, met = self.ways(start.fluent)
                 rest = (*rest, HoldsAt(met, start.args, TRUE, negated=True, next=True))
             yield replace(choice, body=rest), self._becoming(hidden_ones, rest)
 
-    def _set_later(self, fluent: str) -> bool:
+    def set_later(self, fluent: str) -> bool:
         """Can ``initially`` set it after the start of the stream because of who is told to a domain, or does a
         grounding not say who there is?"""
         starts = [s for s in self.normal.starts if s.fluent == fluent]
@@ -325,13 +248,13 @@ class Domains:
                 self._declared(name, w)
         elif fluent in self.inputs:
             args = tuple(Variable(f"A{i}") for i in range(arity))
-            self._add(name, args, (EdgeAt(Edge.START, fluent, args, Variable("_V")),))
+            self.add(name, args, (EdgeAt(Edge.START, fluent, args, Variable("_V")),))
         else:
             self._seen(name, fluent)
             self._reached(name, fluent)
-            if self._meets(fluent):
+            if self.meets(fluent):
                 self._met(name, fluent)
-            for rule in self._spans:
+            for rule in self.spans:
                 if rule.fluent == fluent:
                     self._instances(name, rule)
         return name
@@ -345,26 +268,26 @@ class Domains:
                 if not dynamic:
                     self.seeds.append(StartRule(name, start.args, TRUE, rest, NOWHERE))
                 for body in self._becoming(dynamic, rest):
-                    self._add(name, start.args, body)
+                    self.add(name, start.args, body)
 
     def _greeting(self, fluent: str) -> str:
         """The hidden fluent of the instances that ``initially`` reaches as they become known."""
-        if self._is_declared(fluent) or not self._meets(fluent):
+        if self.is_declared(fluent) or not self.meets(fluent):
             return self.known(fluent)
-        return self._ways(fluent)[0]
+        return self.ways(fluent)[0]
 
     def _may_be_too_late(self, start: StartRule) -> bool:
         """Can an effect come before ``initially``, which then does not reach the instance?"""
         if any(self.dynamic(x) for x in start.body):
             return True
         free = _free(start.args, start.body)
-        return bool(free) and not self._is_declared(start.fluent) and self._meets(start.fluent)
+        return bool(free) and not self.is_declared(start.fluent) and self.meets(start.fluent)
 
-    def _is_declared(self, fluent: str) -> bool:
+    def is_declared(self, fluent: str) -> bool:
         """Does a grounding list the fluent's instances?"""
         return any(w.value is not None for w in self.normal.wanted.get(fluent, []))
 
-    def _ways(self, fluent: str) -> tuple[str, str]:
+    def ways(self, fluent: str) -> tuple[str, str]:
         """The hidden fluents of the instances that an event, and that an effect makes known."""
         seen, met = f"known by event {fluent}", f"known by effect {fluent}"
         if seen not in self._done:
@@ -374,7 +297,7 @@ class Domains:
             self._met(met, fluent)
         return seen, met
 
-    def _meets(self, fluent: str) -> bool:
+    def meets(self, fluent: str) -> bool:
         """Can an effect be the first that is seen of an instance?"""
         return any(d.fluent == fluent for d in self.normal.delays) or any(
             not self._names(p) and not _free(p.args, p.body) for p in self.effects_of.get(fluent, [])
@@ -394,13 +317,13 @@ class Domains:
     def _seen(self, name: str, fluent: str) -> None:
         for p in self.effects_of.get(fluent, []):
             if self._names(p):
-                self._add(name, p.args, self._triggers(p), lag=-1)
+                self.add(name, p.args, self._triggers(p), lag=-1)
 
     def _met(self, name: str, fluent: str) -> None:
         args = tuple(Variable(f"A{i}") for i in range(self.normal.fluents[fluent]))
         for effect in Effect:
-            self._add(name, args, (EffectAt(effect, fluent, args, Variable("_V")),))
-        self._add(name, args, (EffectAt(Effect.TERMINATES, fluent, args, Variable("_V"), every=True),))
+            self.add(name, args, (EffectAt(effect, fluent, args, Variable("_V")),))
+        self.add(name, args, (EffectAt(Effect.TERMINATES, fluent, args, Variable("_V"), every=True),))
 
     def _declared(self, name: str, w: Wanted) -> None:
         dynamic = self._dynamic_part(w.body)
@@ -410,7 +333,7 @@ class Domains:
         if not dynamic:
             self.seeds.append(StartRule(name, w.args, TRUE, rest, NOWHERE))
         for body in self._becoming(dynamic, rest):
-            self._add(name, w.args, body)
+            self.add(name, w.args, body)
 
     # ----------------------------------------------------------------- determined fluents
 
@@ -424,11 +347,11 @@ class Domains:
         if not ranged:
             self.seeds.append(StartRule(name, rule.args, TRUE, tests, NOWHERE))
         for body in self._becoming(ranged, tests):
-            self._add(name, rule.args, body)
+            self.add(name, rule.args, body)
 
     def range(self, rule: SpanRule, variable: str) -> str:
         """The hidden fluent of the constants that a variable of a determined fluent's rule can stand for."""
-        at = next(i for i, s in enumerate(self._spans) if s is rule)
+        at = next(i for i, s in enumerate(self.spans) if s is rule)
         name = f"range {rule.fluent}/{at}/{variable}"
         if name in self._done:
             return name
@@ -441,28 +364,18 @@ class Domains:
                 fluent = x.fluent.removeprefix(VIEW)
                 body: tuple[Flat, ...] = (EdgeAt(Edge.START, fluent, x.args, x.value),)
                 for effect in Effect if fluent in self.effects_of else ():  # a value may come and end at once
-                    self._add(name, (Variable(variable),), (EffectAt(effect, fluent, x.args, x.value),))
+                    self.add(name, (Variable(variable),), (EffectAt(effect, fluent, x.args, x.value),))
             else:
                 body = (EdgeAt(Edge.START, self.known(x.fluent.removeprefix(VIEW)), x.args, TRUE),)
                 if x.fluent not in self.inputs and x.fluent not in self.determined and not hidden(x.fluent):
                     held: Flat = EdgeAt(Edge.START, x.fluent, x.args, Variable("_Held"))
-                    self._add(name, (Variable(variable),), (held,))
-            self._add(name, (Variable(variable),), body)
+                    self.add(name, (Variable(variable),), (held,))
+            self.add(name, (Variable(variable),), body)
         return name
 
     def dynamic(self, x: Flat) -> bool:
         """Is this a fact of a domain that fills up?"""
         return isinstance(x, Fact) and x.relation in self.normal.domains and not x.negated
-
-
-def _hidden_in(body: Iterable[Flat]) -> set[str]:
-    """The hidden fluents that conditions read."""
-    return {x.fluent for x in body if isinstance(x, HoldsAt | EdgeAt) and hidden(x.fluent)}
-
-
-def _renamed(x: Flat, names: dict[str, str]) -> Flat:
-    """A condition that reads another fluent instead."""
-    return replace(x, fluent=names[x.fluent]) if isinstance(x, HoldsAt | EdgeAt) and x.fluent in names else x
 
 
 def _variables_of(w: Wanted) -> set[str]:

@@ -19,7 +19,7 @@ from thalweg.columns.keys import KeyTable
 from thalweg.columns.points import Bench
 from thalweg.columns.spans import RELATIONS
 from thalweg.columns.symbols import SymbolTable
-from thalweg.events.bounds import PAST, VIEW, hidden
+from thalweg.events.bounds import BEFORE, PAST, VIEW, hidden
 from thalweg.events.compile import BodyCompiler, Catalogue, solve
 from thalweg.events.components import compile_head, delay_plans, sweep_unit
 from thalweg.events.determined import InputUnit, SpanUnit, ViewUnit
@@ -123,7 +123,7 @@ class _Planner:
         self.simple = {p.relation for p in normal.points if p.effect is not None}
         self.simple |= {s.fluent for s in normal.starts} | {d.fluent for d in normal.delays}
         self.simple |= {s.fluent for s in domains.seeds}
-        self.simple |= {f for f in normal.fluents if hidden(f) and not f.startswith((VIEW, PAST))}
+        self.simple |= {f for f in normal.fluents if hidden(f) and not f.startswith((VIEW, PAST, BEFORE))}
         self.simple |= {n for n, d in normal.declared.items() if d.role is Role.STATE} - {
             s.fluent for s in normal.spans
         }

@@ -23,7 +23,7 @@ from thalweg.language.program import Program
 from thalweg.reference.description import Description
 from thalweg.reference.intervals import Interval, Intervals, clip, maximal
 from thalweg.reference.moment import Moment, Snapshot, Whole
-from thalweg.reference.state import Countdown, Domains, Input, Pair, State, Stretch, settled
+from thalweg.reference.state import Countdown, Domains, Input, Pair, State, Stretch, settled, shown
 from thalweg.reference.terms import Ground, signature, text
 
 Timeline = Mapping[tuple[str, str], Intervals]
@@ -224,19 +224,13 @@ def _after(moment: Moment) -> State:
 
 def _newcomers(state: State, domains: Domains, input_: Input, whole: Whole, time: int) -> State:
     """The state at a time-point with what the input shows there for the first time."""
-    happening = input_.events.get(time, [])
-    holding = input_.holding(time)
-    facts = state.domain | domains.shown(happening, holding)
-    seen = state.seen | domains.triggered(happening) | holding
-    seen |= {(fluent, None) for fluent, _ in holding}
-    state = replace(state, domain=frozenset(facts), seen=frozenset(seen))
+    state = shown(domains, state, input_, time)
     fresh = domains.initial(state) - state.initial
     reached = frozenset(pair for pair in fresh if pair[0] not in state.touched)
     before = time - input_.tick
     values, countdowns = settled(domains, state, before, reached, frozenset())
-    seen |= reached
     state = replace(
-        state, values=values, countdowns=countdowns, seen=frozenset(seen), initial=state.initial | fresh
+        state, values=values, countdowns=countdowns, seen=state.seen | reached, initial=state.initial | fresh
     )
     return replace(state, since={**_candidates(domains, input_, whole, state, time), **state.since})
 

@@ -1,12 +1,15 @@
 """One time-point: the state there, what happens, and the state one point later.
 
-A `Snapshot` answers what holds at a point and which instances are known; a `Moment` has two of them, now and next, and
-everything that happens in between, each computed when it is first asked for.
+A `Snapshot` answers what holds at a point and which instances are known. A `Moment` has three of them: now; next, as
+it is before anybody new is met there; then, with those that are. Everything that happens in between is computed when
+it is first asked for. A `start` or `end` is one that next and then agree on: what newcomers bring at the next point
+has not happened at this one, and what they prevent there has not either.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -14,7 +17,7 @@ from thalweg.reference.background import Knowledge, compare
 from thalweg.reference.bodies import Fact, Test, Unbound, UnsafeRule, solve
 from thalweg.reference.description import DeterminedRule, EffectRule, EventRule
 from thalweg.reference.intervals import Intervals, contains
-from thalweg.reference.state import Countdown, Domains, Input, Pair, State, settled
+from thalweg.reference.state import Countdown, Domains, Input, Pair, State, settled, shown
 from thalweg.reference.terms import (
     EMPTY,
     Ground,
@@ -250,6 +253,16 @@ class Moment:
             values=self._next_values,
             affected=self._affected,
         )
+        self._met = shown(domains, state, input_, time + input_.tick)
+        self.then = Snapshot(
+            domains,
+            input_,
+            whole,
+            time + input_.tick,
+            self._met,
+            values=self._then_values,
+            affected=self._affected,
+        )
 
     # what the world answers
 
@@ -282,9 +295,11 @@ class Moment:
             case "holds":
                 return self.now.holding(key, value)
             case "start":
-                return self.next.holding(key, value) - self.now.holding(key, value)
+                begun = self.next.holding(key, value) - self.now.holding(key, value)
+                return begun & self.then.holding(key, value) if begun else begun
             case "end":
-                return self.now.holding(key, value) - self.next.holding(key, value)
+                ended = self.now.holding(key, value) - self.next.holding(key, value)
+                return ended - self.then.holding(key, value) if ended else ended
             case "initiatedAt":
                 return self.initiated(key, value)
             case "terminatedAt":
@@ -409,6 +424,15 @@ class Moment:
         initiated, terminated = frozenset(self.initiated(key)), frozenset(self.terminated(key))
         state = State(values=values, domain=self.state.domain)
         after, _ = settled(self.domains, state, self.time, initiated, terminated)
+        return set(after.items())
+
+    def _then_values(self, key: Signature) -> set[Pair]:
+        """The same, with those that ``initially`` sets there."""
+        touched = self.state.touched | {fluent for fluent, _ in self._affected(key)}
+        fresh = self.domains.initial(self._met) - self.state.initial
+        reached = frozenset(pair for pair in fresh if signature(pair[0]) == key and pair[0] not in touched)
+        state = replace(self._met, values=dict(self._next_values(key)), countdowns=frozenset())
+        after, _ = settled(self.domains, state, self.time, reached, frozenset())
         return set(after.items())
 
 

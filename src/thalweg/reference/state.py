@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from thalweg.reference.background import Knowledge, compare, evaluate
 from thalweg.reference.bodies import Fact, Test, solve
@@ -104,6 +104,13 @@ def settled(
     }
     started = {c for pair in initiated for c in domains.countdowns(pair, time, state)}
     return values, frozenset(running | started)
+
+
+def shown(domains: Domains, state: State, input_: Input, time: int) -> State:
+    """The state at a time-point with those that the input shows there."""
+    happening, holding = input_.events.get(time, []), input_.holding(time)
+    seen = domains.triggered(happening) | holding | {(fluent, None) for fluent, _ in holding}
+    return replace(state, domain=state.domain | domains.shown(happening, holding), seen=state.seen | seen)
 
 
 # --------------------------------------------------------------------------- known instances
