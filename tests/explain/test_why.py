@@ -162,6 +162,16 @@ def test_initiation_and_termination_at_one_point_are_told() -> None:
     assert "release(lamp) at 4" in str(tree)
 
 
+def test_a_start_that_a_newcomer_brings_is_told_to_be_none() -> None:
+    rules = """initially(on(_)=true).
+    terminatedAt(on(X)=true, T) :- happensAt(release(X), T).
+    initiatedAt(begun(X)=true, T) :- happensAt(start(on(X)=true), T)."""
+    events = [{"name": "release", "time": 4, "x": "lamp"}]
+    tree = thalweg.run(rules, events, window=20, step=10).why_not("begun(lamp) @ 9")
+    (failing,) = [n.text for n in tree if n.part is Part.FAILS]
+    assert "start(on(lamp)=true)" in failing and "first seen at 4" in failing
+
+
 def test_what_if_a_row_had_not_been_there() -> None:
     result = lamp()
     difference = result.what_if(retract=["press(lamp) @ 3"])

@@ -112,11 +112,25 @@ class Doubter:
             yield Node(Part.INTERVAL, f"{pair_text(*pair)} holds later, from {later[0]}", (), later[0])
 
     def _broken(self, found: list[_Candidate], pair: Pair) -> Iterable[Node]:
-        """Initiations that were broken at their own time-point."""
+        """Initiations that were broken at their own time-point, or that rest on an edge that is none."""
         for candidate in sorted((c for c in found if not c.failing), key=lambda c: -c.time)[:SHOWN]:
+            place = self.known.place_of(candidate.rule)
             causes = (*Explainer(self.known).termination(pair, candidate.time, 1),)
-            said = f"{pair_text(*pair)} is initiated at {candidate.time}, and broken at the same point"
-            yield Node(Part.ENDED, said, causes, candidate.time, self.known.place_of(candidate.rule))
+            edges = [goal for goal in candidate.met if isinstance(goal, Fact) and goal.kind in ("start", "end")]
+            if edges and not causes:
+                said = f"a rule that could initiate {pair_text(*pair)} at {candidate.time}"
+                none = tuple(self._brought(goal, candidate) for goal in edges)
+                yield Node(Part.CANDIDATE, said, none, candidate.time, place)
+            else:
+                said = f"{pair_text(*pair)} is initiated at {candidate.time}, and broken at the same point"
+                yield Node(Part.ENDED, said, causes, candidate.time, place)
+
+    def _brought(self, goal: Goal, candidate: _Candidate) -> Node:
+        """An edge that a newcomer brings."""
+        said = f"fails: {goal_text(goal, candidate.subst)}"
+        after = candidate.time + self.known.tick
+        why = f"it comes with an individual that is first seen at {after}, or with what `initially` gives it then"
+        return Node(Part.FAILS, f"{said}; {why}", time=candidate.time)
 
     def _delayed(self, pair: Pair, time: int) -> Iterable[Node]:
         """Delayed effects that have not had their effect by the time: not yet due, or cancelled."""
