@@ -352,6 +352,17 @@ CASES = {
         """,
         (10, 5, 20),
     ),
+    "`initially` does not reach who only the determined values of its fluent know": (
+        """
+        initially(f(_)=dull).
+        initiatedAt(f(X)=off, T) :- happensAt(go(X), T).
+        holdsFor(f(X)=lit, I) :- holdsFor(mode(X)=on, I1), union_all([I1], I).
+        initiatedAt(d(X)=true, T) :- happensAt(start(f(X)=dull), T).
+        """,
+        "mode(a)=on 2..4\nmode(b)=on 2..4\ngo(b) 8",
+        "f(a)=lit [2,4)\nf(b)=lit [2,4)\nf(b)=dull [8,9)\nf(b)=off [9,..)",
+        (10, 5, 20),
+    ),
     "what a newcomer prevents has no start": (
         """
         terminatedAt(s(X)=true, T) :- happensAt(stop(X), T).

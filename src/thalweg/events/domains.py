@@ -200,13 +200,13 @@ class Domains:
             yield replace(choice, body=rest), self._becoming(hidden_ones, rest)
 
     def set_later(self, fluent: str) -> bool:
-        """Can ``initially`` set it after the start of the stream because of who is told to a domain, or does a
-        grounding not say who there is?"""
+        """Can ``initially`` set it after the start of the stream because of who is told to a domain, does a grounding
+        not say who there is, or does it have determined values as well?"""
         starts = [s for s in self.normal.starts if s.fluent == fluent]
         wanted = [w for w in self.normal.wanted.get(fluent, []) if w.value is not None]
         bodies = [*(s.body for s in starts), *(w.body for w in wanted)]
         told = any(self.dynamic(x) for body in bodies for x in body)
-        return bool(starts) and (told or any(_free(w.args, w.body) for w in wanted))
+        return bool(starts) and (told or fluent in self.determined or any(_free(w.args, w.body) for w in wanted))
 
     def _wanted_starts(self, start: StartRule) -> list[StartRule]:
         """The rule with its grounding: a choice per grounding rule where domains fill up, otherwise one filter."""
@@ -271,8 +271,9 @@ class Domains:
                     self.add(name, start.args, body)
 
     def _greeting(self, fluent: str) -> str:
-        """The hidden fluent of the instances that ``initially`` reaches as they become known."""
-        if self.is_declared(fluent) or not self.meets(fluent):
+        """The hidden fluent of the instances that ``initially`` reaches as they become known: not those that only rules
+        of its determined values know."""
+        if self.is_declared(fluent) or not (self.meets(fluent) or fluent in self.determined):
             return self.known(fluent)
         return self.ways(fluent)[0]
 
