@@ -170,7 +170,7 @@ def test_an_instance_holds_what_its_interval_at_the_point_says(
     wanted = {"any": [], "one": [1], "each": [k % 3 for k in range(n)]}[kind]
     rows, values = np.empty(n, np.int64), np.empty(0 if negated else n, np.int64)
     ids, times = ints([i for i, _ in questions]), ints([t for _, t in questions])
-    places = np.zeros(3 if cursors else 0, np.int64)
+    places = np.empty((3 if cursors else 0, 3), np.int64)
     count = timelines.holding(*view, ids, times, ints(wanted), negated, places, rows, values)
     held = [value_at(lists[i], t) if i >= 0 else None for i, t in questions]
     right = [v is not None and (kind == "any" or v == wanted[0 if kind == "one" else k]) for k, v in enumerate(held)]
@@ -184,7 +184,7 @@ def test_a_point_is_found_in_a_long_list_too(length: int, time: int) -> None:
     rows = [(4 * k, 4 * k + 3, k) for k in range(length)]
     view = in_two_parts([rows], 3, [length // 2])
     out, values, none = np.empty(1, np.int64), np.empty(1, np.int64), np.empty(0, np.int64)
-    count = timelines.holding(*view, ints([0]), ints([time]), none, False, none, out, values)
+    count = timelines.holding(*view, ints([0]), ints([time]), none, False, np.empty((0, 3), np.int64), out, values)
     assert values[:count].tolist() == [k for k, (start, end, _) in enumerate(rows) if start <= time < end]
 
 

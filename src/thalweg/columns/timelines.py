@@ -193,27 +193,27 @@ def ending_after(pool: Ints, start: int, end: int, time: int) -> int:
 
 
 @part
-def _covering(
-    table: Places, past: Places, version: int, pool: Ints, i: int, t: int, cursors: Ints
-) -> int:
+def _covering(table: Places, past: Places, version: int, pool: Ints, i: int, t: int) -> int:
     """Pool position of the interval of list i that covers t, or -1."""
     start, count, rest, more = place(table, past, version, i)
     if more and pool[rest, 0] <= t:
         start, count = rest, more
     end = start + count
-    at = start
-    if len(cursors) and start <= cursors[i] < end:
-        at = cursors[i]
-        if at > start and pool[at - 1, 1] > t:
-            at = start
-    far = min(at + 4, end)
-    while at < far and pool[at, 1] <= t:
-        at += 1
-    if at == far:
-        at = ending_after(pool, at, end, t)
-    if len(cursors):
-        cursors[i] = at
+    at = ending_after(pool, start, end, t)
     return at if at < end and pool[at, 0] <= t else -1
+
+
+@part
+def _further(pool: Ints, cursors: Ints, i: int, t: int) -> int:
+    """`_covering` for a list that was last asked for an earlier time."""
+    at, end = cursors[i, 0], cursors[i, 1]
+    near = min(at + 8, end)
+    while at < near and pool[at, 1] <= t:
+        at += 1
+    if at == near:
+        at = ending_after(pool, at, end, t)
+    cursors[i, 0], cursors[i, 2] = at, t
+    return int(at) if at < end and pool[at, 0] <= t else -1
 
 
 @kernel
@@ -232,11 +232,21 @@ def holding(
 ) -> int:
     """Rows k at which list ids[k] has the wanted value (one for all, one for each, or any where none is given) at
     times[k], or with `negated` has not; returns how many. `values` gets the values, where there is room for them.
-    Logarithmic per row; with `cursors`, one for each list, constant where a list is asked in the order of time."""
+    Logarithmic per row; with room for `cursors`, a row for each list, constant where a list is asked in the order of
+    time: where it was asked last, where it ends, and for what time, which no list in two parts is later than."""
+    for i in range(len(cursors)):
+        start, count, _, more = place(table, past, version, i)
+        cursors[i, 0], cursors[i, 1], cursors[i, 2] = start, start + count, OPEN if more else -OPEN
     step = 0 if len(wanted) == 1 else 1
     n = 0
     for k in range(len(ids)):
-        at = -1 if ids[k] < 0 else _covering(table, past, version, pool, ids[k], times[k], cursors)
+        i, t = ids[k], times[k]
+        if i < 0:
+            at = -1
+        elif len(cursors) and t >= cursors[i, 2]:
+            at = _further(pool, cursors, i, t)
+        else:
+            at = _covering(table, past, version, pool, i, t)
         hit = at >= 0 and (len(wanted) == 0 or pool[at, 2] == wanted[k * step])
         rows[n] = k  # stays where it is a hit; without a branch, which nobody could predict
         if len(values):

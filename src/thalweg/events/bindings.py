@@ -1,4 +1,4 @@
-"""The bindings of a rule that instances of a fluent take part in, where that never changes, and those of its heads."""
+"""The bindings of a rule that instances of a fluent take part in, and those of its heads."""
 
 from __future__ import annotations
 
@@ -10,12 +10,25 @@ from thalweg.protocol import Ints
 
 
 class Known:
-    """The bindings of instances, found once for each."""
+    """The bindings of instances, found once for each, as long as other fluents have no more instances."""
 
     def __init__(self) -> None:
         self._places = np.empty(0, np.int64)
         self._sizes = np.empty(0, np.int64)
         self._bindings = GrowingRows(1)
+        self._since = 0
+        """What was found is valid from here on."""
+        self._others = 0
+
+    def renew(self, others: int) -> None:
+        """Forget what was found when the other fluents had another number of instances."""
+        if others == self._others:
+            return
+        if self._bindings.count > 2 * len(self._places):
+            self._places[:] = -1
+            self._bindings.count = 0
+        self._others = others
+        self._since = 1 + self._bindings.append(np.zeros((1, 1), np.int64))  # also after instances without bindings
 
     def unknown(self, ids: Ints, count: int) -> Ints:
         """Those of the instances, all below `count`, whose bindings have not been found."""
@@ -23,7 +36,7 @@ class Known:
             places, sizes = np.full(2 * count, -1), np.zeros(2 * count, np.int64)
             places[: len(self._places)], sizes[: len(self._sizes)] = self._places, self._sizes
             self._places, self._sizes = places, sizes
-        return ids[self._places[ids] < 0]
+        return ids[self._places[ids] < self._since]
 
     def add(self, ids: Ints, sizes: Ints, bindings: Ints) -> None:
         """The bindings of instances one after the other, so many of each."""

@@ -26,7 +26,7 @@ from thalweg.events.bindings import Known, Owners
 from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps
 from thalweg.events.moves import NEVER
 from thalweg.events.stores import Access, FluentStore
-from thalweg.events.units import NOW, Clock
+from thalweg.events.units import NOW, Clock, instance_frame
 from thalweg.language.terms import Term
 from thalweg.protocol import Ints
 
@@ -180,7 +180,8 @@ def _looks_far(node: Node) -> bool:
 
 # --------------------------------------------------------------------------- rules
 
-LOW, HIGH = "@low", "@high"
+Joins = list[tuple[FluentStore, tuple[Slot, ...]]]
+"""Other fluents that bind the variables of a rule, with their arguments."""
 
 
 @dataclass(slots=True)
@@ -218,7 +219,7 @@ class SpanPlan:
     node: Node
     variables: tuple[str, ...]
     head: tuple[Slot, ...]
-    joins: list[tuple[Leaf, list[tuple[FluentStore, tuple[Slot, ...]]], list[Step]]]
+    joins: list[tuple[Leaf, Joins, list[Step]]]
     gates: list[Leaf]
     alone: list[Step]
     start: int
@@ -232,7 +233,7 @@ class SpanPlan:
     """Every binding has a head of its own, with the same number."""
     owners: Owners = field(default_factory=Owners)
     known: dict[int, Known] = field(default_factory=dict)
-    """The bindings of the instances of a leaf, where no other fluent is needed to find them."""
+    """The bindings of the instances of a leaf."""
     far: bool = field(init=False)
     """Looks at intervals at any distance."""
 
@@ -253,15 +254,9 @@ class SpanPlan:
                 ids, lows, highs, causes = hulls(ids, lows, highs, causes)
             if self.far or any(leaf is gate for gate in self.gates):
                 lows, highs = np.full(len(ids), NEVER), np.full(len(ids), OPEN)
-            if joins:
-                frame = self._bound(leaf, joins, steps, Touched(ids, causes, lows, highs))
-                if not len(frame):
-                    continue
-                bindings, causes, lows, highs = self._intern(store, frame), _given(frame.cause), frame[LOW], frame[HIGH]
-            else:
-                which, bindings = self._direct(store, leaf, steps, ids)
-                if which is not None:
-                    causes, lows, highs = causes[which], lows[which], highs[which]
+            which, bindings = self._taking_part(store, leaf, joins, steps, ids)
+            if which is not None:
+                causes, lows, highs = causes[which], lows[which], highs[which]
             if len(bindings):
                 new = bindings >= known
                 if new.any():
@@ -278,26 +273,24 @@ class SpanPlan:
             found.append(Touched.everywhere(self._intern(store, frame)))
         return Touched.together(found)
 
-    def _direct(self, store: FluentStore, leaf: Leaf, steps: list[Step], ids: Ints) -> tuple[Ints | None, Ints]:
-        """The bindings that instances of a leaf take part in, where that never changes; and which instance each has."""
+    def _taking_part(
+        self, store: FluentStore, leaf: Leaf, joins: Joins, steps: list[Step], ids: Ints
+    ) -> tuple[Ints | None, Ints]:
+        """The bindings that instances of a leaf take part in, and which instance each has (None: each has one). Those
+        of an instance are found once, and again when the other fluents that they need have more instances."""
         table = self.known.setdefault(id(leaf), Known())
+        table.renew(sum(other.instances.count for other, _ in joins))
         unknown = table.unknown(ids, leaf.store.instances.count)
         if len(unknown):
-            frame = self._bound(leaf, [], steps, Touched.everywhere(unknown))
+            frame = self._bound(leaf, joins, steps, unknown)
             bindings = self._intern(store, frame) if len(frame) else frame.origin
             order = np.argsort(frame.origin, kind="stable")
             table.add(unknown, np.bincount(frame.origin, minlength=len(unknown)), bindings[order])
         return table.of(ids)
 
-    def _bound(
-        self,
-        leaf: Leaf,
-        joins: list[tuple[FluentStore, tuple[Slot, ...]]],
-        steps: list[Step],
-        touched: Touched,
-    ) -> Frame:
-        """The bindings that instances of a leaf take part in."""
-        frame = self._from_leaf(leaf, touched)
+    def _bound(self, leaf: Leaf, joins: Joins, steps: list[Step], ids: Ints) -> Frame:
+        """The bindings that instances of a leaf take part in; `origin` counts the ids."""
+        frame = instance_frame(leaf.store, leaf.slots, ids)
         for other, slots in joins:
             frame = _join(frame, other, slots)
         return run_steps(steps, frame, Reader(before=False))
@@ -305,23 +298,7 @@ class SpanPlan:
     def bind_all(self, store: FluentStore) -> None:
         """Know the bindings of all instances there are, for a rule that comes after them."""
         for leaf, joins, steps in self.joins:
-            every = Touched.everywhere(np.arange(leaf.store.instances.count))
-            self._intern(store, self._bound(leaf, joins, steps, every))
-
-    def _from_leaf(self, leaf: Leaf, touched: Touched) -> Frame:
-        ids = touched.ids
-        instances = leaf.store.instances
-        keep = np.ones(len(ids), np.bool_)
-        columns: dict[str, Ints] = {LOW: touched.lows, HIGH: touched.highs}
-        for i, slot in enumerate(leaf.slots):
-            column = instances.column(i, ids)
-            if slot.name is None:
-                keep &= column == slot.code
-            elif slot.name in columns:
-                keep &= column == columns[slot.name]
-            else:
-                columns[slot.name] = column
-        return Frame(np.full(len(ids), NOW), columns, np.arange(len(ids)), touched.causes).take(keep)
+            self._intern(store, self._bound(leaf, joins, steps, np.arange(leaf.store.instances.count)))
 
     def _intern(self, store: FluentStore, frame: Frame) -> Ints:
         before = self.bindings.count
@@ -507,11 +484,6 @@ class SpanPlan:
                     return of(left) + of(right)
 
         return of(self.node)
-
-
-def _given(causes: Ints | None) -> Ints:
-    assert causes is not None
-    return causes
 
 
 def _join(frame: Frame, store: FluentStore, slots: tuple[Slot, ...]) -> Frame:

@@ -279,7 +279,7 @@ class FluentStore:
         """Rows at which the instances have the wanted value (one for all, one for each, or any where none is given), or
         with `negated` have not; and the values, if they are asked for."""
         n, lists = len(ids), self.lists
-        cursors = np.zeros(lists.count if 4 * n > lists.count else 0, np.int64)
+        cursors = np.empty((lists.count if 4 * n > lists.count else 0, 3), np.int64)
         rows, found = np.empty(n, np.int64), np.empty(n if values else 0, np.int64)
         n = holding(*lists.view(version), lists.pool, ids, times, wanted, negated, cursors, rows, found)
         return rows[:n], found[:n]
