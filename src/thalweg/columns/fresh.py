@@ -387,12 +387,9 @@ def changes(
             and pool[a_end - 1, 2] == pool[b_end - 1, 2]
         )
         joined = max(pool[a_end - 1, 0], pool[b_end - 1, 0]) if runs_on else int(OPEN)
-        while a < a_end or b < b_end:
-            if a == a_end:
-                order = 1
-            elif b == b_end:
-                order = -1
-            else:
+        while a < a_end:
+            order = -1
+            if b < b_end:
                 order = 0
                 for c in range(3):
                     if pool[a, c] != pool[b, c]:
@@ -403,7 +400,7 @@ def changes(
                 b += 1
                 continue
             if low == OPEN:
-                low = _first_difference(pool, a, a_end, b, b_end)
+                low = _first_difference(pool, a, b, b_end)
             if order < 0:
                 removed_ids[n_removed] = i
                 for c in range(3):
@@ -418,6 +415,16 @@ def changes(
                 n_added += 1
                 high = max(high, min(pool[b, 1], joined))
                 b += 1
+        if b < b_end:  # only new ones are left, which are most
+            if low == OPEN:
+                low = pool[b, 0]
+            high = max(high, min(pool[b_end - 1, 1], joined))
+            for r in range(b, b_end):
+                added_ids[n_added + r - b] = i
+            for c in range(len(added)):
+                for r in range(b, b_end):
+                    added[c, n_added + r - b] = pool[r, c]
+            n_added += b_end - b
         if low != OPEN:
             touched[0, n_touched], touched[1, n_touched], touched[2, n_touched] = i, low, high
             n_touched += 1
@@ -426,10 +433,8 @@ def changes(
 
 
 @part
-def _first_difference(pool: Ints, a: int, a_end: int, b: int, b_end: int) -> int:
-    """From when on two lists differ that have been the same up to the rows a and b."""
-    if a == a_end:
-        return int(pool[b, 0])
+def _first_difference(pool: Ints, a: int, b: int, b_end: int) -> int:
+    """From when on two lists differ that have been the same up to the rows a, which is there, and b."""
     if b == b_end:
         return int(pool[a, 0])
     if pool[a, 0] == pool[b, 0] and pool[a, 2] == pool[b, 2]:

@@ -14,15 +14,14 @@ import pyarrow.compute as pc
 
 from thalweg.columns import recycling
 from thalweg.columns.cells import NONE
+from thalweg.columns.tabulating import tabulate
 from thalweg.columns.texts import Indices, Marks, number_anew, number_anew_by, unnumber
-from thalweg.columns.timelines import OPEN
 from thalweg.events.moves import Moves, Spans, by_time, told
 from thalweg.events.plan import Plan
 from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit
 from thalweg.events.units import Clock
 from thalweg.events.words import Words, cause_texts, dictionary
-from thalweg.protocol import Ints
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 CHANGES = pa.schema(
@@ -67,12 +66,6 @@ class Part:
     query: int
     op: int
     found: Spans
-
-
-def _without_open(ends: Ints) -> pa.Array:
-    """Ends of intervals, null where there is none; takes the array over."""
-    bits = np.packbits(ends != OPEN, bitorder="little")
-    return pa.Array.from_buffers(pa.int64(), len(ends), [pa.py_buffer(bits), pa.py_buffer(ends)])
 
 
 class Output:
@@ -123,16 +116,17 @@ class Output:
         found = list(self._changes.values())
         self._changes, self._borrowed = {}, []
         parts = [part for _, some in found for part in some]
-        sizes = [len(part.found) for part in parts]
-        total = sum(sizes)
+        total = sum(len(part.found) for part in parts)
         queries, starts, ends = (recycling.empty(total, np.int64) for _ in range(3))
-        ops = recycling.empty(total, np.int32)
-        at = 0
-        for part, n in zip(parts, sizes, strict=True):
-            here = slice(at, at + n)
-            queries[here], ops[here] = part.query, part.op
-            starts[here], ends[here] = part.found.starts, part.found.ends
-            at += n
+        ops, instances = (recycling.empty(total, np.int32) for _ in range(2))
+        there = np.full((total + 7) >> 3, 255, np.uint8)
+        at = base = 0
+        for store, some in found:
+            for part in some:
+                rows = part.found.ids, part.found.starts, part.found.ends, part.query, part.op
+                tabulate(*rows, base, at, queries, ops, instances, starts, ends, there)
+                at += len(part.found)
+            base += store.instances.count
         causes = by_time(total)
         if any(told(part.found.causes) for part in parts):
             causes = np.concatenate([part.found.causes for part in parts])
@@ -140,27 +134,24 @@ class Output:
             [
                 pa.array(queries),
                 dictionary(ops, pa.array(["delete", "insert"])),
-                self._fluent_column(found, total),
+                self._fluent_column(found, instances),
                 self._value_column(found, total),
                 pa.array(starts),
-                _without_open(ends),
+                pa.Array.from_buffers(pa.int64(), total, [pa.py_buffer(there), pa.py_buffer(ends)]),
                 cause_texts(causes),
             ],
             schema=CHANGES,
         )
 
-    def _fluent_column(self, found: Sequence[tuple[FluentStore, list[Part]]], total: int) -> pa.DictionaryArray:
-        """The instances, with each text once: of those that occur, or simply of all where these are few."""
-        indices = recycling.empty(total, np.int32)
-        at = base = 0
-        if 2 * sum(store.instances.count for store, _ in found) <= total:
-            for store, parts in found:
-                for part in parts:
-                    np.add(part.found.ids, base, out=indices[at : at + len(part.found)], casting="unsafe")
-                    at += len(part.found)
-                base += store.instances.count
+    def _fluent_column(
+        self, found: Sequence[tuple[FluentStore, list[Part]]], indices: Indices
+    ) -> pa.DictionaryArray:
+        """The instances, with each text once: of those that occur, or simply of all, by the indices as they are, where
+        these are few."""
+        if 2 * sum(store.instances.count for store, _ in found) <= len(indices):
             return dictionary(indices, self.words.all_fluents([store for store, _ in found]))
         texts = []
+        at = base = 0
         for store, parts in found:
             places = self._marks.of(store.instances.count)
             first = np.empty(min(store.instances.count, sum(len(part.found) for part in parts)), np.int64)

@@ -1,0 +1,35 @@
+"""Intervals of instances as rows of a table, all columns in one pass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from thalweg.columns.compiled import kernel
+from thalweg.columns.texts import Bytes, Indices
+from thalweg.columns.timelines import OPEN
+from thalweg.protocol import Ints
+
+
+@kernel
+def tabulate(
+    ids: Ints,
+    starts: Ints,
+    ends: Ints,
+    query: int,
+    op: int,
+    base: int,
+    at: int,
+    queries: Ints,
+    ops: Indices,
+    instances: Indices,
+    firsts: Ints,
+    lasts: Ints,
+    there: Bytes,
+) -> None:
+    """Rows from `at` on: the query time, what is done, the number of the instance counted from `base`, start and end.
+    Of the ends that are none the bits in `there`, which are all set, are taken away."""
+    for k in range(len(ids)):
+        queries[at + k], ops[at + k], instances[at + k] = query, op, base + ids[k]
+        firsts[at + k], lasts[at + k] = starts[k], ends[k]
+        if ends[k] == OPEN:
+            there[(at + k) >> 3] &= np.uint8(255 - (1 << ((at + k) & 7)))
