@@ -363,6 +363,18 @@ CASES = {
         "f(a)=lit [2,4)\nf(b)=lit [2,4)\nf(b)=dull [8,9)\nf(b)=off [9,..)",
         (10, 5, 20),
     ),
+    "edges of a fluent that has simple and determined values": (
+        """
+        initiatedAt(f(X)=off, T) :- happensAt(go(X), T).
+        terminatedAt(f(X)=off, T) :- happensAt(stop(X), T).
+        holdsFor(f(X)=lit, I) :- holdsFor(mode(X)=on, I1), union_all([I1], I).
+        initiatedAt(last(X)=V, T) :- happensAt(start(f(X)=V), T).
+        initiatedAt(quiet(X)=true, T) :- happensAt(stop(X), T), not happensAt(start(f(X)=_), T).
+        """,
+        "go(a) 2\nmode(a)=on 5..8\nstop(a) 4\nstop(a) 10",
+        "f(a)=off [3,5)\nf(a)=lit [5,8)\nlast(a)=off [3,5)\nlast(a)=lit [5,..)\nquiet(a)=true [11,..)",
+        (10, 5, 20),
+    ),
     "what a newcomer prevents has no start": (
         """
         terminatedAt(s(X)=true, T) :- happensAt(stop(X), T).

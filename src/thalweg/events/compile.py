@@ -57,9 +57,10 @@ class Catalogue:
     determined: dict[str, FluentStore] = field(default_factory=dict)
     facts: dict[str, FactStore] = field(default_factory=dict)
 
-    def fluents(self, name: str) -> list[FluentStore]:
-        """The stores that may hold a pair of the fluent."""
-        return [s[name] for s in (self.simple, self.determined) if name in s]
+    def fluents(self, name: str, only: str = "") -> list[FluentStore]:
+        """The stores that may hold a pair of the fluent; with `only`, for values of that kind."""
+        stores = {"simple": self.simple, "determined": self.determined}
+        return [s[name] for kind, s in stores.items() if name in s and only in ("", kind)]
 
 
 def solve(rule: PointRule) -> PointRule:
@@ -223,8 +224,7 @@ class BodyCompiler:
         return [step]
 
     def _stores(self, x: HoldsAt | EdgeAt) -> list[FluentStore]:
-        found = self.catalogue.fluents(x.fluent)
-        return found
+        return self.catalogue.fluents(x.fluent, x.only if isinstance(x, EdgeAt) else "")
 
     def _holds(self, x: HoldsAt | EdgeAt, store: FluentStore, bound: set[str]) -> Step:
         slots = [self.slot(t, ("fluent", x.fluent, i), bound) for i, t in enumerate(x.args)]
@@ -319,7 +319,7 @@ def _driver_position(catalogue: Catalogue, body: list[Flat]) -> int | None:
         match x:
             case EventAt(negated=False):
                 ranked.append((0, i))
-            case EdgeAt(negated=False) if len(catalogue.fluents(x.fluent)) == 1:
+            case EdgeAt(negated=False) if len(catalogue.fluents(x.fluent, x.only)) == 1:
                 ranked.append((1, i))
             case EffectAt(negated=False):
                 ranked.append((2, i))
@@ -337,7 +337,7 @@ def _driver(compiler: BodyCompiler, x: Flat) -> Driver:
         case EdgeAt(edge, fluent, args, value, _):
             slots = compiler.match("fluent", fluent, args, set()).slots
             slots += (compiler.slot(value, ("value", fluent, 0), set()),)
-            return EdgeDriver(slots, c.fluents(fluent)[0], edge, c.tick, c.start)
+            return EdgeDriver(slots, c.fluents(fluent, x.only)[0], edge, c.tick, c.start)
         case EffectAt(effect, fluent, args, value, _, every):
             slots = compiler.match("fluent", fluent, args, set()).slots
             slots += (compiler.slot(value, ("value", fluent, 0), set()),)
@@ -379,7 +379,8 @@ def _triggers(compiler: BodyCompiler, x: Flat, driver: Driver) -> list[Trigger]:
             ]
         case EdgeAt(_, fluent, args, value, _):
             return [
-                trigger(s, "edge", "fluent", fluent, (*args, value) if s.by_value else args) for s in c.fluents(fluent)
+                trigger(s, "edge", "fluent", fluent, (*args, value) if s.by_value else args)
+                for s in c.fluents(fluent, x.only)
             ]
         case EffectAt(_, fluent, args, _, _, _):
             return [trigger(c.simple[fluent], "effect", "fluent", fluent, args)]

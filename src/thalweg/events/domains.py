@@ -33,6 +33,7 @@ from thalweg.events.forms import (
     binding,
     names,
     rebuild,
+    split_edges,
 )
 from thalweg.events.newcomers import Newcomers
 from thalweg.events.normal import apply, holes
@@ -70,7 +71,8 @@ class Domains:
         """Rewrite the rules: dynamic facts, free head variables, initially, grounding, complements."""
         normal = self.normal
         self._domain_rules()
-        normal.points = [self._effect(p) for p in normal.points]
+        mixed = self.determined & (self.effects_of.keys() | {s.fluent for s in normal.starts})
+        normal.points = [self._effect(p) for rule in normal.points for p in split_edges(rule, mixed)]
         for start in normal.starts:
             self._initially(start)
         normal.spans = self.newcomers.with_twins(Bounds(self).bounded(normal.spans))

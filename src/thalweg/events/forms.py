@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -33,11 +33,14 @@ class HoldsAt:
 
 @dataclass(frozen=True, slots=True)
 class EdgeAt:
+    """With `only` (simple or determined), of values of that kind where the fluent has both."""
+
     edge: r.Edge
     fluent: str
     args: tuple[Term, ...]
     value: Term
     negated: bool = False
+    only: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,4 +263,16 @@ def split_terminations(rule: PointRule, rules: Sequence[PointRule]) -> list[Poin
             bodies = [(*b, Missing(tuple(ways(x)))) for b in bodies]
         else:
             bodies = [b + w for b in bodies for w in ways(x)]
+    return [replace(rule, body=b) for b in bodies]
+
+
+def split_edges(rule: PointRule, mixed: Collection[str]) -> list[PointRule]:
+    """Let each edge of a fluent that has both kinds of values be of one kind: a rule for each, no edge of either."""
+    bodies: list[tuple[Flat, ...]] = [()]
+    for x in rule.body:
+        if not isinstance(x, EdgeAt) or x.fluent not in mixed or x.only:
+            bodies = [(*b, x) for b in bodies]
+            continue
+        ways = [replace(x, only=kind) for kind in ("simple", "determined")]
+        bodies = [(*b, *ways) for b in bodies] if x.negated else [(*b, way) for b in bodies for way in ways]
     return [replace(rule, body=b) for b in bodies]

@@ -47,7 +47,7 @@ class Newcomers:
         if not isinstance(x, EdgeAt):
             return ()
         guards = self._greeted(x)
-        if x.fluent in self.domains.determined:
+        if x.fluent in self.domains.determined and x.only != "simple":
             if x.edge is Edge.START and self._at_first_sight(x.fluent):
                 guards = (*guards, HoldsAt(self._late(self.domains.known(x.fluent)), x.args, TRUE, next=True))
             if self._stirred(x.fluent):
@@ -57,7 +57,7 @@ class Newcomers:
     def _greeted(self, x: Flat) -> tuple[Flat, ...]:
         """The same for values that instances have by ``initially``."""
         if isinstance(x, EdgeAt) and x.edge is Edge.START and x.fluent in self.domains.greeted:
-            return (self._started(x),)
+            return (self._started(x),) if x.only != "determined" else ()
         return ()
 
     def _started(self, x: EdgeAt) -> Flat:
