@@ -210,23 +210,29 @@ def test_many_appends_and_packs_lose_nothing(count: int, seed: int) -> None:
 
 
 @settings(max_examples=25)
-@given(st.integers(0, 2**30), st.integers(1, 40), st.integers(1, 12))
-def test_lists_that_slide_through_their_slabs_keep_their_points(seed: int, count: int, overlap: int) -> None:
+@given(st.integers(0, 2**30), st.integers(1, 40), st.integers(1, 12), st.sampled_from([0.0, 0.2, 0.9]))
+def test_lists_that_slide_through_their_slabs_keep_their_points(
+    seed: int, count: int, overlap: int, late_share: float
+) -> None:
     rng = np.random.default_rng(seed)
-    ragged, model, size = fresh(), {}, 0
+    ragged, model, size = Ragged(4), {}, 0
+    ragged.ensure(IDS)
     for query in range(10, 400, 10):
-        late = rng.random(count) < 0.2
+        late = rng.random(count) < late_share
         times = np.where(late, rng.integers(query - 10 * overlap, query, count), rng.integers(query - 10, query, count))
-        rows = [(int(i), int(t), 0, 1) for i, t in zip(rng.integers(0, IDS, count), times, strict=True)]
+        rows = [(int(i), int(t), int(t) % 3, 1) for i, t in zip(rng.integers(0, IDS, count), times, strict=True)]
+        rows += [(i, *key, -n) for i, found in model.items() for key, n in found.items() if rng.random() < 0.02]
         rows = [row for row in rows if row[1] > query - 10 * overlap]
         merged(model, rows, assign=False)
+        ids, keys = columns(rows)
+        points = np.column_stack([keys[:, 0], np.zeros(len(ids), np.int64), keys[:, 1:]])
         if rng.random() < 0.1:
-            ragged.merge(*columns(rows))
+            ragged.merge(ids, points)
         else:
-            ragged.insert(*columns(rows))
+            ragged.insert(ids, points)
         ragged.commit()
         ragged.expiry = query - 10 * overlap
-        live = [[row for row in found if row[0] > ragged.expiry] for found in lists(ragged, Version.NOW)]
+        live = [[(t, v, n) for t, _, v, n in found if t > ragged.expiry] for found in lists(ragged, Version.NOW)]
         assert live == [[row for row in found if row[0] > ragged.expiry] for found in model_lists(model)]
         size = max(size, len(ragged.pool))
     assert size < 64 + 8192 + 40 * count * overlap

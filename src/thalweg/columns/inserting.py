@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from thalweg.columns.compiled import kernel, njit, part
-from thalweg.columns.slabs import LENGTH, OFFSET, PAST, ROOM, Places, drop_front, move
+from thalweg.columns.compiled import kernel, part
+from thalweg.columns.prefetch import ask
+from thalweg.columns.slabs import LENGTH, OFFSET, PAST, ROOM, Places, drop_front
 from thalweg.columns.sorting import compared
 from thalweg.protocol import Ints
 
@@ -59,38 +60,6 @@ def expired_rows(pool: Ints, start: int, length: int, clock: int, expiry: int) -
 
 
 @kernel
-def overflow(
-    table: Places,
-    fronts: Places,
-    pool: Ints,
-    ids: Ints,
-    groups: Ints,
-    clock: int,
-    expiry: int,
-) -> int:
-    """Pool rows that `insert` needs for lists that find no room where they are. Looks at the ends of the lists on the
-    way: memory answers many questions that do not wait for each other sooner than `insert` asks them one by one."""
-    total = 0
-    seen = np.int64(0)
-    for g in range(len(groups) - 1):
-        i = ids[groups[g]]
-        more = groups[g + 1] - groups[g]
-        end = int(table[i, OFFSET] + table[i, LENGTH])
-        if table[i, LENGTH]:
-            seen ^= pool[end - 1, 0]
-        if table[i, LENGTH] + more <= table[i, ROOM]:
-            seen ^= pool[end + more - 1, 0]
-            continue
-        expired = expired_rows(pool, int(table[i, OFFSET]), int(table[i, LENGTH]), clock, expiry)
-        length = int(table[i, LENGTH]) - expired
-        size = length + more
-        front = int(fronts[i]) + expired
-        if size > table[i, ROOM] - expired + (front if front >= length else 0):
-            total += slab(size, i)
-    return total + int(seen == NOTHING)
-
-
-@kernel
 def net(ids: Ints, rows: Ints) -> int:
     """Sorted changes with equal keys added up; what comes to nothing is left out. Works in place; returns how many are
     left."""
@@ -113,101 +82,251 @@ def net(ids: Ints, rows: Ints) -> int:
     return n
 
 
+# --------------------------------------------------------------------------- points
+
+# Points are read here as numbers one after the other, four for each: time, kind, value, count.
+WIDTH = 4
+FEW = 8
+"""Late points of a list that are put in one by one; of more, or of those that meet another, all is merged."""
+FAR, NEAR = 12, 4
+"""So many lists ahead memory is asked for: the ends of lists, and then what a late point will move."""
+LINE = 8
+"""Numbers that come from memory together."""
+
+
 @part
-def _repeats(pool: Ints, start: int, at: int, row: Ints, following: int, clock: int, expiry: int) -> bool:
-    """Does a row, to stand at a position of the list that starts at `start`, say at its time nothing but what the row
-    before it said at an earlier time, alone? `following` is the time of the row behind it. What has expired says
+def _before(a: Ints, i: int, b: Ints, j: int) -> bool:
+    """Does the point of `a` that starts at i stand before that of `b` that starts at j?"""
+    if a[i] != b[j]:
+        return bool(a[i] < b[j])
+    if a[i + 1] != b[j + 1]:
+        return bool(a[i + 1] < b[j + 1])
+    return bool(a[i + 2] < b[j + 2])
+
+
+@part
+def _same(a: Ints, i: int, b: Ints, j: int) -> bool:
+    return bool(a[i] == b[j] and a[i + 1] == b[j + 1] and a[i + 2] == b[j + 2])
+
+
+@part
+def _copy(a: Ints, i: int, b: Ints, j: int) -> None:
+    """All four numbers are read before one is written."""
+    time, kind, value, count = b[j], b[j + 1], b[j + 2], b[j + 3]
+    a[i], a[i + 1], a[i + 2], a[i + 3] = time, kind, value, count
+
+
+@part
+def _first_not_before(points: Ints, lo: int, hi: int, row: Ints, at: int) -> int:
+    """The first of the points between lo and hi that does not stand before a point. Binary search."""
+    lo //= WIDTH
+    hi //= WIDTH
+    while lo < hi:
+        mid = (lo + hi) >> 1
+        if _before(points, WIDTH * mid, row, at):
+            lo = mid + 1
+        else:
+            hi = mid
+    return WIDTH * lo
+
+
+@part
+def _guess(start: int, end: int, latest: int, time: int, expiry: int) -> int:
+    """Where a time stands in a list from the expiry to the latest time, if these are spread evenly."""
+    back = (float(latest) - time) / max(1.0, float(latest) - expiry) * ((end - start) // WIDTH)
+    return max(start, end - WIDTH * (int(min(back, 2.0**31)) + 1))
+
+
+@part
+def _found_near(points: Ints, lo: int, hi: int, near: int, row: Ints, at: int) -> int:
+    """`_first_not_before`, by a search that widens from a place: few places are looked at where it is a good guess."""
+    reach = WIDTH
+    if near < lo or _before(points, near, row, at):
+        lo = max(lo, near + WIDTH)
+        while lo + reach < hi and _before(points, lo + reach, row, at):
+            lo += reach + WIDTH
+            reach *= 2
+        return _first_not_before(points, lo, min(hi, lo + reach), row, at)
+    hi = near
+    while hi - reach >= lo and not _before(points, hi - reach, row, at):
+        hi -= reach
+        reach *= 2
+    return _first_not_before(points, max(lo, hi - reach), hi, row, at)
+
+
+@part
+def _repeats(points: Ints, start: int, at: int, row: Ints, r: int, following: int, expiry: int) -> bool:
+    """Does a point, to stand at a place of the list that starts at `start`, say at its time nothing but what the one
+    before it said at an earlier time, alone? `following` is the time of the point behind it. What has expired says
     nothing: what came after it may not have been kept."""
-    keys = pool.shape[1] - 1
-    if at == start or following == row[0] or pool[at - 1, 0] == row[0] or pool[at - 1, clock] <= expiry:
+    last = at - WIDTH
+    if last < start or following == row[r] or points[last] == row[r] or points[last] <= expiry:
         return False
-    if at - 1 > start and pool[at - 2, 0] == pool[at - 1, 0]:
+    if last > start and points[last - WIDTH] == points[last]:
         return False
-    for c in range(1, keys):
-        if pool[at - 1, c] != row[c]:
-            return False
-    return True
+    return bool(points[last + 1] == row[r + 1] and points[last + 2] == row[r + 2])
 
 
-@njit(cache=True)
+@part
+def _ask_ahead(table: Places, points: Ints, ids: Ints, rows: Ints, groups: Ints, g: int, expiry: int) -> None:
+    """Ask for the memory of the lists that come after a group."""
+    if g + 2 * FAR < len(groups) - 1:
+        ask(table, 4 * ids[groups[g + 2 * FAR]])
+    if g + FAR < len(groups) - 1:
+        i = ids[groups[g + FAR]]
+        end = WIDTH * (int(table[i, OFFSET]) + int(table[i, LENGTH]))
+        ask(points, end - 1)
+        ask(points, end + LINE)
+    if g + NEAR < len(groups) - 1:
+        i, row = ids[groups[g + NEAR]], WIDTH * groups[g + NEAR]
+        start, length = WIDTH * int(table[i, OFFSET]), int(table[i, LENGTH])
+        end = start + WIDTH * length
+        if length and rows[row] <= points[end - WIDTH]:
+            for at in range(_guess(start, end, int(points[end - WIDTH]), rows[row], expiry) - WIDTH, end - LINE, LINE):
+                ask(points, at)
+
+
+@part
+def _make_room(table: Places, fronts: Places, points: Ints, used: int, i: int, more: int, expiry: int) -> int:
+    """Room for more points at the end of a list: it drops what has expired, goes back to the front of its slab, where
+    `fronts` points have, or to the end of the pool. Returns where that is then; -1: the pool has no room."""
+    start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
+    expired = 0
+    while expired < length and points[WIDTH * (start + expired)] <= expiry:
+        expired += 1
+    drop_front(table, i, expired)
+    fronts[i] += expired
+    start, length = start + expired, length - expired
+    target = start - int(fronts[i]) if fronts[i] >= length else start
+    if length + more > table[i, ROOM] + start - target:
+        size = slab(length + more, i)
+        if WIDTH * (used + size) > len(points):
+            return -1
+        target = used
+        table[i, ROOM] = size
+        used += size
+    else:
+        table[i, ROOM] += start - target
+    if target != start:
+        for k in range(WIDTH * length):
+            points[WIDTH * target + k] = points[WIDTH * start + k]
+        table[i, OFFSET] = target
+    fronts[i] = 0
+    return used
+
+
+@part
+def _places(
+    points: Ints, start: int, end: int, rows: Ints, r: int, r_end: int, expiry: int, out: Ints
+) -> int:
+    """Where the late ones of some points go, and the time of the point behind: pairs. Returns how many are late; 0
+    where they cannot be put in one by one."""
+    late, at, latest = 0, start, int(points[end - WIDTH])
+    while r < r_end and not _before(points, end - WIDTH, rows, r):
+        if late == FEW or rows[r + 3] <= 0:
+            return 0
+        near = min(_guess(start, end, latest, rows[r], expiry), end - WIDTH)
+        at = _found_near(points, at, end, near, rows, r)
+        if _same(points, at, rows, r):
+            return 0
+        out[2 * late], out[2 * late + 1] = at, points[at]
+        late += 1
+        r += WIDTH
+    return late
+
+
+@part
+def _open_gaps(points: Ints, end: int, rows: Ints, r: int, late: int, places: Ints) -> None:
+    """Put late points in their places: what stands behind each moves on."""
+    for k in range(late - 1, -1, -1):
+        to = places[2 * k]
+        at = end - WIDTH
+        while at >= to:
+            _copy(points, at + WIDTH * (k + 1), points, at)
+            at -= WIDTH
+        _copy(points, to + WIDTH * k, rows, r + WIDTH * k)
+        end = to
+
+
+@kernel
 def insert(
     table: Places,
     fronts: Places,
-    pool: Ints,
+    points: Ints,
     used: int,
     ids: Ints,
     rows: Ints,
     groups: Ints,
-    clock: int,
+    begin: int,
     expiry: int,
     first: Ints,
     last: Ints,
-) -> int:
-    """Add counted rows to lists whose earlier versions nobody reads: only what stands behind the first change moves. A
-    list that has reached the end of its slab drops what has expired and goes back to the front, where `fronts` rows
-    have. Of each group, the first and the last time of a row that came or went and does not repeat the one before
-    it."""
-    width = pool.shape[1]
-    keys = width - 1
-    tail = np.empty((64, width), np.int64)
-    for g in range(len(groups) - 1):
+    spare: Ints,
+) -> tuple[int, int]:
+    """Add counted points to lists whose earlier versions nobody reads, from the group `begin` on: only what stands
+    behind the first change moves. Of each group, the first and the last time of a point that came or went and does not
+    repeat the one before it. Returns the new end of the pool, and the first group for which there was no room in it;
+    `spare` has room for the longest list."""
+    for g in range(begin, len(groups) - 1):
+        _ask_ahead(table, points, ids, rows, groups, g, expiry)
         lo, hi = groups[g], groups[g + 1]
         i = ids[lo]
-        first[g], last[g] = NOTHING, NOTHING
-        start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
-        if length + hi - lo > table[i, ROOM]:
-            expired = expired_rows(pool, start, length, clock, expiry)
-            drop_front(table, i, expired)
-            fronts[i] += expired
-            start, length = start + expired, length - expired
-            if fronts[i] >= length:
-                move(pool, start - int(fronts[i]), pool, start, length)
-                start -= int(fronts[i])
-                table[i, ROOM] += fronts[i]
-            if length + hi - lo > table[i, ROOM]:
-                move(pool, used, pool, start, length)
-                start = used
-                table[i, ROOM] = slab(length + hi - lo, i)
-                used += slab(length + hi - lo, i)
-            fronts[i] = 0
-        to = start + length
-        if length > 0 and compared(pool[to - 1], rows[lo], keys) >= 0:
-            to = start + first_not_before(pool, start, length, rows[lo])
-        n_tail = start + length - to
-        if n_tail > len(tail):
-            tail = np.empty((2 * n_tail, width), np.int64)
-        move(tail, 0, pool, to, n_tail)
-        a = 0
-        r = lo
-        while a < n_tail or r < hi:
-            if r >= hi:
-                order = -1
-            elif a >= n_tail:
-                order = 1
+        if table[i, LENGTH] + hi - lo > table[i, ROOM]:
+            found = _make_room(table, fronts, points, used, i, hi - lo, expiry)
+            if found < 0:
+                return used, g
+            used = found
+        start = WIDTH * int(table[i, OFFSET])
+        end = start + WIDTH * int(table[i, LENGTH])
+        r, r_end = WIDTH * lo, WIDTH * hi
+        earliest = latest = NOTHING
+        if end > start and not _before(points, end - WIDTH, rows, r):
+            late = _places(points, start, end, rows, r, r_end, expiry, spare)
+            if late:
+                _open_gaps(points, end, rows, r, late, spare)
+                for k in range(late):
+                    to = spare[2 * k] + WIDTH * k
+                    if not _repeats(points, start, to, rows, r, spare[2 * k + 1], expiry):
+                        earliest = rows[r] if earliest == NOTHING else earliest
+                        latest = rows[r]
+                    r += WIDTH
+                end += WIDTH * late
             else:
-                order = compared(tail[a], rows[r], keys)
-            if order < 0:
-                run = n_tail - a if r >= hi else run_before(tail, a, n_tail, rows[r])
-                move(pool, to, tail, a, run)
-                to += run
-                a += run
-                continue
-            before = np.int64(0)
-            if order == 0:
-                before = tail[a, keys]
-                a += 1
-            count = before + rows[r, keys]
-            if (count > 0) != (before > 0):
-                following = int(tail[a, 0]) if a < n_tail else int(NOTHING)
-                if not _repeats(pool, start, to, rows[r], following, clock, expiry):
-                    if first[g] == NOTHING:
-                        first[g] = rows[r, 0]
-                    last[g] = rows[r, 0]
-            if count > 0:
-                for c in range(keys):
-                    pool[to, c] = rows[r, c]
-                pool[to, keys] = count
-                to += 1
-            r += 1
-        table[i, OFFSET], table[i, LENGTH], table[i, PAST] = start, to - start, 0
-    return used
+                to = _first_not_before(points, start, end, rows, r)
+                n_spare = end - to
+                for k in range(n_spare):
+                    spare[k] = points[to + k]
+                a = 0
+                while a < n_spare:
+                    if r >= r_end or _before(spare, a, rows, r):
+                        _copy(points, to, spare, a)
+                        to += WIDTH
+                        a += WIDTH
+                        continue
+                    before = np.int64(0)
+                    if _same(spare, a, rows, r):
+                        before = spare[a + 3]
+                        a += WIDTH
+                    count = before + rows[r + 3]
+                    if (count > 0) != (before > 0):
+                        following = int(spare[a]) if a < n_spare else int(NOTHING)
+                        if not _repeats(points, start, to, rows, r, following, expiry):
+                            earliest = rows[r] if earliest == NOTHING else earliest
+                            latest = rows[r]
+                    if count > 0:
+                        _copy(points, to, rows, r)
+                        points[to + 3] = count
+                        to += WIDTH
+                    r += WIDTH
+                end = to
+        while r < r_end:
+            if rows[r + 3] > 0:
+                if not _repeats(points, start, end, rows, r, int(NOTHING), expiry):
+                    earliest = rows[r] if earliest == NOTHING else earliest
+                    latest = rows[r]
+                _copy(points, end, rows, r)
+                end += WIDTH
+            r += WIDTH
+        first[g], last[g] = earliest, latest
+        table[i, LENGTH], table[i, PAST] = (end - start) // WIDTH, 0
+    return used, len(groups) - 1

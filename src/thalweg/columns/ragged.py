@@ -289,12 +289,18 @@ class Ragged:
             fronts = np.zeros(len(self.table), np.int32)
             fronts[: len(self.fronts)] = self.fronts
             self.fronts = fronts
-        tables = self.table, self.fronts
-        self.reserve(inserting.overflow(*tables, self.pool, ids, groups, self.clock, self.expiry))
+        longest = int(self.table[: self.count, LENGTH].max(initial=0))
+        spare = np.empty(inserting.WIDTH * max(longest, inserting.FEW), np.int64)
         first, last = np.empty(len(groups) - 1, np.int64), np.empty(len(groups) - 1, np.int64)
-        self.used = inserting.insert(
-            *tables, self.pool, self.used, ids, rows, groups, self.clock, self.expiry, first, last
-        )
+        done = 0
+        while True:
+            lists = self.table, self.fronts, self.pool.reshape(-1), self.used
+            self.used, done = inserting.insert(
+                *lists, ids, rows.reshape(-1), groups, done, self.expiry, first, last, spare
+            )
+            if done == len(first):
+                break
+            self.reserve(len(self.pool) - self.used + 1)
         changed = first != inserting.NOTHING
         return ids[groups[:-1]][changed], first[changed], last[changed]
 
