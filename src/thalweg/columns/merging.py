@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from thalweg.columns.compiled import kernel, njit, part
-from thalweg.columns.inserting import NOTHING, expired_rows, first_not_before, run_before
+from thalweg.columns.inserting import FAR, LINE, NEAR, expired_rows, first_not_before, run_before
+from thalweg.columns.prefetch import ask
 from thalweg.columns.slabs import (
     LENGTH,
     OFFSET,
     PAST,
     ROOM,
+    WIDTH,
     Places,
     drop_front,
     keep_rest,
@@ -27,26 +29,24 @@ def _larger(rows: int) -> int:
     return 2 * rows + 4
 
 
-@kernel
-def needed(table: Places, pool: Ints, ids: Ints, rows: Ints, groups: Ints) -> int:
-    """Upper bound of pool rows that a merge of the groups can use. Looks at both ends of the lists on the way (see
-    `inserting.overflow`)."""
-    total = 0
-    keys = pool.shape[1] - 1
-    seen = np.int64(0)
-    for g in range(len(groups) - 1):
-        i = ids[groups[g]]
-        if table[i, LENGTH]:
-            seen ^= pool[table[i, OFFSET], 0] ^ pool[table[i, OFFSET] + table[i, LENGTH] - 1, 0]
-    for g in range(len(groups) - 1):
-        lo, more = groups[g], groups[g + 1] - groups[g]
-        i = ids[lo]
+@part
+def _ask_ahead(table: Places, pool: Ints, ids: Ints, rows: Ints, groups: Ints, g: int) -> None:
+    """Ask for the memory of the lists that come after a group: their places, their ends, and of lists into which a
+    late row goes the half of it in which it is looked for next."""
+    width = pool.shape[1]
+    if g + 2 * FAR < len(groups) - 1:
+        ask(table, WIDTH * ids[groups[g + 2 * FAR]])
+    if g + FAR < len(groups) - 1:
+        i = ids[groups[g + FAR]]
+        end = width * (int(table[i, OFFSET]) + int(table[i, LENGTH]))
+        ask(pool, end - width)
+        ask(pool, end + LINE - 1)
+    if g + NEAR < len(groups) - 1:
+        i, row = ids[groups[g + NEAR]], groups[g + NEAR]
         start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
-        if length + more > table[i, ROOM] or table[i, PAST] != 0:
-            total += _larger(length + more)
-        elif length and compared(pool[start + length - 1], rows[lo], keys) >= 0:
-            total += length - first_not_before(pool, start, length, rows[lo])
-    return total + int(seen == NOTHING)
+        if length and rows[row, 0] <= pool[start + length - 1, 0]:
+            for at in range(width * (start + length // 2), width * (start + length), LINE):
+                ask(pool, at)
 
 
 @part
@@ -72,25 +72,33 @@ def merge(
     gone: Ints,
     came: Ints,
     assign: bool,
-) -> tuple[int, int, int]:
+    done: tuple[int, int, int],
+) -> tuple[int, tuple[int, int, int]]:
     """Merge sorted (id, row) changes into the lists; the last column is a count that adds up, zero removes. With
     `assign` it is the count that shall be.
 
     `gone` and `came` receive the positions of rows that ceased or began to be there. Rows of equal key within a
-    group must be adjacent. Linear in the changes and in what stands behind them.
+    group must be adjacent. Linear in the changes and in what stands behind them. `done` says how many groups, rows that
+    ceased and rows that began are dealt with. Returns the new end of the pool and the same again: where the pool has no
+    room for a group, it is not dealt with yet.
     """
     width = pool.shape[1]
     keys = width - 1
-    n_gone = 0
-    n_came = 0
-    for g in range(len(groups) - 1):
+    begin, n_gone, n_came = done
+    for g in range(begin, len(groups) - 1):
+        _ask_ahead(table, pool, ids, rows, groups, g)
         lo, hi = groups[g], groups[g + 1]
         i = ids[lo]
-        drop_front(table, i, expired_rows(pool, int(table[i, OFFSET]), int(table[i, LENGTH]), clock, expiry))
         start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
+        if length + hi - lo > table[i, ROOM]:
+            drop_front(table, i, expired_rows(pool, start, length, clock, expiry))
+            start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
+        fits = length + hi - lo <= table[i, ROOM]
         if (length == 0 or compared(pool[start + length - 1], rows[lo], keys) < 0) and _only_more(rows, lo, hi):
+            if not fits and used + _larger(length + hi - lo) > len(pool):
+                return used, (g, n_gone, n_came)
             remember_all(table, past, i)
-            if length + hi - lo > table[i, ROOM]:
+            if not fits:
                 move(pool, used, pool, start, length)
                 start = used
                 table[i, ROOM] = _larger(length + hi - lo)
@@ -109,7 +117,10 @@ def merge(
             table[i, OFFSET], table[i, LENGTH] = start, n
             continue
         kept = first_not_before(pool, start, length, rows[lo])
-        if length + hi - lo <= table[i, ROOM] and table[i, PAST] == 0:
+        fits = fits and table[i, PAST] == 0
+        if used + (length - kept if fits else _larger(length + hi - lo)) > len(pool):
+            return used, (g, n_gone, n_came)
+        if fits:
             a, end = used, used + length - kept
             used = keep_rest(table, past, pool, used, i, kept)
             target = start
@@ -156,7 +167,7 @@ def merge(
                 gone[n_gone] = first
                 n_gone += 1
         table[i, OFFSET], table[i, LENGTH] = target, n
-    return used, n_gone, n_came
+    return used, (len(groups) - 1, n_gone, n_came)
 
 
 @njit(cache=True)

@@ -241,24 +241,18 @@ class Ragged:
         ids, rows, order = sort_changes(ids, rows)
         self._note_latest(rows)
         groups = group_starts(ids)
-        self.reserve(merging.needed(self.table, self.pool, ids, rows, groups))
         self.reserve_past(len(groups))
-        gone = np.empty(len(ids), np.int64)
-        came = np.empty(len(ids), np.int64)
-        self.used, n_gone, n_came = merging.merge(
-            self.table,
-            self.past,
-            self.pool,
-            self.used,
-            ids,
-            rows,
-            groups,
-            self.clock,
-            self.expiry,
-            gone,
-            came,
-            assign,
-        )
+        gone, came = np.empty(len(ids), np.int64), np.empty(len(ids), np.int64)
+        done = 0, 0, 0
+        while True:
+            lists = self.table, self.past, self.pool, self.used
+            self.used, done = merging.merge(
+                *lists, ids, rows, groups, self.clock, self.expiry, gone, came, assign, done
+            )
+            if done[0] == len(groups) - 1:
+                break
+            self.reserve(len(self.pool) - self.used + 1)
+        _, n_gone, n_came = done
         changed = ids[groups[:-1]]
         self._forget_fronts(changed)
         self.touch(changed)
@@ -442,7 +436,8 @@ class Ragged:
         self.pack()
 
     def state(self) -> dict[str, Ints]:
-        """All lists of the base version, for a snapshot."""
+        """All lists of the base version without what has expired, for a snapshot."""
+        self.live()
         rows, sizes = self.gather(np.arange(self.count), Version.NOW)
         return {"rows": rows, "sizes": sizes}
 
