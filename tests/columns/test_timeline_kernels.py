@@ -10,7 +10,7 @@ from column_lists import LATEST, in_two_parts, ints, packed, ragged, rows_of, ta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.columns import timelines
+from thalweg.columns import comparing, timelines
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.slabs import LENGTH, OFFSET
 from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, TERMINATE_ALL
@@ -244,10 +244,10 @@ def test_the_difference_of_two_versions_is_what_is_removed_added_and_dirty(
     ids = np.arange(len(lists))
     old, pool = made.view(Version.BASE), made.pool
     empty = np.empty((0, 3), np.int64)
-    counts = timelines.differences(*old, pool, ids, expiry, empty, empty, empty)
+    counts = comparing.differences(*old, pool, ids, expiry, empty, empty, empty)
     removed, added, dirty = (np.empty((count, 3), np.int64) for count in counts)
     if sum(counts):
-        assert timelines.differences(*old, pool, ids, expiry, removed, added, dirty) == counts
+        assert comparing.differences(*old, pool, ids, expiry, removed, added, dirty) == counts
     for k, (before, now) in enumerate(lists):
         before, now = ([span for span in side if span[1] > expiry] for side in (before, now))
         assert _named(removed, k, pool) == [span for span in before if span not in now]
@@ -300,7 +300,7 @@ def test_an_edge_moves_when_it_is_in_only_one_of_the_two(
 ) -> None:
     gone, came = np.empty(len(old), np.int64), np.empty(len(new), np.int64)
     sides = [[ints([x[c] for x in some]) for c in (0, 1 + column, 3)] for some in (old, new)]
-    n_gone, n_came = timelines.moved_edges(*sides[0], *sides[1], low, gone, came)
+    n_gone, n_came = comparing.moved_edges(*sides[0], *sides[1], low, gone, came)
     told = [{(x[0], x[1 + column], x[3]) for x in some} for some in (old, new)]
     for found, mine, others in ((gone[:n_gone], old, told[1]), (came[:n_came], new, told[0])):
         edges = [(x[0], x[1 + column], x[3]) for x in mine]

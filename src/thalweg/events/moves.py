@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from thalweg.columns.gathering import TIME
-from thalweg.columns.timelines import revised
 from thalweg.protocol import Ints
 
 NEVER = -(2**62)
@@ -203,12 +202,3 @@ class Difference:
 
     def __bool__(self) -> bool:
         return len(self.removed) > 0 or len(self.added) > 0
-
-    def blame(self, spoken: int) -> None:
-        """Give what is as it was up to the point `spoken` the cause time."""
-        gone, came = np.empty(len(self.removed), np.bool_), np.empty(len(self.added), np.bool_)
-        old, new = ((x.ids, x.starts, x.ends, x.values) for x in (self.removed, self.added))
-        revised(*old, *new, spoken, gone, came)
-        self.removed.causes[~gone] = TIME
-        self.added.causes[~came] = TIME
-        self.stretches.causes[self.stretches.froms > spoken] = TIME

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from thalweg.columns import fresh
+from thalweg.columns.comparing import changed_spans, moved_edges
 from thalweg.columns.gathering import TIME, runs
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.slabs import LENGTH
-from thalweg.columns.timelines import differences, edge_at, edges_in, holding, moved_edges, truncate
+from thalweg.columns.timelines import edge_at, edges_in, holding, truncate
 from thalweg.events.indexes import EventIndex
 from thalweg.events.moves import (
     NEVER,
@@ -320,24 +321,11 @@ class FluentStore:
     def compare(self, ids: Ints, causes: Ints, version: Version, expiry: int, spoken: int) -> Difference:
         """What changed in these instances between a version and now. Of each instance that has another cause than time,
         that is the cause of whatever is different up to the point `spoken`, of which the last query has spoken."""
-        n_old, n_new = (self.lists.sizes(ids, v)[1] for v in (version, Version.NOW))
-        removed, added = np.empty((n_old, 2), np.int64), np.empty((n_new, 2), np.int64)
-        dirty = np.empty((2 * (n_old + n_new), 3), np.int64)
-        n_removed, n_added, n_dirty = differences(
-            *self.lists.view(version), self.lists.pool, ids, expiry, removed, added, dirty
-        )
-        removed, added, dirty = removed[:n_removed], added[:n_added], dirty[:n_dirty]
-
-        def spans(found: Ints) -> Spans:
-            rows = self.lists.pool[found[:, 1]]
-            return Spans(ids[found[:, 0]], rows[:, 0].copy(), rows[:, 1].copy(), rows[:, 2].copy(), causes[found[:, 0]])
-
-        first = int(dirty[:, 1].min()) if n_dirty else NEVER
-        stretches = Stretches(ids[dirty[:, 0]], dirty[:, 1], dirty[:, 2], causes[dirty[:, 0]], first)
-        found = Difference(spans(removed), spans(added), stretches)
-        if told(causes) and (causes != TIME).any():
-            found.blame(spoken)
-        return found
+        lists = self.lists
+        causes = causes if told(causes) else np.full(len(ids), TIME)
+        removed, added, dirty, first = changed_spans(*lists.view(version), lists.pool, ids, causes, expiry, spoken)
+        ids, froms, tos, why = dirty
+        return Difference(Spans(*removed), Spans(*added), Stretches(ids, froms, tos, why, first))
 
     def renew(self, ids: Ints, write: Writer) -> int:
         """Lists written anew at the end of the pool, as `columns.fresh` does; returns how many rows there were."""

@@ -1,0 +1,241 @@
+"""What changed in timelines: intervals that went and came, and the stretches in which values differ."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from thalweg.columns.compiled import kernel, njit, part
+from thalweg.columns.gathering import TIME
+from thalweg.columns.slabs import LENGTH, OFFSET, Places, place
+from thalweg.columns.timelines import OPEN
+from thalweg.protocol import Ints, Mask
+
+
+@kernel
+def revised(
+    old_ids: Ints,
+    old: Ints,
+    old_ends: Ints,
+    old_values: Ints,
+    new_ids: Ints,
+    new: Ints,
+    new_ends: Ints,
+    new_values: Ints,
+    spoken: int,
+    gone: Mask,
+    came: Mask,
+) -> None:
+    """Of intervals that went and came, by id and time, those that are others up to the point `spoken`: an interval that
+    only ends at another point after it is still the same there. Linear."""
+    a = b = 0
+    while a < len(old) or b < len(new):
+        if a == len(old):
+            order = 1
+        elif b == len(new):
+            order = -1
+        else:
+            order = _order(old_ids[a], old[a], old_values[a], new_ids[b], new[b], new_values[b])
+        same = order == 0 and old_ends[a] > spoken and new_ends[b] > spoken
+        if order <= 0:
+            gone[a] = not same and old[a] <= spoken
+            a += 1
+        if order >= 0:
+            came[b] = not same and new[b] <= spoken
+            b += 1
+
+
+@part
+def _order(i: int, s: int, v: int, j: int, t: int, w: int) -> int:
+    if i != j:
+        return -1 if i < j else 1
+    if s != t:
+        return -1 if s < t else 1
+    return -1 if v < w else 1 if v > w else 0
+
+
+@kernel
+def differences(
+    table: Places,
+    past: Places,
+    version: int,
+    pool: Ints,
+    ids: Ints,
+    expiry: int,
+    removed: Ints,
+    added: Ints,
+    dirty: Ints,
+) -> tuple[int, int, int]:
+    """What changed between an old and the newest version of the lists `ids`.
+
+    `removed` and `added` receive (k, pool position) of intervals; `dirty` receives (k, from, to): the stretches where
+    the value differs. Intervals that ended by the expiry are not compared. With empty outputs only counts.
+    """
+    n_removed = n_added = n_dirty = 0
+    write = len(removed) > 0 or len(added) > 0 or len(dirty) > 0
+    for k in range(len(ids)):
+        i = ids[k]
+        old, n_first, rest, more = place(table, past, version, i)
+        jump = rest - old - n_first  # from the first part of the old list to its rest
+        new = int(table[i, OFFSET])
+        a, a_end = 0, n_first + more
+        b, b_end = 0, int(table[i, LENGTH])
+        if old == new:  # what stands before the rest is the same
+            a = b = min(n_first, b_end)
+        while a < a_end and pool[old + a + (jump if a >= n_first else 0), 1] <= expiry:
+            a += 1
+        while b < b_end and pool[new + b, 1] <= expiry:
+            b += 1
+        x, y = a, b
+        while x < a_end or y < b_end:
+            p = old + x + (jump if x >= n_first else 0)
+            q = new + y
+            if (
+                x < a_end
+                and y < b_end
+                and pool[p, 0] == pool[q, 0]
+                and pool[p, 1] == pool[q, 1]
+                and pool[p, 2] == pool[q, 2]
+            ):
+                x += 1
+                y += 1
+            elif y >= b_end or (
+                x < a_end
+                and (
+                    pool[p, 0] < pool[q, 0]
+                    or (
+                        pool[p, 0] == pool[q, 0]
+                        and (pool[p, 1] < pool[q, 1] or (pool[p, 1] == pool[q, 1] and pool[p, 2] < pool[q, 2]))
+                    )
+                )
+            ):
+                if write:
+                    removed[n_removed, 0] = k
+                    removed[n_removed, 1] = p
+                n_removed += 1
+                x += 1
+            else:
+                if write:
+                    added[n_added, 0] = k
+                    added[n_added, 1] = q
+                n_added += 1
+                y += 1
+        # stretches where the two step functions differ
+        t = np.int64(-(2**62))
+        open_dirty = False
+        while a < a_end or b < b_end:
+            p = old + a + (jump if a >= n_first else 0)
+            q = new + b
+            a_on = a < a_end and pool[p, 0] <= t
+            b_on = b < b_end and pool[q, 0] <= t
+            nxt = OPEN
+            if a < a_end:
+                nxt = min(nxt, pool[p, 1] if a_on else pool[p, 0])
+            if b < b_end:
+                nxt = min(nxt, pool[q, 1] if b_on else pool[q, 0])
+            differ = a_on != b_on or (a_on and pool[p, 2] != pool[q, 2])
+            if differ:
+                if open_dirty:
+                    if write:
+                        dirty[n_dirty - 1, 2] = nxt
+                else:
+                    if write:
+                        dirty[n_dirty, 0] = k
+                        dirty[n_dirty, 1] = t
+                        dirty[n_dirty, 2] = nxt
+                    n_dirty += 1
+                    open_dirty = True
+            else:
+                open_dirty = False
+            if nxt == OPEN:
+                break
+            t = nxt
+            if a < a_end and pool[p, 1] <= t:
+                a += 1
+            if b < b_end and pool[q, 1] <= t:
+                b += 1
+    return n_removed, n_added, n_dirty
+
+
+@njit(cache=True)
+def changed_spans(
+    table: Places, past: Places, version: int, pool: Ints, ids: Ints, causes: Ints, expiry: int, spoken: int
+) -> tuple[Ints, Ints, Ints, int]:
+    """`differences` as columns: of intervals that went and came their id, start, end, value and cause, of the stretches
+    id, from, to and cause; and the first point of a stretch, where there is one. The cause is that of the list, but
+    time for what is as it was up to the point `spoken`."""
+    n_old = n_new = 0
+    for k in range(len(ids)):
+        _, first, _, more = place(table, past, version, ids[k])
+        n_old += first + more
+        n_new += int(table[ids[k], LENGTH])
+    at_removed, at_added = np.empty((n_old, 2), np.int64), np.empty((n_new, 2), np.int64)
+    at_dirty = np.empty((2 * (n_old + n_new), 3), np.int64)
+    n_removed, n_added, n_dirty = differences(
+        table, past, version, pool, ids, expiry, at_removed, at_added, at_dirty
+    )
+    removed, added = np.empty((5, n_removed), np.int64), np.empty((5, n_added), np.int64)
+    dirty = np.empty((4, n_dirty), np.int64)
+    told = False
+    for at, n, out in ((at_removed, n_removed, removed), (at_added, n_added, added)):
+        for k in range(n):
+            i, p = at[k, 0], at[k, 1]
+            out[0, k], out[1, k], out[2, k], out[3, k] = ids[i], pool[p, 0], pool[p, 1], pool[p, 2]
+            out[4, k] = causes[i]
+            told |= causes[i] != TIME
+    first = int(OPEN)
+    for k in range(n_dirty):
+        i = at_dirty[k, 0]
+        dirty[0, k], dirty[1, k], dirty[2, k], dirty[3, k] = ids[i], at_dirty[k, 1], at_dirty[k, 2], causes[i]
+        first = min(first, int(at_dirty[k, 1]))
+        if at_dirty[k, 1] > spoken:
+            dirty[3, k] = TIME
+    if told:
+        gone, came = np.empty(n_removed, np.bool_), np.empty(n_added, np.bool_)
+        revised(
+            removed[0], removed[1], removed[2], removed[3], added[0], added[1], added[2], added[3], spoken, gone, came
+        )
+        for k in range(n_removed):
+            if not gone[k]:
+                removed[4, k] = TIME
+        for k in range(n_added):
+            if not came[k]:
+                added[4, k] = TIME
+    return removed, added, dirty, first
+
+
+@kernel
+def moved_edges(
+    old_ids: Ints,
+    old: Ints,
+    old_values: Ints,
+    new_ids: Ints,
+    new: Ints,
+    new_values: Ints,
+    low: int,
+    gone: Ints,
+    came: Ints,
+) -> tuple[int, int]:
+    """Of edges of intervals that went and came, by id and time, the positions of those that are in only one of the two,
+    and not before `low`; returns how many. An interval that has no end has no such edge. Without values (none are
+    given) all are the same. Linear."""
+    a = b = n_gone = n_came = 0
+    while a < len(old) or b < len(new):
+        if a == len(old):
+            order = 1
+        elif b == len(new):
+            order = -1
+        else:
+            v = old_values[a] if len(old_values) else 0
+            w = new_values[b] if len(new_values) else 0
+            order = _order(old_ids[a], old[a], v, new_ids[b], new[b], w)
+        if order < 0 and old[a] != OPEN and old[a] >= low:
+            gone[n_gone] = a
+            n_gone += 1
+        elif order > 0 and new[b] != OPEN and new[b] >= low:
+            came[n_came] = b
+            n_came += 1
+        if order <= 0:
+            a += 1
+        if order >= 0:
+            b += 1
+    return n_gone, n_came
