@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from thalweg.columns.symbols import SymbolTable, as_floats, numbers
 from thalweg.events.frames import (
+    Fixed,
     Frame,
     Reader,
     Slot,
@@ -124,7 +125,7 @@ def _computed(function: Callable[..., Floats], operands: Sequence[Operand], fram
 
 
 @dataclass(slots=True)
-class AssignStep:
+class AssignStep(Fixed):
     """``X is expression`` or ``X = expression`` with X unbound; undefined results have no solution."""
 
     name: str
@@ -143,7 +144,7 @@ class AssignStep:
 
 
 @dataclass(slots=True)
-class CopyStep:
+class CopyStep(Fixed):
     """``X = Y`` or ``X = constant`` with X unbound."""
 
     name: str
@@ -154,7 +155,7 @@ class CopyStep:
 
 
 @dataclass(slots=True)
-class CompareStep:
+class CompareStep(Fixed):
     """A numeric comparison; undefined values make it false."""
 
     op: str
@@ -177,7 +178,7 @@ class CompareStep:
 
 
 @dataclass(slots=True)
-class SameStep:
+class SameStep(Fixed):
     """Equality and standard order of constants."""
 
     op: str
@@ -196,7 +197,7 @@ class SameStep:
 
 
 @dataclass(slots=True)
-class TimeStep:
+class TimeStep(Fixed):
     """Binds the rule's time variable as a number, where a test or the head reads it."""
 
     name: str
@@ -206,7 +207,7 @@ class TimeStep:
 
 
 @dataclass(slots=True)
-class Unequal:
+class Unequal(Fixed):
     """A test between constants of different sorts: never equal."""
 
     holds: bool

@@ -295,50 +295,78 @@ class Body:
             (after, 1, moves.came_block, moves.came_cause),
         )
         found: list[tuple[Frame, int]] = []
-        for reader, sign, block, cause in sides:
+        beside: list[Others] = []
+        for reader, sign, block, cause in reversed(sides):
+            raised = None
             if touching:
-                frames = self._touched(touching, reader, block, cause, low, high, causes)
-            elif len(block):
-                frames = [self._run(block, cause if causes else None, reader)]
-            else:
-                continue
-            found += [(frame, sign) for frame in frames if len(frame)]
-        return found
+                if beside and not len(block) and isinstance(driver, EventDriver):
+                    beside.append(beside[0])  # what neither came nor went is the same before and after
+                else:
+                    beside.append(self._beside(touching, reader, block, cause, low, high))
+                raised = beside[-1].raised
+            if len(block):
+                frame = self._run(block, cause if causes else None, reader)
+                if causes and raised is not None and len(frame):
+                    frame = frame.extend({CAUSE: raised[frame.origin]})
+                found.append((frame, sign))
+        if touching:
+            found += self._touched(beside[1], beside[0], before, after, causes)
+        return [(frame, sign) for frame, sign in found if len(frame)]
 
-    def _touched(
-        self, touching: list[Trigger], reader: Reader, block: Block, cause: Ints, low: int, high: int, causes: bool
-    ) -> list[Frame]:
-        """Solutions as `reader` sees the state, for the block's rows and for those that a changed literal touches."""
+    def _beside(
+        self, touching: list[Trigger], reader: Reader, block: Block, cause: Ints, low: int, high: int
+    ) -> Others:
+        """The rows, as `reader` sees them, that a changed literal touches beside those of the block."""
         key = (id(block), self.driver.key, *sorted(t.key for t in touching))
         known = reader.touched.get(key)
         if known is None:
             version = reader.version(self.driver.store)  # type: ignore[attr-defined]
             more = [t.select(self.driver, low, high, version) for t in touching]
             known = reader.touched[key] = _others(block, cause, high, [m for m in more if len(m[0])])
-        found = []
-        if len(block):
-            frame = self._run(block, cause if causes else None, reader)
-            if causes and known.raised is not None and len(frame):
-                frame = frame.extend({CAUSE: known.raised[frame.origin]})
-            found.append(frame)
-        if len(known.block):
-            found.append(self._run(known.block, known.causes if causes else None, reader))
-        return found
+        return known
 
-    def _run(self, block: Block, cause: Ints | None, reader: Reader) -> Frame:
-        """All steps, starting after the longest prefix that another rule has already run on the same rows. A frame
-        without rows may lack columns."""
+    def _touched(
+        self, old: Others, new: Others, before: Reader, after: Reader, causes: bool
+    ) -> list[tuple[Frame, int]]:
+        """Solutions for rows that were there before and are there after. What the first steps say that read nothing
+        that changed is found once."""
         at, frame = 0, None
+        if old.block is new.block:
+            if not len(new.block):
+                return []
+            at = next((n for n, step in enumerate(self.steps) if step.moved()), len(self.steps))
+            frame = self._run(new.block, new.causes if causes else None, after, upto=at)
+            if not len(frame):
+                return []
+        return [
+            (self._run(others.block, others.causes if causes else None, reader, at, frame), sign)
+            for others, reader, sign in ((old, before, -1), (new, after, 1))
+            if len(others.block)
+        ]
+
+    def _run(
+        self,
+        block: Block,
+        cause: Ints | None,
+        reader: Reader,
+        at: int = 0,
+        frame: Frame | None = None,
+        upto: int | None = None,
+    ) -> Frame:
+        """All steps, or those `upto` a position, from the frame before the position `at` on, or after a longer prefix
+        that another rule has already run on the same rows. A frame without rows may lack columns."""
+        end = len(self.steps) if upto is None else upto
         for n, key in reversed(self.shared.items()):
-            known = reader.memo.get((id(block), key))
-            if known is not None:
-                at, frame = n, known[1]
-                break
+            if n <= end and (n > at or frame is None):
+                known = reader.memo.get((id(block), key))
+                if known is not None:
+                    at, frame = n, known[1]
+                    break
         if frame is None:
             frame = self.driver.frame(block, cause)
             if 0 in self.shared:
                 reader.memo[id(block), self.shared[0]] = block, frame
-        for n in range(at, len(self.steps)):
+        for n in range(at, end):
             if n in self.shared and n != at:
                 reader.memo[id(block), self.shared[n]] = block, frame
             frame = self.steps[n].run(frame, reader)

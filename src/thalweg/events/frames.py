@@ -187,6 +187,18 @@ class Step(Protocol):
 
     def run(self, frame: Frame, reader: Reader) -> Frame: ...
 
+    def moved(self) -> bool:
+        """May it say something else after the changes that are being propagated than before?"""
+
+
+class Fixed:
+    """Steps that read nothing that changes."""
+
+    __slots__ = ()
+
+    def moved(self) -> bool:
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class Slot:

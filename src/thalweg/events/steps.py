@@ -10,6 +10,7 @@ from thalweg.columns.symbols import numbers
 from thalweg.events.arithmetic import value_of
 from thalweg.events.frames import (
     ORIGIN,
+    Fixed,
     Frame,
     Match,
     Matched,
@@ -34,6 +35,9 @@ class EventStep:
     store: EventStore
     match: Match
     negated: bool
+
+    def moved(self) -> bool:
+        return bool(self.store.moves)
 
     def run(self, frame: Frame, reader: Reader) -> Frame:
         index = self.store.index(self.match.positions)
@@ -77,6 +81,9 @@ class HoldsStep:
             constants = tuple((i, slot.code) for i, slot in enumerate(slots) if slot.name is None)
             return self.store.find_by(constants, position, frame[name])
         return self.store.find(self.match.keys(frame), len(frame))
+
+    def moved(self) -> bool:
+        return bool(self.store.stretches)
 
     def run(self, frame: Frame, reader: Reader) -> Frame:
         store = self.store
@@ -142,6 +149,9 @@ class EffectStep:
     negated: bool
     every: bool = False
 
+    def moved(self) -> bool:
+        return bool(self.store.effects)
+
     def run(self, frame: Frame, reader: Reader) -> Frame:
         store, n = self.store, len(frame)
         if self.match.complete:
@@ -175,7 +185,7 @@ class EffectStep:
 
 
 @dataclass(slots=True)
-class FactStep:
+class FactStep(Fixed):
     """``[not]`` a background fact."""
 
     store: FactStore
@@ -225,6 +235,9 @@ class MissingStep:
     bodies: list[list[Step]]
     negated: bool
 
+    def moved(self) -> bool:
+        return any(step.moved() for steps in self.bodies for step in steps)
+
     def run(self, frame: Frame, reader: Reader) -> Frame:
         found = np.zeros(len(frame), np.bool_)
         for steps in self.bodies:
@@ -241,6 +254,9 @@ class TotalStep:
     template: Term
     name: str | None
     wanted: Term
+
+    def moved(self) -> bool:
+        return any(step.moved() for step in self.steps)
 
     def run(self, frame: Frame, reader: Reader) -> Frame:
         inner = run_steps(self.steps, _numbered(frame), reader)
@@ -267,6 +283,9 @@ class EitherStep:
     """One of several ways to run a literal (a fluent that is kept in two stores)."""
 
     ways: list[Step]
+
+    def moved(self) -> bool:
+        return any(way.moved() for way in self.ways)
 
     def run(self, frame: Frame, reader: Reader) -> Frame:
         return concat([way.run(frame, reader) for way in self.ways])
