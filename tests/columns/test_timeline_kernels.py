@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from thalweg.columns import comparing, timelines
 from thalweg.columns.ragged import Ragged, Version
-from thalweg.columns.slabs import LENGTH, OFFSET
 from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, TERMINATE_ALL
 from thalweg.protocol import Ints
 
@@ -138,9 +137,9 @@ def test_points_that_come_and_go_in_any_order_keep_timelines_right(batches: list
         rng.shuffle(rows)
         for i, point in rows:
             (model[i].add if point[3] > 0 else model[i].discard)((*point[:3], 1))
-        ids, first, last = kept.insert(ints([i for i, _ in rows]), table([point for _, point in rows], 4))
-        starts, sizes = (kept.table[ids, c].astype(np.int64) for c in (OFFSET, LENGTH))
-        points = starts, starts + sizes, kept.pool
+        found = kept.insert(ints([i for i, _ in rows]), table([point for _, point in rows], 4))
+        ids, starts, ends, first, last = found
+        points = starts, ends, kept.pool
         lists.replace(ids, *timelines.rebuild(*points, lists.table, lists.pool, ids, first, last, 1), -99)
         lists.commit()
         assert rows_of(kept, Version.NOW) == [sorted(found) for found in model]

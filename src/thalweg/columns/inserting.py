@@ -257,16 +257,17 @@ def insert(
     ids: Ints,
     rows: Ints,
     groups: Ints,
-    begin: int,
     expiry: int,
-    first: Ints,
-    last: Ints,
+    out: Ints,
     spare: Ints,
-) -> tuple[int, int]:
-    """Add counted points to lists whose earlier versions nobody reads, from the group `begin` on: only what stands
-    behind the first change moves. Of each group, the first and the last time of a point that came or went and does not
-    repeat the one before it. Returns the new end of the pool, and the first group for which there was no room in it;
-    `spare` has room for the longest list."""
+    done: tuple[int, int],
+) -> tuple[int, tuple[int, int]]:
+    """Add counted points to lists whose earlier versions nobody reads: only what stands behind the first change moves.
+    `out` gets of each list that changed its id, where its points start and end, and the first and the last time of a
+    point that came or went and does not repeat the one before it. `spare` has room for the longest list. `done` says
+    how many groups are dealt with, and how many lists changed. Returns the new end of the pool and the same again:
+    where the pool has no room for a group, it is not dealt with yet."""
+    begin, n = done
     for g in range(begin, len(groups) - 1):
         _ask_ahead(table, points, ids, rows, groups, g, expiry)
         lo, hi = groups[g], groups[g + 1]
@@ -274,7 +275,7 @@ def insert(
         if table[i, LENGTH] + hi - lo > table[i, ROOM]:
             found = _make_room(table, fronts, points, used, i, hi - lo, expiry)
             if found < 0:
-                return used, g
+                return used, (g, n)
             used = found
         start = WIDTH * int(table[i, OFFSET])
         end = start + WIDTH * int(table[i, LENGTH])
@@ -327,6 +328,8 @@ def insert(
                 _copy(points, end, rows, r)
                 end += WIDTH
             r += WIDTH
-        first[g], last[g] = earliest, latest
         table[i, LENGTH], table[i, PAST] = (end - start) // WIDTH, 0
-    return used, len(groups) - 1
+        if earliest != NOTHING:
+            out[0, n], out[1, n], out[2, n], out[3, n], out[4, n] = i, start // WIDTH, end // WIDTH, earliest, latest
+            n += 1
+    return used, (len(groups) - 1, n)

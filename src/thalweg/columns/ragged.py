@@ -183,7 +183,7 @@ class Ragged:
         self.used = 0
         self.expiry = -(2**62)
         self.latest = -(2**62)
-        """No row has a later time (first column) than this."""
+        """No row that was merged or appended has a later time (first column) than this."""
         self._touched: list[Ints] = []
         self._pack_at = 4096
         self._packed = 0
@@ -269,13 +269,12 @@ class Ragged:
         self.touch(touched[:n])
         self._note_latest(rows[-1:])
 
-    def insert(self, ids: Ints, rows: Ints) -> tuple[Ints, Ints, Ints]:
-        """`merge` for points, in lists whose earlier versions nobody reads; may overwrite its arguments. Returns the
-        lists that changed, and the first and the last time of a change in each. A row that only repeats what the one
-        before it said is no change."""
+    def insert(self, ids: Ints, rows: Ints) -> Ints:
+        """`merge` for points, in lists whose earlier versions nobody reads; may overwrite its arguments. Returns of the
+        lists that changed, as columns: the list, where it starts and ends in the pool, and the first and the last time
+        of a change. A row that only repeats what the one before it said is no change."""
         self._slides = True
         ids, rows, _ = sort_changes(ids, rows)
-        self._note_latest(rows)
         n = inserting.net(ids, rows)
         ids, rows = ids[:n], rows[:n]
         groups = group_starts(ids)
@@ -283,20 +282,18 @@ class Ragged:
             fronts = np.zeros(len(self.table), np.int32)
             fronts[: len(self.fronts)] = self.fronts
             self.fronts = fronts
-        longest = int(self.table[: self.count, LENGTH].max(initial=0))
+        longest = int(self.places[:, LENGTH].max(initial=0))
         spare = np.empty(inserting.WIDTH * max(longest, inserting.FEW), np.int64)
-        first, last = np.empty(len(groups) - 1, np.int64), np.empty(len(groups) - 1, np.int64)
-        done = 0
+        changed = np.empty((5, len(groups) - 1), np.int64)
+        done = 0, 0
         while True:
             lists = self.table, self.fronts, self.pool.reshape(-1), self.used
             self.used, done = inserting.insert(
-                *lists, ids, rows.reshape(-1), groups, done, self.expiry, first, last, spare
+                *lists, ids, rows.reshape(-1), groups, self.expiry, changed, spare, done
             )
-            if done == len(first):
-                break
+            if done[0] == len(groups) - 1:
+                return changed[:, : done[1]]
             self.reserve(len(self.pool) - self.used + 1)
-        changed = first != inserting.NOTHING
-        return ids[groups[:-1]][changed], first[changed], last[changed]
 
     def replace(self, ids: Ints, kept: Ints, froms: Ints, tos: Ints, rows: Ints, expiry: int) -> None:
         """List ids[k] keeps its first kept[k] rows, but for what expired, and goes on with rows[froms[k]:tos[k]]."""

@@ -415,15 +415,15 @@ class SimpleUnit(FluentUnit):
         if store.reads_points:
             gone, came = store.points.merge(ids, rows)
             touched, first, last = _touched(gone, came)
+            starts, sizes = (store.points.table[touched, c].astype(np.int64) for c in (OFFSET, LENGTH))
+            ends = starts + sizes
         else:
             if clock.tumbling:  # earlier windows left only the points of their very end
                 store.points.expiry = max(store.points.expiry, clock.final - 1)
-            touched, first, last = store.points.insert(ids.copy() if clock.causes else ids, rows)
-        starts, sizes = (store.points.table[touched, c].astype(np.int64) for c in (OFFSET, LENGTH))
-        points = starts, starts + sizes, store.points.pool
+            touched, starts, ends, first, last = store.points.insert(ids.copy() if clock.causes else ids, rows)
         why = cause_by_id(touched, ids, causes)
         lists = store.lists
-        new = rebuild(*points, lists.table, lists.pool, touched, first, last, clock.tick)
+        new = rebuild(starts, ends, store.points.pool, lists.table, lists.pool, touched, first, last, clock.tick)
         lists.replace(touched, *new, clock.final)
         self.note(0, touched, why)
         if gone is not None and came is not None and store.reads_points:

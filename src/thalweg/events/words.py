@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thalweg.columns.gathering import TIME
 from thalweg.columns.keys import KeyTable
@@ -91,9 +92,10 @@ def cause_texts(causes: Ints) -> pa.DictionaryArray:
     """``time``, or the input row."""
     if not told(causes) or (causes == TIME).all():
         return dictionary(np.zeros(len(causes), np.int32), pa.array(["time"]))
-    codes, inverse = np.unique(causes, return_inverse=True)
-    texts = ["time" if c == TIME else f"row {c}" for c in codes.tolist()]
-    return dictionary(inverse.astype(np.int32), pa.array(texts))
+    numbered = pa.array(causes).dictionary_encode()
+    rows = pc.binary_join_element_wise("row", numbered.dictionary.cast(pa.string()), " ")
+    texts = pc.if_else(pc.equal(numbered.dictionary, TIME), "time", rows)
+    return pa.DictionaryArray.from_arrays(numbered.indices, texts, safe=False)
 
 
 def dictionary(indices: Indices, texts: pa.Array) -> pa.DictionaryArray:
