@@ -355,7 +355,7 @@ class Moment:
 
     def _effects_of(self, rule: EffectRule) -> Iterator[Pair]:
         for answer in self._solutions(rule):
-            for extended in self.domains.instances(rule.fluent, answer, self.state):
+            for extended in self.domains.instances(rule.fluent, answer, self.state, self._determined):
                 fluent, value = resolve(rule.fluent, extended), resolve(rule.value, extended)
                 if not is_ground(value):
                     if rule.effect == "initiatedAt":
@@ -364,6 +364,10 @@ class Moment:
                         yield fluent, None
                 elif self.domains.wants_pair((fluent, value), self.state):
                     yield fluent, value
+
+    def _determined(self, key: Signature) -> Iterable[Pair]:
+        """The instances that rules of determined values of a fluent know."""
+        return self.now.known(key, ANY) if key in self.description.determined else ()
 
     def _by_rules(self, effect: str, key: Signature, value: Term) -> set[Pair]:
         possible = [r for r in self.description.effects.get((effect, key), ()) if may_equal(r.value, value)]

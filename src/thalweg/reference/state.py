@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from thalweg.reference.background import Knowledge, compare, evaluate
@@ -207,13 +207,16 @@ class Domains:
         source = self.declared(state) if key in self.grounded else state.seen
         return [pair for pair in source if signature(pair[0]) == key]
 
-    def instances(self, fluent: Term, subst: Subst, state: State) -> Iterator[Subst]:
-        """A head's variables that no condition binds range over the known instances."""
+    def instances(
+        self, fluent: Term, subst: Subst, state: State, also: Callable[[Signature], Iterable[Pair]] = lambda key: ()
+    ) -> Iterator[Subst]:
+        """A head's variables that no condition binds range over the known instances, and others that are known."""
         fluent = resolve(fluent, subst)
         if is_ground(fluent):
             yield subst
             return
-        for instance in sorted({f for f, _ in self.known(signature(fluent), state)}, key=order_key):
+        key = signature(fluent)
+        for instance in sorted({f for f, _ in (*self.known(key, state), *also(key))}, key=order_key):
             extended = unify(fluent, instance, subst)
             if extended is not None:
                 yield extended

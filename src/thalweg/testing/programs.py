@@ -36,6 +36,7 @@ class Features:
     multivalued: bool = True
     open_values: bool = True
     determined: bool = True
+    mixed: bool = True
     whole: bool = True
     derived: bool = True
     boundaries: bool = True
@@ -140,6 +141,8 @@ class _Writer:
                 self._simple(fluent)
             elif fluent.kind != "input":
                 self._determined(fluent)
+                if len(fluent.values) > 1:
+                    self._simple(replace(fluent, values=fluent.values[1:]))
             if fluent.kind != "input" and self.wants("derived", 40):
                 self._derived_event(fluent)
         self.rules.extend(self._background())
@@ -148,10 +151,12 @@ class _Writer:
     def _fluent(self, index: int, group: int) -> _Fluent:
         sorts = ("x",) * self.rng.choice((0, 1, 1, 1, 1, 2))
         before = [f for f in self.fluents if f.group < group]
+        values: tuple[str, ...]
         if before and self.wants("determined", 40 if index else 15):
             kind = "whole" if self.wants("whole", 35) else "determined"
-            return _Fluent(f"f{index}", sorts, ("true",), kind, group + (kind == "whole"), index)
-        values: tuple[str, ...] = ("true",)
+            values = ("true", "off") if kind == "determined" and self.wants("mixed", 20) else ("true",)
+            return _Fluent(f"f{index}", sorts, values, kind, group + (kind == "whole"), index)
+        values = ("true",)
         if self.wants("multivalued", 60):
             values = self.rng.choice((("true", "false"), ("low", "mid", "high")))
         if self.wants("open_values", 15):
@@ -246,7 +251,8 @@ class _Writer:
         value = self.rng.choice(fluent.values)
         if fluent.sorts and self.wants("background", 50):
             variables = [f"A{i}" for i in range(len(fluent.sorts))]
-            body = ", ".join(f"good({name})" for name in variables)
+            known = "dom" if self._dynamic and self.chance(50) else "good"
+            body = ", ".join(f"{known}({name})" for name in variables)
             self.rules.append(f"initially({_term(fluent.name, variables)}={value}) :- {body}.")
         else:
             self.rules.append(f"initially({_term(fluent.name, ['_'] * len(fluent.sorts))}={value}).")
@@ -302,12 +308,16 @@ class _Writer:
     def _condition(self, body: _Body) -> None:
         readable = self._readable(body)
         choices = ["holds"] * 6 * bool(readable) + ["event"] + ["fact"] * 2 * self.features.background
+        choices += ["edge"] * bool(self._before(body) and self.features.boundaries)
         choices += ["count"] * bool(readable and self.features.findall)
         choices += ["number"] * 2 * bool(self.features.arithmetic and body.of_sort("n"))
         choices += ["either"] * bool(self.features.disjunction and body.of_sort("x"))
         match self.rng.choice(choices):
             case "holds":
                 self._pair_condition(body, "holdsAt", self.rng.choice(readable), fresh=30)
+            case "edge":
+                edge = self.rng.choice(("start", "end"))
+                self._pair_condition(body, edge, self.rng.choice(self._before(body)), fresh=30)
             case "event":
                 self._happens(body, self.rng.choice(self.events), fresh=30)
             case "fact":
