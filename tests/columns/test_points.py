@@ -33,8 +33,8 @@ def test_timelines_are_the_same_without_the_points_that_are_left_out(
             for kind, points in found
         ]
         ids, starts, rows, first, last = thin(parts, count)
-        times = [time for _, points in found for _, time, _ in points]
-        assert (first, last) == (min(times), max(times))
+        times = [[time for _, time, _ in points] for _, points in found]
+        assert (first, last.tolist()) == (min(map(min, times)), [max(some) for some in times])
         assert ids.tolist() == sorted({i for _, points in found for i, _, _ in points})
         owners = np.repeat(ids, np.diff(starts)).tolist()
         kept = [(i, *row) for i, row in zip(owners, rows.tolist(), strict=True)]

@@ -133,15 +133,17 @@ def _merge_runs(ends: Ints, rows: Ints, spare: Ints) -> None:
 
 
 @kernel
-def _survey(times: Ints, starts: Ints, ascends: Mask) -> tuple[int, int]:
-    """Which lists are in the order of time; and the first and the last time of all."""
-    low, high = times[0], times[0]
+def _survey(times: Ints, starts: Ints, ascends: Mask, highs: Ints) -> int:
+    """Which lists are in the order of time, and the last time of each; returns the first of all. None is empty."""
+    low = times[0]
     for nth in range(len(starts) - 1):
-        ascends[nth] = True
+        high, falls = times[starts[nth]], 0
         for k in range(starts[nth], starts[nth + 1]):
-            ascends[nth] &= k == starts[nth] or times[k] >= times[k - 1]
             low, high = min(low, times[k]), max(high, times[k])
-    return low, high
+        for k in range(starts[nth] + 1, starts[nth + 1]):
+            falls += int(times[k] < times[k - 1])
+        ascends[nth], highs[nth] = falls == 0, high
+    return int(low)
 
 
 @njit(cache=True)
@@ -188,16 +190,17 @@ def _ordered(
     thin: bool,
     kept: Ints,
     rows: Ints,
-) -> tuple[Ints, Ints, int, int]:
+) -> tuple[Ints, Ints, int, Ints]:
     """`Thinner`, into the rows; `counts` has a zero for each id, before and after. Linear in the points, but for the
     sorting of their ids where these are few of many, and of times that lie far apart."""
     ascends = np.empty(len(kinds), np.bool_)
-    low, high = _survey(times, starts, ascends)
+    highs = np.empty(len(kinds), np.int64)
+    low = _survey(times, starts, ascends, highs)
     if thin:
         for nth in range(len(kinds)):
             if not ascends[nth]:
                 lo, hi = starts[nth], starts[nth + 1]
-                _sort_list(ids[lo:hi], times[lo:hi], values[lo:hi], low, high)
+                _sort_list(ids[lo:hi], times[lo:hi], values[lo:hi], low, highs[nth])
     kept = kept[: _thin(ids, times, kinds, values, starts, marks, stamp, kept) if thin else 0]
     touched = np.empty(min(len(ids), len(counts)), np.int64)
     n = _count(ids, kept, counts, touched)
@@ -223,7 +226,7 @@ def _ordered(
         _merge_runs(begins[1:], rows, np.empty((most, 3), np.int64))
     for k in range(n):
         counts[touched[k]] = 0
-    return touched, begins, low, high
+    return touched, begins, low, highs
 
 
 class Bench:
@@ -266,10 +269,10 @@ class Thinner:
 
     def __call__(
         self, parts: Sequence[tuple[Ints, Ints, int, Ints]], count: int
-    ) -> tuple[Ints, Ints, Ints, int, int]:
+    ) -> tuple[Ints, Ints, Ints, int, Ints]:
         """Of lists of points (ids below `count`, times, kind, values) those that matter, by id and time: each id once,
         where its rows start and the last end, and the rows (time, kind, value), which are valid until the bench is used
-        again; and the first and the last time of all points."""
+        again; and the first time of all points and the last one of each list. No list is empty."""
         bench = self._bench
         starts, kinds = np.zeros(len(parts) + 1, np.int64), np.empty(len(parts), np.int64)
         for k, points in enumerate(parts):
@@ -282,10 +285,10 @@ class Thinner:
             np.concatenate([points[c] for points in parts], out=column[:total])
         lists = ids[:total], times[:total], values[:total], starts, kinds
         by_id = bench.marks, bench.stamp, bench.counts[:count]
-        touched, begins, low, high = _ordered(*lists, *by_id, thin, kept[: total + len(parts)], bench.rows)
+        touched, begins, low, highs = _ordered(*lists, *by_id, thin, kept[: total + len(parts)], bench.rows)
         rows = bench.rows[: begins[-1]]
         if not thin:
             self._rest -= 1
         elif 4 * len(rows) > 3 * total > 12_000:
             self._rest = self._AGAIN
-        return touched, begins, rows, low, high
+        return touched, begins, rows, low, highs

@@ -65,7 +65,7 @@ def _numbers(
     codes = [coder.constant(fact.args[i], ("fact", fact.relation, i), rule.span) for i in given]
     found = np.arange(store.rows.count)
     if given:
-        found, _ = store.match(given, [np.full(1, code) for code in codes], 1)
+        found = store.match(given, [np.full(1, code) for code in codes], 1)[0]()
     if len(found) != 1:
         return {}
     return {name: Number(float(as_floats(store.rows.keys[found[0], i : i + 1])[0])) for name, i in free.items()}

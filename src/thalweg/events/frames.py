@@ -141,19 +141,34 @@ class Matched:
     """Facts that agree with some columns, and the frame row of each (None: exactly one for every row, in order). Their
     arguments are fetched when first asked for and then shared by all rules."""
 
-    __slots__ = ("_columns", "_facts", "_keys", "_store", "which")
+    __slots__ = ("_columns", "_facts", "_fetch", "_keys", "_store", "which")
 
     def __init__(self, store: FactStore, positions: tuple[int, ...], keys: list[Ints], length: int) -> None:
         self._keys = keys  # kept, so that their identity stands for this match
         self._store = store
-        self._facts, self.which = store.match(positions, keys, length)
+        self._fetch, self.which = store.match(positions, keys, length)
+        self._facts: Ints | None = None
         self._columns: dict[int, Ints] = {}
 
     def column(self, position: int) -> Ints:
         found = self._columns.get(position)
         if found is None:
+            if self._facts is None:
+                self._facts = self._fetch()
             found = self._columns[position] = self._store.rows.column(position, self._facts)
         return found
+
+
+@dataclass(slots=True)
+class Held:
+    """Instances that agree with some columns and the frame row of each; of those that hold at the row's time, where
+    they stand and their values. The columns are kept, so that their identity stands for this."""
+
+    columns: list[Ints]
+    ids: Ints
+    which: Ints
+    rows: Ints
+    values: Ints
 
 
 @dataclass(slots=True)
@@ -169,6 +184,8 @@ class Reader:
     """Rows that changes touch, shared by rules with the same driver and the same triggers."""
     matches: dict[tuple[object, ...], Matched] = field(default_factory=dict)
     """Facts for columns that several rules share, by the identity of the columns."""
+    held: dict[tuple[object, ...], Held] = field(default_factory=dict)
+    """What fluents hold for columns that several literals share, by the identity of the columns."""
 
     def sees(self, store: object) -> bool:
         """Is the store's change part of what is being propagated? After the first round only inner changes are."""

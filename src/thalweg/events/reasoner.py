@@ -182,7 +182,7 @@ class Reasoner:
         before.inside = after.inside = stage.inside
         while True:
             for reader in (before, after):
-                reader.memo, reader.touched = {}, {}
+                reader.memo, reader.touched, reader.held = {}, {}, {}
             busy = [unit.collect(before, after, clock) for unit in stage.units]
             if not before.first_round and not any(busy):
                 break

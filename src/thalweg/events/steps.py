@@ -12,6 +12,7 @@ from thalweg.events.frames import (
     ORIGIN,
     Fixed,
     Frame,
+    Held,
     Match,
     Matched,
     Reader,
@@ -95,9 +96,7 @@ class HoldsStep:
                 assert self.value is not None and self.value.name is not None
                 return out.bind(self.value.name, values)
             return out
-        ids, which = store.match(self.match.positions, self.match.keys(frame), len(frame))
-        rows, values = self._hits(frame, which, ids, frame.time[which] + self.shift, reader, negated=False)
-        ids, which = ids[rows], which[rows]
+        ids, which, values = self._among(frame, reader)
         if self.negated:
             found = self.match.extend(_numbered(frame), which, lambda p: store.instances.column(p, ids))
             keep = np.ones(len(frame), np.bool_)
@@ -111,6 +110,34 @@ class HoldsStep:
                 frame, which, lambda p: values if p == last else store.instances.column(p, ids)
             )
         return self.match.extend(frame, which, lambda p: store.instances.column(p, ids))
+
+    def _among(self, frame: Frame, reader: Reader) -> tuple[Ints, Ints, Ints]:
+        """The instances for which the literal is true, the row of each, and the values."""
+        if self.edge is not None:
+            ids, which = self.store.match(self.match.positions, self.match.keys(frame), len(frame))
+            rows, values = self._hits(frame, which, ids, frame.time[which] + self.shift, reader, negated=False)
+            return ids[rows], which[rows], values
+        held = self._held(frame, reader)
+        if self.value is None or self.value.binds:
+            return held.ids[held.rows], held.which[held.rows], held.values
+        wanted = self.value.code if self.value.name is None else frame[self.value.name][held.which[held.rows]]
+        here = np.flatnonzero(held.values == wanted)
+        rows = held.rows[here]
+        return held.ids[rows], held.which[rows], held.values[here]
+
+    def _held(self, frame: Frame, reader: Reader) -> Held:
+        """What the instances hold that agree with the frame's rows; what another literal has found is used again."""
+        columns = [frame.time, *self.match.keys(frame)]
+        bound = [self.match.slots[p] for p in self.match.positions]
+        same = [s.code if s.name is None else id(c) for s, c in zip(bound, columns[1:], strict=True)]
+        key = id(self.store), self.match.positions, self.shift, len(frame), id(frame.time), *same
+        found = reader.held.get(key)
+        if found is None:
+            ids, which = self.store.match(self.match.positions, columns[1:], len(frame))
+            times, none = frame.time[which] + self.shift, np.empty(0, np.int64)
+            rows, values = self.store.holding(ids, times, none, reader.version(self.store), values=True)
+            found = reader.held[key] = Held(columns, ids, which, rows, values)
+        return found
 
     @property
     def _binds(self) -> bool:
@@ -199,7 +226,7 @@ class FactStep(Fixed):
         slots = [self.match.slots[p] for p in self.match.positions]
         if all(slot.name is None for slot in slots):
             if self.alone is None:
-                self.alone = self.store.match(self.match.positions, [np.full(1, s.code) for s in slots], 1)[0]
+                self.alone = self.store.match(self.match.positions, [np.full(1, s.code) for s in slots], 1)[0]()
             alone = self.alone
             if not len(alone):
                 return frame if self.negated else self.match.extend(frame, alone, lambda p: alone)

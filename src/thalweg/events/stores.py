@@ -436,19 +436,20 @@ class FactStore:
 
     def match(
         self, positions: tuple[int, ...], columns: Sequence[Ints], length: int
-    ) -> tuple[Ints, Ints | None]:
-        """Facts that agree on the positions, and the row of each (None: exactly one for every row, in order)."""
+    ) -> tuple[Callable[[], Ints], Ints | None]:
+        """Facts that agree on the positions, fetched when they are asked for, and the row of each (None: exactly one
+        for every row, in order)."""
         lookup = self.lookup(positions)
         ids = lookup.keys.find(columns, length)
         known = ids >= 0
         if lookup.single:
             if known.all():
-                return lookup.order[ids], None
+                return lambda: lookup.order[ids], None
             which = np.flatnonzero(known)
-            return lookup.order[ids[which]], which
+            return lambda: lookup.order[ids[which]], which
         sizes = np.where(known, lookup.starts[ids + 1] - lookup.starts[ids], 0)
         which, at = runs(lookup.starts[ids], sizes)
-        return lookup.order[at], which
+        return lambda: lookup.order[at], which
 
     def lookup(self, positions: tuple[int, ...]) -> Lookup:
         """The facts by these arguments."""

@@ -434,11 +434,10 @@ class SimpleUnit(FluentUnit):
         """Points that no later query needs: thinned, sorted, used, and forgotten, but for those of the query time
         itself. None where one would revise what is final."""
         parts = [(f.ids, f.times, f.kind, f.values) for f in found]
-        touched, starts, rows, low, high = self._thin(parts, self.store.instances.count)
+        touched, starts, rows, low, highs = self._thin(parts, self.store.instances.count)
         if low <= clock.final:
             return None
-        if high >= clock.needed_from:
-            self._keep_last(found, clock)
+        self._keep_last([found[n] for n in np.flatnonzero(highs >= clock.needed_from).tolist()], clock)
 
         def write(lists: Ragged, first: int) -> tuple[int, int, int]:
             place = lists.table, lists.past, lists.pool, lists.used
@@ -451,10 +450,9 @@ class SimpleUnit(FluentUnit):
         """Keep the points that concern the next query too."""
         ids, rows = [], []
         for f in found:
-            if f.times.max() >= clock.needed_from:
-                last = np.flatnonzero(f.times >= clock.needed_from)
-                ids.append(f.ids[last])
-                rows.append(point_rows(f.times[last], f.kind, f.values[last], 1))
+            last = np.flatnonzero(f.times >= clock.needed_from)
+            ids.append(f.ids[last])
+            rows.append(point_rows(f.times[last], f.kind, f.values[last], 1))
         if ids:
             self.store.points.merge(np.concatenate(ids), np.concatenate(rows))
 
