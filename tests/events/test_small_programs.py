@@ -399,3 +399,18 @@ def test_a_small_program_gives_its_timeline(name: str) -> None:
     assert_same_timeline(drawn, replay(program, given, **run)[-1].timeline, names=("written", "reference"))
     found = replay_with(Reasoner, program, given, **run)[-1].timeline
     assert_same_timeline(drawn, found, names=("written", "reasoner"))
+
+
+def test_a_late_interval_that_reaches_back_before_the_window_begins_at_its_first_point_on_the_tick() -> None:
+    program = parse(
+        """
+        holdsFor(u(X)=true, I) :- holdsFor(near(X)=true, I1), union_all([I1], I).
+        initiatedAt(f(X)=true, T) :- happensAt(start(near(X)=true), T).
+        """
+    )
+    run = {"window": 5, "step": 5, "start": 0, "end": 50, "tick": 5}
+    given = stream("near(a)=true 25..35@30\nnear(b)=true 10..45@10\n- near(b)=true 10..45@25")
+    drawn = timeline("u(a)=true [30,35)\nf(a)=true [30,..)\nu(b)=true [10,25)\nf(b)=true [10,..)")
+    assert_same_timeline(drawn, replay(program, given, **run)[-1].timeline, names=("written", "reference"))
+    found = replay_with(Reasoner, program, given, **run)[-1].timeline
+    assert_same_timeline(drawn, found, names=("written", "reasoner"))

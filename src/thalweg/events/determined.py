@@ -37,7 +37,7 @@ class SpanUnit(FluentUnit):
     def _one_pass(self, heads: Ints, lows: Ints, clock: Clock) -> Writer | None:
         """Writes all lists in one pass over their inputs, where that can be. Complements have nothing before the
         start."""
-        if not clock.once or self._pointwise is None or clock.final + 1 < clock.start or self.store.keeps_past:
+        if not clock.once or self._pointwise is None or clock.first < clock.start or self.store.keeps_past:
             return None
         return writer(self._pointwise, heads, lows, clock.final)
 
@@ -59,7 +59,7 @@ class SpanUnit(FluentUnit):
         found = Touched.together(self._found)
         self._found = []
         heads, lows, highs, causes = hulls(found.ids, found.lows, found.highs, found.causes)
-        lows = np.maximum(lows, clock.final + 1)
+        lows = np.maximum(lows, clock.first)
         write = None if round else self._one_pass(heads, lows, clock)
         if write is not None:
             return self.renew(clock, [(heads, write)])
@@ -150,7 +150,7 @@ class ViewUnit(FluentUnit):
         touched, first = np.unique(known, return_index=True)
         starts = np.searchsorted(pairs[order], np.append(touched, OPEN))
         new = spans.unite_sorted(starts, rows[order])
-        lows, highs = np.full(len(touched), clock.final + 1), np.full(len(touched), OPEN)
+        lows, highs = np.full(len(touched), clock.first), np.full(len(touched), OPEN)
         replace_stretches(self.store.lists, touched, lows, highs, new, clock.final)
         why = causes[which[first]]
         self.note(0, touched, why)
@@ -221,7 +221,7 @@ class InputUnit(FluentUnit):
             self.ahead = np.unique(np.concatenate([self.ahead, more]), axis=0)
             found.highs[ahead] = OPEN
         touched, lows, highs, why = hulls(found.ids, found.lows, found.highs, found.causes)
-        lows = np.maximum(lows, clock.final + 1)
+        lows = np.maximum(lows, clock.first)
         highs = np.maximum(lows, highs)
         self._measure(np.empty(0, np.int64), np.empty((0, 2), np.int64))
         new = spans.given_in(self.given.table, self.given.pool, touched, self._longest, lows, highs, horizon)

@@ -367,7 +367,7 @@ class SpanPlan:
         for memory in self.memories()[:1]:
             where.lows[where.bindings >= memory.count] = NEVER
         self._prepare(self.node, where, clock)
-        np.maximum(where.lows, clock.final + 1, out=where.lows)
+        np.maximum(where.lows, clock.first, out=where.lows)
 
     def _prepare(self, node: Node, where: Where, clock: Clock) -> None:
         match node:
@@ -402,7 +402,7 @@ class SpanPlan:
         new = where.bindings >= node.memory.count
         node.memory.ensure(self.bindings.count)
         expiry = NEVER if node.keeps_past else clock.final
-        lows = np.where(new, where.lows, np.maximum(where.lows, clock.final + 1))
+        lows = np.where(new, where.lows, np.maximum(where.lows, clock.first))
         replace_stretches(node.memory, where.bindings, lows, where.highs, lists, expiry)
 
     def evaluate(self, where: Where, clock: Clock) -> spans.Batch:

@@ -49,6 +49,11 @@ class Clock:
     """Windows do not overlap: no point of an earlier query is needed again, but for those of its very end."""
 
     @property
+    def first(self) -> int:
+        """The first point that can be revised."""
+        return self.final - self.final % self.tick + self.tick
+
+    @property
     def once(self) -> bool:
         """Is each row of the window looked at by this query only, and caused by nothing but time?"""
         return self.tumbling and not self.causes
