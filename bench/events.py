@@ -28,7 +28,7 @@ import numpy as np
 
 import thalweg
 from measuring import Run, first_and_last, run
-from thalweg.cli._memory import keep_freed_memory
+from thalweg._memory import keep_freed_memory
 from thalweg.events.reasoner import Reasoner
 from thalweg.io.sinks import Files
 from thalweg.io.write import Folder

@@ -11,7 +11,7 @@ import pytest
 AGAIN = """
 import resource
 import numpy as np
-from thalweg.cli._memory import keep_freed_memory
+from thalweg._memory import keep_freed_memory
 
 if {kept}:
     keep_freed_memory()

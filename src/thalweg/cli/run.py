@@ -207,7 +207,7 @@ def _work(
     program: Program, inputs: list[str], options: Options, engine: str, master: str | None, shards: int | None
 ) -> Work:
     """The run, by the engine that was chosen."""
-    from thalweg.cli._memory import keep_freed_memory
+    from thalweg._memory import keep_freed_memory
     from thalweg.result import Origin
     from thalweg.runs import drive, prepare, with_query
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged
@@ -19,7 +20,10 @@ from thalweg.events.waiting import Coded, Waiting, joined
 if TYPE_CHECKING:
     from thalweg.events.reasoner import Reasoner
 
-MAGIC = b"thalweg-events-4\n"
+MAGIC = b"thalweg-events-5\n"
+SMALL = 1024
+"""Bytes below which an array is stored as it is."""
+_CODEC = pa.Codec("lz4_raw")
 
 
 class ForeignState(ValueError):
@@ -91,8 +95,10 @@ def _arrays(reasoner: Reasoner) -> dict[str, Any]:
 
 
 def pack(reasoner: Reasoner) -> bytes:
-    """The state as bytes: a header, then arrays in npy format in a fixed order."""
+    """The state as bytes: a header, then arrays in a fixed order, compressed where that makes them smaller."""
     arrays = _arrays(reasoner)
+    names = sorted(arrays)
+    stored = [_stored(arrays[name]) for name in names]
     header: dict[str, Any] = {
         "identity": identity(reasoner),
         "query_time": reasoner.query_time,
@@ -100,17 +106,28 @@ def pack(reasoner: Reasoner) -> bytes:
         "seeded": bool(reasoner.query_time != reasoner.start),
         "symbols": reasoner._plan.symbols.texts,
         "reasons": [*reasoner._admission.rejected.reasons],
-        "names": sorted(arrays),
+        "arrays": [
+            (name, arrays[name].dtype.str, arrays[name].shape, len(content))
+            for name, content in zip(names, stored, strict=True)
+        ],
     }
-    out = io.BytesIO()
-    out.write(MAGIC)
     text = json.dumps(header, sort_keys=True).encode()
-    out.write(len(text).to_bytes(8, "little"))
-    out.write(text)
-    for name in header["names"]:
-        array = arrays[name] if name.startswith(("waiting ", "early ")) else np.ascontiguousarray(arrays[name])
-        np.lib.format.write_array(out, array, version=(1, 0), allow_pickle=False)
-    return out.getvalue()
+    return b"".join((MAGIC, len(text).to_bytes(8, "little"), text, *stored))
+
+
+def _stored(array: Any) -> bytes:
+    if array.nbytes >= SMALL:
+        smaller: bytes = _CODEC.compress(np.ascontiguousarray(array).reshape(-1).view(np.uint8), asbytes=True)
+        if len(smaller) < array.nbytes:
+            return smaller
+    content: bytes = array.tobytes()
+    return content
+
+
+def _read(content: memoryview, dtype: np.dtype[Any], shape: list[int]) -> Any:
+    size = math.prod(shape) * dtype.itemsize
+    whole = content if len(content) == size else _CODEC.decompress(content, size)
+    return np.frombuffer(whole, dtype).reshape(shape).copy()
 
 
 def unpack(reasoner: Reasoner, state: bytes) -> None:
@@ -119,11 +136,15 @@ def unpack(reasoner: Reasoner, state: bytes) -> None:
         raise ForeignState("this is no snapshot of an event reasoner of this version")
     at = len(MAGIC)
     size = int.from_bytes(state[at : at + 8], "little")
-    header = json.loads(state[at + 8 : at + 8 + size])
+    at += 8
+    header = json.loads(state[at : at + size])
     if header["identity"] != identity(reasoner):
         raise ForeignState("the snapshot belongs to another program, window, step, start or tick")
-    source = io.BytesIO(state[at + 8 + size :])
-    arrays = {name: np.lib.format.read_array(source, allow_pickle=False) for name in header["names"]}
+    at += size
+    arrays, view = {}, memoryview(state)
+    for name, kind, shape, length in header["arrays"]:
+        arrays[name] = _read(view[at : at + length], np.dtype(kind), shape)
+        at += length
     _put(reasoner, header, arrays)
 
 

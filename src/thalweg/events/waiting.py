@@ -42,13 +42,13 @@ class Coded:
         return Coded(tuple(column[which] for column in self.columns), self.plain)
 
     def matrix(self) -> Ints:
-        """A row each, for snapshots."""
-        return np.stack(self.columns).astype(np.int64, copy=False).T
+        """The columns as one array, for snapshots."""
+        return np.stack(self.columns).astype(np.int64, copy=False)
 
     @classmethod
-    def of_matrix(cls, rows: Ints) -> Coded:
-        plain = bool((rows[:, OP] > 0).all() and (rows[:, COUNTS] == rows[:, FACT]).all())
-        return cls(tuple(np.ascontiguousarray(rows[:, c]) for c in range(rows.shape[1])), plain)
+    def of_matrix(cls, columns: Ints) -> Coded:
+        plain = bool((columns[OP] > 0).all() and (columns[COUNTS] == columns[FACT]).all())
+        return cls(tuple(columns), plain)
 
 
 def joined(parts: Sequence[Coded]) -> Coded:

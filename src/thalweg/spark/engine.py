@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from thalweg.spark.footers import Footers, read_footers
+from thalweg.spark.letters import Letter, sealed
 from thalweg.spark.places import Sources
 from thalweg.spark.routing import MESSAGE_SCHEMA, first_number, knocked, knocks, numbered, shuffled
 from thalweg.spark.sessions import TRACEBACKS
@@ -99,7 +100,8 @@ def carried_out(
             given = shuffled(rows, settings, stage, messages)
         if order.ordered:
             given = given.sortWithinPartitions(_arrival(settings))
-        messages = given.mapInArrow(_shard_function(replace(order, stage=stage)), MESSAGE_SCHEMA)
+        letter = sealed(given.sparkSession.sparkContext, replace(order, stage=stage))
+        messages = given.mapInArrow(_shard_function(letter), MESSAGE_SCHEMA)
     assert messages is not None
     found = messages.where("kind = 'note'").select("content").toArrow().column(0)
     return [Note(**json.loads(content.as_py())) for content in found]
@@ -115,8 +117,10 @@ def woken(spark: SparkSession, order: Order) -> list[Note]:
 def _alone(spark: SparkSession, order: Order) -> list[Note]:
     """The only stage, as a job that Spark need not plan."""
     shards = order.settings.stages[0].shards
+    letter = sealed(spark.sparkContext, order)
 
     def run(shard: int, _: Iterable[int]) -> Iterator[bytes]:
+        order = letter.opened()
         make_ready(order)
         for found in run_shard(order, shard, ()):
             yield found.column("content")[0].as_py()
@@ -136,8 +140,8 @@ def _arrival(settings: Settings) -> str:
     return f"`{header.arrival or header.time or header.start}`"
 
 
-def _shard_function(order: Order) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _shard_function(letter: Letter) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return run_order(order, batches)
+        return run_order(letter.opened(), batches)
 
     return run

@@ -24,6 +24,7 @@ from thalweg.io.sources import Reading, Source
 from thalweg.protocol import Rows
 from thalweg.runs import up_to
 from thalweg.spark.engine import carried_out, woken
+from thalweg.spark.letters import Letter, sealed
 from thalweg.spark.parcel import packed, split
 from thalweg.spark.places import Sources, offset_of
 from thalweg.spark.routing import MESSAGE_SCHEMA, knocks
@@ -93,7 +94,7 @@ class FilesEngine:
     def run(self, rows: list[File] | None, order: Order) -> list[Note]:
         if not rows:
             return woken(self.spark, order)
-        read = self._spread(rows).mapInArrow(_file_reader(order), MESSAGE_SCHEMA)
+        read = self._spread(rows).mapInArrow(_file_reader(sealed(self.spark.sparkContext, order)), MESSAGE_SCHEMA)
         return carried_out(order, messages=knocks(self.spark, order.settings).unionByName(read))
 
     def _spread(self, files: list[File]) -> DataFrame:
@@ -165,11 +166,11 @@ def _spans(source: Source, ahead: int) -> list[tuple[int, int]]:
     return found
 
 
-def _file_reader(order: Order) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _file_reader(letter: Letter) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
-        context = TaskContext.get()
+        context, order = TaskContext.get(), letter.opened()
         assert context is not None
         yield from read_files(order, context.partitionId(), _opened(batches, order.settings))
 

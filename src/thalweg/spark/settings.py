@@ -98,7 +98,7 @@ class Settings:
     @staticmethod
     def of_json(told: Mapping[str, Any]) -> Settings:
         fields = {name: value for name, value in told.items() if name not in ("format", "stages", "columns")}
-        stages = tuple(map(_stage_of, told["stages"]))
+        stages = tuple(_with_one_text(_stage_of(stage), told["text"]) for stage in told["stages"])
         return Settings(**fields, stages=stages, columns=tuple(told["columns"]))
 
 
@@ -144,7 +144,12 @@ def _know(text: str, program: Program) -> None:
 @lru_cache(maxsize=KNOWN)
 def cut(text: str, shards: int) -> tuple[StagePlan, ...]:
     """The stages of a program, on so many shards."""
-    return stages_of(parsed(text), shards)
+    return tuple(_with_one_text(stage, text) for stage in stages_of(parsed(text), shards))
+
+
+def _with_one_text(stage: StagePlan, text: str) -> StagePlan:
+    """The same stage; where it is the whole program there is one copy of the text, which may be long."""
+    return replace(stage, text=text) if stage.text == text else stage
 
 
 def settings_of(
