@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from thalweg.columns.symbols import EXACT
 from thalweg.protocol import Ints
@@ -32,8 +30,6 @@ _NUMBER = r"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?$"
 _IS_NUMBER = re.compile(_NUMBER)
 _WHOLE = r"^[-+]?[0-9]+$"
 _IS_WHOLE = re.compile(_WHOLE)
-_ITSELF = r"\A(?:[^-+.0-9]|(?:0|-?[1-9][0-9]{0,14})\z)"
-"""Constants whose text decides as it is, for Arrow."""
 _FAR = "far"
 """Stands for all numbers beyond exactness that are not written as integers."""
 
@@ -119,39 +115,16 @@ def key_hashes(values: pa.Array) -> Ints:
         numbers = values.to_pylist()
         texts = [repr(n) if n is not None and math.isfinite(n) else _FAR for n in numbers]
         return np.array([key_hash(text) for text in texts], np.int64)
+    from thalweg.spark.checksums import checksums
+
     words = values.cast(pa.string()).fill_null("")
-    plain = pc.match_substring_regex(words, _ITSELF).to_numpy(zero_copy_only=False)
-    found = np.empty(len(words), np.int64)
-    found[plain] = _checksums(words.filter(pa.array(plain)))
-    found[~plain] = [key_hash(text) for text in words.filter(pa.array(~plain)).to_pylist()]
+    if not len(words):
+        return np.empty(0, np.int64)
+    found = checksums(words)
+    other = np.flatnonzero(found < 0)
+    if len(other):
+        found[other] = [key_hash(text) for text in words.take(pa.array(other)).to_pylist()]
     return found
-
-
-def _checksums(words: pa.Array) -> Ints:
-    """crc32 of texts, byte after byte for all of them together."""
-    _, offsets, content = words.buffers()
-    ends = np.frombuffer(offsets, np.int32)[words.offset : words.offset + len(words) + 1].astype(np.int64)
-    letters = np.frombuffer(content, np.uint8) if content is not None else np.empty(0, np.uint8)
-    sizes = np.diff(ends)
-    found = np.full(len(words), 0xFFFFFFFF, np.uint32)
-    left = np.flatnonzero(sizes)
-    place = 0
-    while len(left):
-        seen = found[left]
-        found[left] = _CRC_TABLE[(seen ^ letters[ends[left] + place]) & 0xFF] ^ (seen >> 8)
-        place += 1
-        left = left[sizes[left] > place]
-    return (found ^ np.uint32(0xFFFFFFFF)).astype(np.int64)
-
-
-def _crc_table() -> npt.NDArray[np.uint32]:
-    found = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        found = np.where(found & 1, (found >> 1) ^ np.uint32(0xEDB88320), found >> 1)
-    return found
-
-
-_CRC_TABLE = _crc_table()
 
 
 def shards_of(grid: Grid, route: Route, constants: Sequence[str]) -> list[int]:
