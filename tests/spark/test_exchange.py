@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from stories import Story, assert_same_tables
 
-from thalweg import spark as ts
-from thalweg.spark import engine, exchange
+from thalweg.spark import exchange
 from thalweg.spark.exchange import Exchange
-from thalweg.spark.parquet import Files
 
 PIECES = 12
 SHARDS = 3
@@ -117,27 +112,3 @@ def test_what_could_not_be_laid_down_is_read_by_the_others(
     for shard in (Reading(tmp_path, number) for number in range(SHARDS)):
         shard.run()
         shard.assert_complete()
-
-
-@pytest.mark.spark
-def test_tables_are_the_same_where_shards_hand_rows_to_one_another(
-    spark: Any, story: Story, embedded: dict[str, pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    handed: list[Files] = []
-    woken = engine.woken
-
-    def noted(spark: Any, order: Any) -> Any:
-        handed.append(order.files)
-        assert Path(order.files.exchange).is_dir()
-        return woken(spark, order)
-
-    monkeypatch.setattr(engine, "woken", noted)
-    monkeypatch.setattr(engine, "SHARED_FROM", 1)
-    (tmp_path / "in").mkdir()
-    pq.write_table(story.rows, tmp_path / "in" / "a.parquet", row_group_size=150)
-    df = spark.read.parquet(str(tmp_path / "in"))
-    for shards in (2, 5):
-        found = ts.recognise(df, story.program, row="nr", shards=shards, **story.options)
-        assert_same_tables(embedded, found)
-    assert len(handed) == 2
-    assert not any(Path(files.exchange or "").exists() for files in handed)
