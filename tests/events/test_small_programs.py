@@ -414,3 +414,12 @@ def test_a_late_interval_that_reaches_back_before_the_window_begins_at_its_first
     assert_same_timeline(drawn, replay(program, given, **run)[-1].timeline, names=("written", "reference"))
     found = replay_with(Reasoner, program, given, **run)[-1].timeline
     assert_same_timeline(drawn, found, names=("written", "reasoner"))
+
+
+def test_a_delay_that_is_no_multiple_of_the_tick_lasts_until_the_next_point() -> None:
+    program = parse("initiatedAt(f(X)=on, T) :- happensAt(e(X), T). fi(f(X)=on, f(X)=off, 4). ft(f(X)=off, 3).")
+    run = {"window": 9, "step": 3, "start": 0, "end": 30, "tick": 3}
+    given, drawn = stream("e(a) 3"), timeline("f(a)=on [6,12)\nf(a)=off [12,15)")
+    assert_same_timeline(drawn, replay(program, given, **run)[-1].timeline, names=("written", "reference"))
+    found = replay_with(Reasoner, program, given, **run)[-1].timeline
+    assert_same_timeline(drawn, found, names=("written", "reasoner"))

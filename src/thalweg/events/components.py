@@ -231,7 +231,7 @@ def _delay(c: Catalogue, normal: Normal, d: DelayRule, fluent: int) -> DelayPlan
     code = None if isinstance(d.value, Variable) else c.coder.constant(d.value, node, d.span)
     if code is None and d.value in (d.target, d.delay, *d.args):
         raise refuse("the value of this delayed effect is also used elsewhere", d.span, "write one fi per value")
-    return DelayPlan(fluent, code, target, delay, _postpone(c, d, slots, postpones), steps, slots, uniform)
+    return DelayPlan(fluent, code, target, delay, c.tick, _postpone(c, d, slots, postpones), steps, slots, uniform)
 
 
 def _any_instance(args: Sequence[Term], used: set[str]) -> bool:

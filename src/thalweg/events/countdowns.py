@@ -34,6 +34,7 @@ class DelayPlan:
     value: int | None  # None: whichever value is initiated
     target: Slot | None
     delay: Slot
+    tick: int
     postponable: Sequence[Step] | None
     steps: Sequence[Step]
     slots: tuple[Slot, ...]
@@ -174,6 +175,7 @@ class Countdowns:
         rows[:, 2] = lengths.astype(np.int64)
         if ((rows[:, 2] < 1) | (rows[:, 2] != lengths)).any():
             raise ValueError(f"a delayed effect of {store.name} has a delay that is no positive whole number")
+        rows[:, 2] += -rows[:, 2] % plan.tick
         rows[:, 3] = postponable[frame.origin]
         rows[:, ROW] = self._cells(plan.fluent, ids[frame.origin])
         rows = rows[rows[:, 0] != rows[:, 1]]

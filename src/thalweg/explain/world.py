@@ -248,7 +248,8 @@ class At:
             for answer in () if subst is None else solve(rule.alternatives, subst, self.known.knowledge):
                 source = resolve(rule.fluent, answer), resolve(rule.value, answer)
                 target = source[0], resolve(wanted, answer)
-                since = self.time - int(evaluate(resolve(rule.delay, answer)))
+                delay = int(evaluate(resolve(rule.delay, answer)))
+                since = self.time - delay - -delay % self.known.tick
                 if all(map(is_ground, (*source, *target))) and since >= self.known.start - self.known.tick:
                     yield rule, source, target, since
 

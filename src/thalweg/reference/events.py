@@ -137,7 +137,7 @@ def run(
     rows = list(rows)
     if start is None:
         start = min((row.time for row in rows), default=until) - tick
-    return step_through(Domains(Description(program)), given(rows, tick, until), start=start, until=until)
+    return step_through(Domains(Description(program), tick), given(rows, tick, until), start=start, until=until)
 
 
 def given(rows: Iterable[Row], tick: int, until: int) -> Input:

@@ -119,8 +119,9 @@ def shown(domains: Domains, state: State, input_: Input, time: int) -> State:
 class Domains:
     """Which instances are known and which are wanted, from background knowledge and what has been seen."""
 
-    def __init__(self, description: Description) -> None:
+    def __init__(self, description: Description, tick: int = 1) -> None:
         self.description = description
+        self.tick = tick
         self.anchored = description.anchored
         self.grounded = {signature(g.entity) for g in description.groundings if g.value is not None}
         self.grounded_events = {signature(g.entity) for g in description.groundings if g.value is None}
@@ -246,6 +247,7 @@ class Domains:
                 delay = evaluate(resolve(rule.delay, answer))
                 if not isinstance(delay, int) or delay < 1:
                     raise ValueError(f"the delay of {pair} is {delay}, not a positive integer")
+                delay += -delay % self.tick
                 target = None if rule.target is None else resolve(rule.target[1], answer)
                 if target is None or self.wants_pair((pair[0], target), state):
                     yield Countdown(pair, target, time, time + delay, postponable)

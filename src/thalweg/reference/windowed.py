@@ -77,7 +77,7 @@ class WindowedReference:
         if window < step and not allow_gaps:
             raise ValueError("the window is smaller than the step: rows would fall between windows")
         self.description = Description(program)
-        self._domains = Domains(self.description)
+        self._domains = Domains(self.description, tick)
         self.window, self.step, self.start, self.tick = window, step, start, tick
         self.query_time = start
         self._waiting: list[Row] = []
