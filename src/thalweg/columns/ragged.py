@@ -168,6 +168,9 @@ class Ragged:
     """Lists of rows of a fixed width; the first column is a time. Rows of a list are `ordered` by their clock too,
     unless told otherwise."""
 
+    _MANY = 512
+    """Lists from which on the newest points wait on shelves."""
+
     def __init__(self, width: int, clock: int = 0, *, ordered: bool = True) -> None:
         self.width = width
         self.clock = clock
@@ -177,6 +180,8 @@ class Ragged:
         self.past = np.zeros((8, 2 * slabs.WIDTH), np.int32)
         self.fronts = np.zeros(0, np.int32)
         """Of lists that slide through their slabs: how many rows have expired at its front."""
+        self._recent, self._held = np.empty(0, np.int64), np.empty(0, np.int32)
+        """Shelves for the newest points of lists, and how many they hold; see `inserting`."""
         self.pool = np.empty((64, width), np.int64)
         self._spare = np.empty((0, width), np.int64)
         """The pool before the last time that it was packed."""
@@ -238,6 +243,7 @@ class Ragged:
     def _merged(self, ids: Ints, rows: Ints, *, assign: bool) -> tuple[Ints, Ints, Ints | None, Ints, Ints]:
         """`merge`: the changes in order, where each comes from, and which of them ceased and began to be there."""
         self._slides = True
+        self._put_away()
         ids, rows, order = sort_changes(ids, rows)
         self._note_latest(rows)
         groups = group_starts(ids)
@@ -260,6 +266,7 @@ class Ragged:
 
     def append(self, ids: Ints, rows: Ints) -> None:
         """`merge` for counted rows in the order of time that are all different and later than any that is there."""
+        self._put_away()
         counts = np.zeros(self.count, np.int32)
         touched = np.empty(min(len(ids), self.count), np.int64)
         n, more = merging.count(self.table, self.pool, ids, self.clock, self.expiry, counts, touched)
@@ -285,15 +292,35 @@ class Ragged:
         longest = int(self.places[:, LENGTH].max(initial=0))
         spare = np.empty(inserting.WIDTH * max(longest, inserting.FEW), np.int64)
         changed = np.empty((5, len(groups) - 1), np.int64)
+        self._put_up_shelves()
         done = 0, 0
         while True:
-            lists = self.table, self.fronts, self.pool.reshape(-1), self.used
+            lists = self.table, self.fronts, self.pool.reshape(-1), self.used, self._recent, self._held
             self.used, done = inserting.insert(
                 *lists, ids, rows.reshape(-1), groups, self.expiry, changed, spare, done
             )
             if done[0] == len(groups) - 1:
                 return changed[:, : done[1]]
             self.reserve(len(self.pool) - self.used + 1)
+
+    def _put_up_shelves(self) -> None:
+        """Shelves for all lists, where these are long enough to be worth it and far apart; none otherwise."""
+        if len(self._held) >= self.count:
+            return
+        self._put_away()
+        if self.count >= self._MANY and self.used >= 2 * inserting.SLOTS * self.count:
+            room = self.count + (self.count >> 3)
+            self._recent, self._held = np.empty(inserting.SHELF * room, np.int64), np.full(room, -1, np.int32)
+
+    def _put_away(self) -> None:
+        """Take the shelves down; what they hold goes to its list."""
+        done = 0
+        while done < len(self._held):
+            lists = self.table, self.fronts, self.pool.reshape(-1), self.used
+            self.used, done = inserting.put_away(*lists, self._recent, self._held, self.expiry, done)
+            if done < len(self._held):
+                self.reserve(len(self.pool) - self.used + 1)
+        self._recent, self._held = self._recent[:0], self._held[:0]
 
     def replace(self, ids: Ints, kept: Ints, froms: Ints, tos: Ints, rows: Ints, expiry: int) -> None:
         """List ids[k] keeps its first kept[k] rows, but for what expired, and goes on with rows[froms[k]:tos[k]]."""
@@ -320,6 +347,7 @@ class Ragged:
 
     def view(self, version: Version) -> View:
         """The lists of a version, for kernels."""
+        self._put_away()
         return self.table, self.past, int(version)
 
     def sizes(self, ids: Ints, version: Version) -> tuple[Ints, int]:
@@ -362,6 +390,7 @@ class Ragged:
 
     def clear(self) -> None:
         """Empty all lists, now and last; the base stays."""
+        self._put_away()
         self.reserve_past(self.count)
         slabs.empty_lists(self.table, self.past, self.count)
         self.fronts[:] = 0
@@ -371,6 +400,7 @@ class Ragged:
         """Empty all lists whose earlier versions nobody reads, and use their room again."""
         self.table[: self.count] = 0
         self.fronts[:] = 0
+        self._held[:] = -1
         self.used = self._packed = 0
 
     def settle(self) -> None:
@@ -416,12 +446,14 @@ class Ragged:
 
     def live(self) -> Places:
         """How many rows of each list have not expired; only between queries."""
+        self._put_away()
         _live_rows(self.table, self.pool, self.count, self.clock, self.expiry, self.ordered, False)
         return self.places[:, LENGTH]
 
     def keep(self, ids: Ints) -> None:
         """Forget all lists but these, which are numbered anew in this order (-1: an empty one); only between
         queries."""
+        self._put_away()
         kept = self.table[ids]
         kept[ids < 0] = 0
         if len(self.table) > 4 * max(self.count, 8):
