@@ -314,6 +314,8 @@ class Ragged:
 
     def _put_away(self) -> None:
         """Take the shelves down; what they hold goes to its list."""
+        if not len(self._held):
+            return
         done = 0
         while done < len(self._held):
             lists = self.table, self.fronts, self.pool.reshape(-1), self.used
