@@ -11,9 +11,10 @@ from zlib import crc32
 
 
 def unpacked(archive: str) -> str:
-    """The directory of the package, for all processes of a user on this machine."""
-    about = os.stat(archive)
-    mark = crc32(f"{about.st_size} {about.st_mtime_ns} {Path(archive).name}".encode())
+    """The directory of the package, for all processes of a user on this machine. What is in the file decides, not
+    which file it is: Spark makes copies of it for every application and worker."""
+    with zipfile.ZipFile(archive) as found:
+        mark = crc32(repr(sorted((entry.filename, entry.CRC) for entry in found.infolist())).encode())
     home = Path(tempfile.gettempdir()) / f"thalweg-package-{os.getuid()}-{mark:08x}"
     if not home.exists():
         passing = Path(tempfile.mkdtemp(prefix="thalweg-package-"))
