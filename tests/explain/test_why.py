@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
 import pytest
 
 import thalweg
@@ -222,3 +223,19 @@ def test_the_absence_of_a_determined_fluent_shows_what_it_would_be_made_of() -> 
         "open(north)=true holds from 3 on",
         "guarded(north)=true does not hold at 5",
     ]
+
+
+def test_a_simple_value_of_a_fluent_that_has_determined_ones_is_explained_by_its_rules() -> None:
+    rules = """initiatedAt(lamp(X)=off, T) :- happensAt(press(X), T).
+    ft(lamp(X)=off, 6).
+    holdsFor(lamp(X)=lit, I) :- holdsFor(mode(X)=on, I1), union_all([I1], I)."""
+    events = {
+        "press": [{"time": 2, "x": "a"}],
+        "mode": [{"start": 4, "end": 7, "value": "on", "x": "a"}],
+    }
+    result = thalweg.run(rules, {n: pa.Table.from_pylist(rows) for n, rows in events.items()}, window=20, step=10)
+    tree = result.why("lamp(a)=off @ 5")
+    assert "press(a) at 2" in str(tree) and "ended at 8" in str(tree)
+    assert not [n for n in tree if n.part is Part.UNEXPLAINED]
+    assert "lamp(a)=off held from 3 to 9" in str(result.why_not("lamp(a)=off @ 12"))
+    assert "mode(a)=on" in str(result.why("lamp(a)=lit @ 5"))

@@ -42,7 +42,7 @@ class Explainer:
             return again
         if not self.known.is_output(pair[0]):
             return self._given(pair, interval, time, said)
-        if signature(pair[0]) in self.known.description.determined:
+        if self.known.is_determined(pair):
             return self._determined(pair, interval, time, said, depth)
         return self._simple(pair, interval, time, said, depth)
 
@@ -132,7 +132,7 @@ class Explainer:
             if rule.target is not None and (subst := unify(rule.fluent, fluent, EMPTY)) is not None
         }
         found += [(fluent, other) for other in delayed if is_ground(other)]
-        return [p for p in found if p[1] != value]
+        return [p for p in found if p[1] != value and not self.known.is_determined(p)]
 
     def ended(self, pair: Pair, end: int, depth: int) -> Node:
         """Why an interval of a simple fluent ended."""
@@ -177,8 +177,12 @@ class Explainer:
         tick = self.known.tick
         if any(end is not None and since + tick < end <= time for _, end in self.known.intervals(source)):
             return False
-        others = self.known.timelines.of(source[0])
-        return not any(since + tick < start <= time for pair, (start, _) in others if pair[1] != source[1])
+        others = (
+            (pair, start)
+            for pair, (start, _) in self.known.timelines.of(source[0])
+            if pair[1] != source[1] and not self.known.is_determined(pair)
+        )
+        return not any(since + tick < start <= time for _, start in others)
 
     # ------------------------------------------------------------------ events
 

@@ -62,7 +62,7 @@ class Doubter:
         said = f"{pair_text(*pair)} does not hold at {time}"
         if not self.known.is_output(pair[0]):
             return Node(Part.NEGATION, said, (self._never(pair, time),), time)
-        if signature(pair[0]) in self.known.description.determined:
+        if self.known.is_determined(pair):
             return Node(Part.NEGATION, said, tuple(self._determined(pair, time)), time)
         children = [*self._over(pair, time)]
         since = max(

@@ -99,6 +99,11 @@ class Known:
     def is_output(self, fluent: Term) -> bool:
         return signature(fluent) in self.description.outputs
 
+    def is_determined(self, pair: Pair) -> bool:
+        """Is it a pair that interval expressions define? A fluent may have values of both kinds."""
+        rules = self.description.determiners.get(signature(pair[0]), ())
+        return any(matched(rule.fluent, rule.value, pair) is not None for rule in rules)
+
     def intervals(self, pair: Pair) -> Intervals:
         """The maximal intervals of a pair, computed or input."""
         if self.is_output(pair[0]):
