@@ -98,6 +98,11 @@ def test_very_untidy_streams_agree_at_every_query_time(seed: int) -> None:
 
 
 @drawn(25)
+def test_everything_together_agrees_at_every_query_time(seed: int) -> None:
+    assert_agrees(scenario_of(seed, Features.all()), seed)
+
+
+@drawn(25)
 def test_time_points_that_are_a_tick_apart_agree_at_every_query_time(seed: int) -> None:
     scenario = scenario_of(seed, Features().without("delays", "whole"))
     tick = Random(seed).choice((2, 5, 40))

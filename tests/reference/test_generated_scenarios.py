@@ -77,7 +77,7 @@ def test_a_feature_that_does_not_exist_is_refused() -> None:
 def test_every_feature_has_a_switch() -> None:
     names = [field.name for field in fields(Features) if field.type == "bool"]
     everything = Features.only(*names)
-    assert everything == Features()
+    assert everything == Features.all()
     assert everything.without(*names) == Features.only()
 
 

@@ -303,7 +303,8 @@ class Domains:
     def meets(self, fluent: str) -> bool:
         """Can an effect be the first that is seen of an instance?"""
         return any(d.fluent == fluent for d in self.normal.delays) or any(
-            not self._names(p) and not _free(p.args, p.body) for p in self.effects_of.get(fluent, [])
+            not self._names(p) and (fluent in self.determined or not _free(p.args, p.body))
+            for p in self.effects_of.get(fluent, [])
         )
 
     def _names(self, p: PointRule) -> bool:

@@ -301,7 +301,7 @@ class Explainer:
 
     def _over(self, pair: Pair, time: int, depth: int) -> Iterable[Node]:
         """How a simple fluent that held before a time ended."""
-        if signature(pair[0]) not in self.known.description.simple:
+        if signature(pair[0]) not in self.known.description.simple or self.known.is_determined(pair):
             return
         past = [end for _, end in self.known.intervals(pair) if end is not None and end <= time]
         if past and self._again(("over", pair, past[-1]), "", time, depth) is None:

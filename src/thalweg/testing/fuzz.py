@@ -102,7 +102,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--without", nargs="*", default=[], help="features to leave out")
     options = parser.parse_args()
-    features = Features().without(*options.without)
+    features = Features.all().without(*options.without)
     found = fuzz(Reasoner, cases=options.cases, seed=options.seed, features=features)
     if found is None:
         print(f"{options.cases} scenarios agree")

@@ -36,7 +36,6 @@ class Features:
     multivalued: bool = True
     open_values: bool = True
     determined: bool = True
-    mixed: bool = True
     whole: bool = True
     derived: bool = True
     boundaries: bool = True
@@ -51,6 +50,16 @@ class Features:
     grounding: bool = True
     dynamic_domains: bool = True
     input_fluents: bool = True
+    mixed: bool = False
+    edges: bool = False
+    told: bool = False
+    """Fluents with simple and determined values, edges anywhere in a body, ``initially`` over dynamic domains: not in
+    programs that must be explained to the last row."""
+
+    @classmethod
+    def all(cls) -> Features:
+        """Everything."""
+        return cls(mixed=True, edges=True, told=True)
 
     @classmethod
     def only(cls, *names: str, fluents: int = 4, delay: int = 7) -> Features:
@@ -251,7 +260,7 @@ class _Writer:
         value = self.rng.choice(fluent.values)
         if fluent.sorts and self.wants("background", 50):
             variables = [f"A{i}" for i in range(len(fluent.sorts))]
-            known = "dom" if self._dynamic and self.chance(50) else "good"
+            known = "dom" if self._dynamic and self.wants("told", 50) else "good"
             body = ", ".join(f"{known}({name})" for name in variables)
             self.rules.append(f"initially({_term(fluent.name, variables)}={value}) :- {body}.")
         else:
@@ -308,7 +317,7 @@ class _Writer:
     def _condition(self, body: _Body) -> None:
         readable = self._readable(body)
         choices = ["holds"] * 6 * bool(readable) + ["event"] + ["fact"] * 2 * self.features.background
-        choices += ["edge"] * bool(self._before(body) and self.features.boundaries)
+        choices += ["edge"] * bool(self.features.edges and self._before(body))
         choices += ["count"] * bool(readable and self.features.findall)
         choices += ["number"] * 2 * bool(self.features.arithmetic and body.of_sort("n"))
         choices += ["either"] * bool(self.features.disjunction and body.of_sort("x"))
