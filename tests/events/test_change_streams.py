@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from functools import partial
 from random import Random
+from unittest.mock import patch
 
 import pytest
 from test_against_the_reference import SUBSETS, UNTIDY, drawn, query_times, scenario_of
 
 from thalweg import parse
+from thalweg.columns.ragged import Ragged
 from thalweg.events.reasoner import Reasoner
 from thalweg.reference.windowed import replay
 from thalweg.testing.causes import assert_causes
@@ -43,6 +45,15 @@ def test_after_every_query_both_paths_say_what_the_reference_says(subset: str | 
     expected = replay(scenario.program, scenario.rows, **run)
     for make in (Reasoner, Recomputing):
         assert_same_answers(expected, replay_with(make, scenario.program, scenario.rows, **run))
+
+
+@drawn(20)
+def test_points_that_wait_on_shelves_are_points_like_others(seed: int) -> None:
+    scenario = scenario_of(seed, mess=UNTIDY)
+    run = {"window": scenario.window, "step": scenario.step, "start": scenario.start, "end": scenario.end}
+    expected = replay(scenario.program, scenario.rows, **run)
+    with patch.multiple(Ragged, _MANY=1, _LONG=0):
+        assert_same_answers(expected, replay_with(Reasoner, scenario.program, scenario.rows, **run))
 
 
 @pytest.mark.parametrize("first", [False, True], ids=["incremental", "recomputing"])

@@ -168,8 +168,8 @@ class Ragged:
     """Lists of rows of a fixed width; the first column is a time. Rows of a list are `ordered` by their clock too,
     unless told otherwise."""
 
-    _MANY = 512
-    """Lists from which on the newest points wait on shelves."""
+    _MANY, _LONG = 512, 2 * inserting.SLOTS
+    """So many lists, and so many rows for each, from which on the newest points wait on shelves."""
 
     def __init__(self, width: int, clock: int = 0, *, ordered: bool = True) -> None:
         self.width = width
@@ -308,7 +308,7 @@ class Ragged:
         if len(self._held) >= self.count:
             return
         self._put_away()
-        if self.count >= self._MANY and self.used >= 2 * inserting.SLOTS * self.count:
+        if self.count >= self._MANY and self.used >= self._LONG * self.count:
             room = self.count + (self.count >> 3)
             self._recent, self._held = np.empty(inserting.SHELF * room, np.int64), np.full(room, -1, np.int32)
 
