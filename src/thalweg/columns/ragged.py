@@ -290,7 +290,7 @@ class Ragged:
             fronts[: len(self.fronts)] = self.fronts
             self.fronts = fronts
         longest = int(self.places[:, LENGTH].max(initial=0))
-        spare = np.empty(inserting.WIDTH * max(longest, inserting.FEW), np.int64)
+        spare = np.empty(inserting.WIDTH * (max(longest, inserting.FEW) + inserting.SLOTS), np.int64)
         changed = np.empty((5, len(groups) - 1), np.int64)
         self._put_up_shelves()
         done = 0, 0
