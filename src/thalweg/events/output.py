@@ -57,6 +57,7 @@ PENDING = pa.schema(
 REJECTED = pa.schema(
     [("query_time", pa.int64()), ("row", pa.int64()), ("reason", pa.string()), ("detail", pa.string())]
 )
+NO_CHANGES, _NO_EVENTS, _NOTHING_PENDING = (s.empty_table() for s in (CHANGES, EVENTS, PENDING))
 
 
 @dataclass(slots=True)
@@ -112,7 +113,7 @@ class Output:
     def _change_table(self) -> pa.Table:
         """The collected changes, fluent by fluent, each column written in one go."""
         if not self._changes:
-            return CHANGES.empty_table()
+            return NO_CHANGES
         found = list(self._changes.values())
         self._changes, self._borrowed = {}, []
         parts = [part for _, some in found for part in some]
@@ -233,7 +234,7 @@ class Output:
 
     def tables(self, query_time: int) -> dict[str, pa.Table]:
         """Everything collected since the last call, and the countdowns that run at `query_time`."""
-        events = pa.concat_tables(self._events) if self._events else EVENTS.empty_table()
+        events = pa.concat_tables(self._events) if self._events else _NO_EVENTS
         self._events = []
         return {"changes": self._change_table(), "events": events, "open": self._pending(query_time)}
 
@@ -268,7 +269,7 @@ class Output:
                         schema=PENDING,
                     )
                 )
-        return pa.concat_tables(found) if found else PENDING.empty_table()
+        return pa.concat_tables(found) if found else _NOTHING_PENDING
 
     @staticmethod
     def schemas() -> dict[str, pa.Schema]:

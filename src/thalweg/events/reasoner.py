@@ -15,7 +15,7 @@ from thalweg.events import migration
 from thalweg.events.admission import Admission
 from thalweg.events.forgetting import forget_idle, is_due
 from thalweg.events.frames import Reader
-from thalweg.events.output import CHANGES, Output
+from thalweg.events.output import NO_CHANGES, Output
 from thalweg.events.plan import Plan, Stage, plan
 from thalweg.events.state import pack, unpack
 from thalweg.events.units import Clock
@@ -72,7 +72,7 @@ class Reasoner:
         self._plan: Plan = plan(program, tick=tick, start=start, symbols=symbols)
         self._admission = Admission(self._plan, window=window, step=step, start=start, tick=tick)
         self._output = Output(self._plan)
-        self._ended: pa.Table = CHANGES.empty_table()
+        self._ended: pa.Table = NO_CHANGES
         self._seed()
 
     def accept(self, batch: Batch) -> None:
@@ -116,7 +116,7 @@ class Reasoner:
             self._query(self.query_time, self.query_time - self.step, self.kept_from, recompute=True)
         revision = self.advance(self.query_time)
         changes = pa.concat_tables([self._ended, revision["changes"]])
-        self._ended = CHANGES.empty_table()
+        self._ended = NO_CHANGES
         return Revision({**revision.tables, "changes": changes})
 
     # ----------------------------------------------------------------- one query
