@@ -18,7 +18,7 @@ from thalweg.lars.tables import CHANGES, OPS, Found, Kinds
 from thalweg.lars.texts import FRACTION, Texts
 from thalweg.protocol import Ints
 
-_ROWS, _LETTERS = 1024, 32 * 1024
+_ROWS, _LETTERS = 8192, 256 * 1024
 _ALL = np.empty(0, np.bool_)
 _QUERY, _AT, _FROM, _TO, _UNTIL = range(5)
 _HAS_POINT, _HAS_END, _HAS_UNTIL, _EXACT = range(4)
