@@ -29,12 +29,7 @@ def revised(
     only ends at another point after it is still the same there. Linear."""
     a = b = 0
     while a < len(old) or b < len(new):
-        if a == len(old):
-            order = 1
-        elif b == len(new):
-            order = -1
-        else:
-            order = _order(old_ids[a], old[a], old_values[a], new_ids[b], new[b], new_values[b])
+        order = _order(old_ids, old, old_values, a, new_ids, new, new_values, b)
         same = order == 0 and old_ends[a] > spoken and new_ends[b] > spoken
         if order <= 0:
             gone[a] = not same and old[a] <= spoken
@@ -45,12 +40,21 @@ def revised(
 
 
 @part
-def _order(i: int, s: int, v: int, j: int, t: int, w: int) -> int:
-    if i != j:
-        return -1 if i < j else 1
-    if s != t:
-        return -1 if s < t else 1
-    return -1 if v < w else 1 if v > w else 0
+def _order(
+    old_ids: Ints, old: Ints, old_values: Ints, a: int, new_ids: Ints, new: Ints, new_values: Ints, b: int
+) -> int:
+    """Which comes first by id, time and value (where values are given): -1 the old one, 1 the new one, 0 both."""
+    if a == len(old):
+        return 1
+    if b == len(new):
+        return -1
+    if old_ids[a] != new_ids[b]:
+        return -1 if old_ids[a] < new_ids[b] else 1
+    if old[a] != new[b]:
+        return -1 if old[a] < new[b] else 1
+    if len(old_values) == 0 or old_values[a] == new_values[b]:
+        return 0
+    return -1 if old_values[a] < new_values[b] else 1
 
 
 @kernel
@@ -220,14 +224,7 @@ def moved_edges(
     given) all are the same. Linear."""
     a = b = n_gone = n_came = 0
     while a < len(old) or b < len(new):
-        if a == len(old):
-            order = 1
-        elif b == len(new):
-            order = -1
-        else:
-            v = old_values[a] if len(old_values) else 0
-            w = new_values[b] if len(new_values) else 0
-            order = _order(old_ids[a], old[a], v, new_ids[b], new[b], w)
+        order = _order(old_ids, old, old_values, a, new_ids, new, new_values, b)
         if order < 0 and old[a] != OPEN and old[a] >= low:
             gone[n_gone] = a
             n_gone += 1

@@ -71,7 +71,8 @@ class Domains:
         """Rewrite the rules: dynamic facts, free head variables, initially, grounding, complements."""
         normal = self.normal
         self._domain_rules()
-        mixed = self.determined & (self.effects_of.keys() | {s.fluent for s in normal.starts})
+        set_or_delayed = {s.fluent for s in normal.starts} | {d.fluent for d in normal.delays}
+        mixed = self.determined & (self.effects_of.keys() | set_or_delayed)
         normal.points = [self._effect(p) for rule in normal.points for p in split_edges(rule, mixed)]
         for start in normal.starts:
             self._initially(start)
@@ -80,6 +81,7 @@ class Domains:
             replace(d, body=self._timed(d.body, shift=False) + self._target_filter(d)) for d in normal.delays
         ]
         normal.postpones = [replace(p, body=self._timed(p.body, shift=False)) for p in normal.postpones]
+        normal.points = [p for rule in normal.points for p in split_edges(rule, mixed)]  # hidden rules too
 
     # ----------------------------------------------------------------- dynamic domains
 

@@ -51,7 +51,6 @@ from thalweg.events.forms import (
     StartRule,
     Total,
     names,
-    split_edges,
     split_terminations,
 )
 from thalweg.events.frames import Frame, Reader, Slot, run_steps
@@ -132,8 +131,6 @@ class _Planner:
         self.spans: dict[str, list[SpanRule]] = {}
         for s in normal.spans:
             self.spans.setdefault(s.fluent, []).append(s)
-        mixed = self.simple & self.spans.keys()
-        normal.points = [p for rule in normal.points for p in split_edges(rule, mixed)]
         sorts = Sorts(_with_seeds(normal, domains.seeds))
         self.catalogue = Catalogue(Coder(sorts, symbols if symbols is not None else SymbolTable()), tick, start)
         self._stores()

@@ -177,12 +177,9 @@ class Explainer:
         tick = self.known.tick
         if any(end is not None and since + tick < end <= time for _, end in self.known.intervals(source)):
             return False
-        others = (
-            (pair, start)
-            for pair, (start, _) in self.known.timelines.of(source[0])
-            if pair[1] != source[1] and not self.known.is_determined(pair)
-        )
-        return not any(since + tick < start <= time for _, start in others)
+        others = self.known.timelines.of(source[0])
+        begun = [p for p, (start, _) in others if p[1] != source[1] and since + tick < start <= time]
+        return all(self.known.is_determined(pair) for pair in begun)
 
     # ------------------------------------------------------------------ events
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeVar
 
 from thalweg.reference.background import Knowledge, compare
@@ -253,16 +253,18 @@ class Moment:
             values=self._next_values,
             affected=self._affected,
         )
-        self._met = shown(domains, state, input_, time + input_.tick)
-        self.then = Snapshot(
-            domains,
-            input_,
-            whole,
-            time + input_.tick,
-            self._met,
-            values=self._then_values,
-            affected=self._affected,
-        )
+
+    @cached_property
+    def _met(self) -> State:
+        """The state with those that the input shows one point later."""
+        return shown(self.domains, self.state, self.input, self.time + self.input.tick)
+
+    @cached_property
+    def then(self) -> Snapshot:
+        """What holds one point later, newcomers included."""
+        after = self.time + self.input.tick
+        world = self.domains, self.input, self.whole
+        return Snapshot(*world, after, self._met, values=self._then_values, affected=self._affected)
 
     # what the world answers
 
