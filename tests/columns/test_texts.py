@@ -32,11 +32,13 @@ def test_texts_are_put_together_from_literals_and_others(texts: list[str], data:
     rows = data.draw(st.lists(row, max_size=6))
     numbers = np.array(rows, np.int64).reshape(len(rows), len(literals) - 1).T.copy()
     expected = [literals[0] + "".join(texts[n] + after for n, after in zip(r, literals[1:], strict=True)) for r in rows]
-    assert pool.compose(literals, numbers).to_pylist() == expected
+    again = pool.compose([(literals, numbers), (("", ""), ints([0]).reshape(1, 1)), (literals, numbers)])
+    assert pool.compose([(literals, numbers)]).to_pylist() == expected
+    assert again.to_pylist() == [*expected, texts[0], *expected]
 
 
-@given(st.lists(st.lists(st.integers(0, 5), max_size=8), max_size=4), st.integers(0, 3))
-def test_codes_are_numbered_in_the_order_of_first_sight(batches: list[list[int]], base: int) -> None:
+@given(st.lists(st.lists(st.integers(0, 5), max_size=8), max_size=4))
+def test_codes_are_numbered_in_the_order_of_first_sight(batches: list[list[int]]) -> None:
     marks = Marks()
     every = [code for batch in batches for code in batch]
     for _ in range(2):
@@ -44,10 +46,10 @@ def test_codes_are_numbered_in_the_order_of_first_sight(batches: list[list[int]]
         found: list[int] = []
         for batch in batches:
             out = np.empty(len(batch), np.int32)
-            known = number_anew(ints(batch), places, first, known, base, out)
+            known = number_anew(ints(batch), places, first, known, out)
             found += out.tolist()
         assert first[:known].tolist() == list(dict.fromkeys(every))
-        assert [int(first[number - base]) for number in found] == every
+        assert [int(first[number]) for number in found] == every
         unnumber(places, first[:known])
     keys, out, first = np.array([[9, code] for code in range(6)]), np.empty(len(every), np.int32), np.empty(6, np.int64)
     known = number_anew_by(keys, 1, ints(every), marks.of(6), first, 0, out)

@@ -17,10 +17,13 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
+import numpy.typing as npt
 from numba.core.caching import IndexDataCacheFile
 from numba.core.options import DefaultOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T", bound=np.generic)
 _UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 
 
@@ -63,3 +66,10 @@ def part(function: F) -> F:
     """Compile a part of a kernel, which becomes one with it."""
     compiled: F = njit(cache=True, forceinline=True, error_model="numpy", **_UNCOUNTED)(function)
     return compiled
+
+
+def owned(column: npt.NDArray[T]) -> npt.NDArray[T]:
+    """The column, copied if it has gaps or is somebody's who lets nobody write: kernels are compiled for one kind of
+    array."""
+    flags = column.flags
+    return column if flags.c_contiguous and flags.writeable else column.copy()

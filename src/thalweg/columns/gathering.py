@@ -71,7 +71,7 @@ def _hulls(
 def hulls(ids: Ints, lows: Ints, highs: Ints, causes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """Each id once, ascending, with its least low, its greatest high and its largest cause."""
     once = distinct(ids)
-    low, high, cause = (np.empty(len(once), np.int64) for _ in range(3))
+    low, high, cause = np.empty((3, len(once)), np.int64)
     dense = len(once) > 0 and int(once[-1]) < 8 * len(ids)
     positions = _positions(once, ids) if dense else np.empty(0, np.int64)
     _hulls(once, positions, ids, lows, highs, causes, low, high, cause)
@@ -92,7 +92,8 @@ def _largest(wanted: Ints, ids: Ints, causes: Ints, out: Ints) -> None:
 
 def cause_by_id(wanted: Ints, ids: Ints, causes: Ints | None) -> Ints:
     """The largest cause of each of some ascending ids."""
-    found = np.full(len(wanted), TIME)
+    found = np.empty(len(wanted), np.int64)
+    found.fill(TIME)
     if causes is not None and causes.strides != (0,):
         _largest(wanted, ids, causes, found)
     return found

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from thalweg.columns.compiled import kernel, njit, part
+from thalweg.columns.compiled import kernel, njit, owned, part
 from thalweg.protocol import Ints
 
 
@@ -284,7 +284,7 @@ class KeyTable:
         if not self._bits:
             return None
         codes = np.empty(length, np.int64)
-        alike = tuple(np.require(c, requirements=["C", "W"]) for c in columns)
+        alike = tuple([owned(c) for c in columns])
         return codes if _pack(alike, self._bits, codes) else None
 
     def _shift(self) -> int:
@@ -403,10 +403,12 @@ def each_once(columns: Sequence[Ints]) -> Sequence[Ints]:
     times = columns[0]
     if not len(times):
         return columns
-    hashes = np.full(len(times), 0x9E3779B97F4A7C15, np.uint64)
+    hashes = np.empty(len(times), np.uint64)
+    hashes.fill(0x9E3779B97F4A7C15)
     for column in columns[1:]:
         _fold(hashes, column)
-    table = np.full((1 << (2 * longest_run(times)).bit_length(), 2), times[0] - 1)
+    table = np.empty((1 << (2 * longest_run(times)).bit_length(), 2), np.int64)
+    table.fill(times[0] - 1)
     repeats = _repeats(times, hashes, table)
     if not repeats:
         return columns

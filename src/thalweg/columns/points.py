@@ -274,18 +274,19 @@ class Thinner:
         where its rows start and the last end, and the rows (time, kind, value), which are valid until the bench is used
         again; and the first time of all points and the last one of each list. No list is empty."""
         bench = self._bench
-        starts, kinds = np.zeros(len(parts) + 1, np.int64), np.empty(len(parts), np.int64)
-        for k, points in enumerate(parts):
-            starts[k + 1] = starts[k] + len(points[0])
-            kinds[k] = points[2]
+        every_id, every_time, given_kinds, every_value = zip(*parts, strict=True)
+        starts, kinds = np.zeros(len(parts) + 1, np.int64), np.array(given_kinds)
+        starts[1:] = [len(some) for some in every_id]
+        starts.cumsum(out=starts)
         total, thin = int(starts[-1]), self._rest == 0
-        bench.reserve(count, total + len(parts))
-        ids, times, values, kept = bench.points
-        for c, column in ((0, ids), (1, times), (3, values)):
-            np.concatenate([points[c] for points in parts], out=column[:total])
-        lists = ids[:total], times[:total], values[:total], starts, kinds
+        room = total + len(parts)
+        bench.reserve(count, room)
+        ids, times, values, kept = bench.points[:, :room]
+        ids, times, values = ids[:total], times[:total], values[:total]
+        for given, column in ((every_id, ids), (every_time, times), (every_value, values)):
+            np.concatenate(given, out=column)
         by_id = bench.marks, bench.stamp, bench.counts[:count]
-        touched, begins, low, highs = _ordered(*lists, *by_id, thin, kept[: total + len(parts)], bench.rows)
+        touched, begins, low, highs = _ordered(ids, times, values, starts, kinds, *by_id, thin, kept, bench.rows)
         rows = bench.rows[: begins[-1]]
         if not thin:
             self._rest -= 1

@@ -5,6 +5,8 @@ An Arrow array of texts cannot grow; here the bytes of all texts lie in one buff
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -25,10 +27,10 @@ def _copy(data: Bytes, start: int, end: int, out: Bytes, at: int) -> int:
 
 
 @kernel
-def _sizes(ends: Ints, numbers: Ints, literals: Ints, offsets: Indices) -> int:
-    """Where texts that are made of literals with others between them start; returns where the last one ends."""
+def _sizes(ends: Ints, numbers: Ints, literals: Ints, total: int, offsets: Indices) -> int:
+    """Where texts that are made of literals with others between them start, from `total` on; returns where the last one
+    ends."""
     fixed = literals[len(literals) - 1] - literals[0]
-    total = 0
     for k in range(numbers.shape[1]):
         offsets[k] = total
         total += fixed
@@ -39,23 +41,24 @@ def _sizes(ends: Ints, numbers: Ints, literals: Ints, offsets: Indices) -> int:
 
 
 @kernel
-def _compose(ends: Ints, data: Bytes, numbers: Ints, literals: Ints, letters: Bytes, out: Bytes) -> None:
-    at = 0
+def _compose(ends: Ints, data: Bytes, numbers: Ints, literals: Ints, letters: Bytes, at: int, out: Bytes) -> int:
+    """Write texts that are made of literals with others between them, from `at` on; returns where the last one ends."""
     for k in range(numbers.shape[1]):
         at = _copy(letters, literals[0], literals[1], out, at)
         for c in range(numbers.shape[0]):
             at = _copy(data, ends[numbers[c, k]], ends[numbers[c, k] + 1], out, at)
             at = _copy(letters, literals[c + 1], literals[c + 2], out, at)
+    return at
 
 
 @kernel
-def number_anew(codes: Ints, places: Indices, first: Ints, known: int, base: int, out: Indices) -> int:
-    """Number codes in the order of first sight, from `base` on, the first `known` of which are in `first`; returns how
-    many there are. `places` holds -1 for codes that have no number. Linear."""
+def number_anew(codes: Ints | Indices, places: Indices, first: Ints, known: int, out: Indices) -> int:
+    """Number codes in the order of first sight, the first `known` of which are in `first`; returns how many there are.
+    `places` holds -1 for codes that have no number. `out` may be the codes. Linear."""
     for k in range(len(codes)):
         place = places[codes[k]]
         if place < 0:
-            place = places[codes[k]] = base + known
+            place = places[codes[k]] = known
             first[known] = codes[k]
             known += 1
         out[k] = place
@@ -64,7 +67,7 @@ def number_anew(codes: Ints, places: Indices, first: Ints, known: int, base: int
 
 @kernel
 def number_anew_by(keys: Ints, column: int, ids: Ints, places: Indices, first: Ints, known: int, out: Indices) -> int:
-    """`number_anew` for a component of the keys with these ids, from 0 on."""
+    """`number_anew` for a component of the keys with these ids."""
     for k in range(len(ids)):
         code = keys[ids[k], column]
         place = places[code]
@@ -132,20 +135,32 @@ class TextPool:
 
     def take(self, codes: Ints) -> pa.Array:
         """The texts with these numbers."""
-        return self.compose(("", ""), np.ascontiguousarray(codes).reshape(1, -1))
+        return self.compose([(("", ""), np.ascontiguousarray(codes).reshape(1, -1))])
 
-    def compose(self, literals: tuple[str, ...], numbers: Ints) -> pa.Array:
-        """Texts made of literals and, between them, the texts of numbers[c] (a row per gap)."""
+    def compose(self, parts: Sequence[tuple[tuple[str, ...], Ints]]) -> pa.Array:
+        """Texts, part after part, made of a part's literals and, between them, the texts of numbers[c] (a row per
+        gap)."""
+        count = sum([numbers.shape[1] for _, numbers in parts])
+        offsets = np.zeros(count + 1, np.int32)
+        known = [(numbers, *self._literals(literals)) for literals, numbers in parts]
+        at = total = 0
+        for numbers, borders, _ in known:
+            total = _sizes(self._ends, numbers, borders, total, offsets[at:])
+            at += numbers.shape[1]
+        out = np.empty(total, np.uint8)
+        at = 0
+        for numbers, borders, letters in known:
+            at = _compose(self._ends, self._data, numbers, borders, letters, at, out)
+        return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(out))
+
+    def _literals(self, literals: tuple[str, ...]) -> tuple[Ints, Bytes]:
+        """Where literals start and end among their letters, and these."""
         found = self._letters.get(literals)
         if found is None:
             encoded = [text.encode() for text in literals]
             letters = np.frombuffer(b"".join(encoded) or b" ", np.uint8).copy()
             found = self._letters[literals] = np.cumsum([0, *map(len, encoded)]), letters
-        borders, letters = found
-        offsets = np.empty(numbers.shape[1] + 1, np.int32)
-        out = np.empty(_sizes(self._ends, numbers, borders, offsets), np.uint8)
-        _compose(self._ends, self._data, numbers, borders, letters, out)
-        return pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(out))
+        return found
 
 
 class Numbers:

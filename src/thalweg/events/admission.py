@@ -15,12 +15,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.columns.compiled import njit
+from thalweg.columns.compiled import njit, owned
 from thalweg.columns.keys import KeyTable, each_once
 from thalweg.columns.symbols import EXACT
 from thalweg.events.moves import NEVER
 from thalweg.events.plan import Plan
-from thalweg.events.waiting import ARRIVAL, COUNTS, FACT, OP, ROW, Coded, Waiting, in_order, owned
+from thalweg.events.waiting import ARRIVAL, COUNTS, FACT, OP, ROW, Coded, Waiting, in_order
 from thalweg.protocol import OPEN_END, Ints, Mask, Rows
 
 TOO_LATE = "too late"

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from thalweg.columns.passing import EQUAL, GREATER, LESS, UNDEFINED, passing
 from thalweg.columns.symbols import SymbolTable, as_floats, numbers
 from thalweg.events.frames import (
     Fixed,
@@ -76,6 +77,17 @@ _ORDERINGS: dict[str, Callable[..., Mask]] = {
 
 _UNLIKE = ("=\\=", "\\=", "\\==")
 """Orderings that NaN, which is like nothing, would satisfy."""
+
+
+_TESTS = {
+    "<": LESS,
+    ">": GREATER,
+    "=<": LESS + EQUAL,
+    ">=": GREATER + EQUAL,
+    **dict.fromkeys(("=:=", "=", "==", "is"), EQUAL),
+    **dict.fromkeys(_UNLIKE, LESS + GREATER),
+}
+_SWAPPED = {"<": ">", ">": "<", "=<": ">=", ">=": "=<"}
 
 
 Operand = Callable[[Frame], Floats | float]
@@ -154,6 +166,16 @@ class CopyStep(Fixed):
         return frame.bind(self.name, self.slot.column(frame))
 
 
+def _plain(op: str, left: Term, right: Term, *, negated: bool) -> tuple[str, int, float] | None:
+    """The variable, the test and the bound of a comparison of a variable with a number."""
+    if isinstance(left, Number) and isinstance(right, Variable):
+        op, left, right = _SWAPPED.get(op, op), right, left
+    if op not in _TESTS or not isinstance(left, Variable) or not isinstance(right, Number):
+        return None
+    test = _TESTS[op]
+    return left.name, LESS + EQUAL + GREATER + UNDEFINED - test if negated else test, float(right.value)
+
+
 @dataclass(slots=True)
 class CompareStep(Fixed):
     """A numeric comparison; undefined values make it false."""
@@ -163,11 +185,20 @@ class CompareStep(Fixed):
     right: InitVar[Term]
     negated: bool
     _sides: tuple[Operand, Operand] = field(init=False)
+    _plain: tuple[str, int, float] | None = field(init=False)
+    """A variable, the test of `passing`, and the bound, where that is all."""
 
     def __post_init__(self, left: Term, right: Term) -> None:
         self._sides = operand(left), operand(right)
+        self._plain = _plain(self.op, left, right, negated=self.negated)
 
     def run(self, frame: Frame, reader: Reader) -> Frame:
+        if self._plain is not None:
+            name, test, bound = self._plain
+            column = frame[name]
+            if not is_constant(column):
+                rows = passing(as_floats(column), test, bound)
+                return frame.take(rows) if len(rows) < frame.length else frame
         left, right = (side(frame) for side in self._sides)
         keep = np.asarray(_ORDERINGS[self.op](left, right))
         if self.op in _UNLIKE:

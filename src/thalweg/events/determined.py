@@ -94,7 +94,7 @@ class SpanUnit(FluentUnit):
 
     def commit_memories(self, final: int) -> None:
         for plan in self.plans:
-            for memory in plan.memories():
+            for memory in plan.memories:
                 memory.commit()
 
 

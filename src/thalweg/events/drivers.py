@@ -290,6 +290,8 @@ class Body:
         touching = [t for t in self.triggers if t.changed_by(high) and after.sees(t.store)]
         if touching:
             touching = [t for t in touching if driver.reaches(t.positions, low)]
+        if not touching:
+            return self._moved(moves, before, after, causes)
         sides = (
             (before, -1, moves.gone_block, moves.gone_cause),
             (after, 1, moves.came_block, moves.came_cause),
@@ -297,21 +299,31 @@ class Body:
         found: list[tuple[Frame, int]] = []
         beside: list[Others] = []
         for reader, sign, block, cause in reversed(sides):
-            raised = None
-            if touching:
-                if beside and not len(block) and isinstance(driver, EventDriver):
-                    beside.append(beside[0])  # what neither came nor went is the same before and after
-                else:
-                    beside.append(self._beside(touching, reader, block, cause, low, high))
-                raised = beside[-1].raised
-            if len(block):
+            if beside and not block.length and isinstance(driver, EventDriver):
+                beside.append(beside[0])  # what neither came nor went is the same before and after
+            else:
+                beside.append(self._beside(touching, reader, block, cause, low, high))
+            raised = beside[-1].raised
+            if block.length:
                 frame = self._run(block, cause if causes else None, reader)
-                if causes and raised is not None and len(frame):
+                if causes and raised is not None and frame.length:
                     frame = frame.extend({CAUSE: raised[frame.origin]})
                 found.append((frame, sign))
-        if touching:
-            found += self._touched(beside[1], beside[0], before, after, causes)
-        return [(frame, sign) for frame, sign in found if len(frame)]
+        found += self._touched(beside[1], beside[0], before, after, causes)
+        return [(frame, sign) for frame, sign in found if frame.length]
+
+    def _moved(self, moves: Moves, before: Reader, after: Reader, causes: bool) -> list[tuple[Frame, int]]:
+        """Solutions for the driver rows that came or went, where no other literal changed."""
+        found: list[tuple[Frame, int]] = []
+        if moves.came_block.length:
+            frame = self._run(moves.came_block, moves.came_cause if causes else None, after)
+            if frame.length:
+                found.append((frame, 1))
+        if moves.gone_block.length:
+            frame = self._run(moves.gone_block, moves.gone_cause if causes else None, before)
+            if frame.length:
+                found.append((frame, -1))
+        return found
 
     def _beside(
         self, touching: list[Trigger], reader: Reader, block: Block, cause: Ints, low: int, high: int
@@ -332,16 +344,16 @@ class Body:
         that changed is found once."""
         at, frame = 0, None
         if old.block is new.block:
-            if not len(new.block):
+            if not new.block.length:
                 return []
             at = next((n for n, step in enumerate(self.steps) if step.moved()), len(self.steps))
             frame = self._run(new.block, new.causes if causes else None, after, upto=at)
-            if not len(frame):
+            if not frame.length:
                 return []
         return [
             (self._run(others.block, others.causes if causes else None, reader, at, frame), sign)
             for others, reader, sign in ((old, before, -1), (new, after, 1))
-            if len(others.block)
+            if others.block.length
         ]
 
     def _run(
@@ -370,7 +382,7 @@ class Body:
             if n in self.shared and n != at:
                 reader.memo[id(block), self.shared[n]] = block, frame
             frame = self.steps[n].run(frame, reader)
-            if not len(frame):
+            if not frame.length:
                 break
         return frame
 

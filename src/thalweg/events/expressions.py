@@ -9,7 +9,7 @@ meets; rules with Allen relations, which look at any distance, are evaluated in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -23,10 +23,10 @@ from thalweg.columns.slabs import LENGTH, OFFSET, Places
 from thalweg.columns.timelines import OPEN
 from thalweg.events.arithmetic import value_of
 from thalweg.events.bindings import Known, Owners
-from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps
+from thalweg.events.frames import NOW, Frame, Reader, Slot, Step, run_steps
 from thalweg.events.moves import NEVER
 from thalweg.events.stores import Access, FluentStore
-from thalweg.events.units import NOW, Clock, instance_frame
+from thalweg.events.units import Clock, instance_frame
 from thalweg.language.terms import Term
 from thalweg.protocol import Ints
 
@@ -68,9 +68,9 @@ class Leaf:
             known[: len(self.known)] = self.known
             self.known = known
         found = self.known[bindings]
-        unknown = np.flatnonzero(found < 0)
+        unknown = (found < 0).nonzero()[0]
         if len(unknown):
-            some = frame.take(unknown) if len(unknown) < len(frame) else frame
+            some = frame.take(unknown) if len(unknown) < frame.length else frame
             found[unknown] = self.store.find([s.column(some) for s in self.slots], len(unknown))
             self.known[bindings[unknown]] = found[unknown]
         return found
@@ -133,17 +133,25 @@ class Related:
 Node = Leaf | Apply | Complement | Whole | Lasting | Related
 
 
-def leaves(node: Node) -> list[Leaf]:
-    """The pairs that an expression reads."""
+def within(node: Node) -> Iterator[Node]:
+    """An expression and all that it is made of, from the left."""
+    yield node
     match node:
         case Leaf():
-            return [node]
+            return
         case Apply(_, inputs) | Complement(inputs):
-            return [leaf for child in inputs for leaf in leaves(child)]
+            children: tuple[Node, ...] = inputs
         case Whole(child) | Lasting(_, child, _):
-            return leaves(child)
+            children = (child,)
         case Related(_, left, right, _):
-            return leaves(left) + leaves(right)
+            children = left, right
+    for child in children:
+        yield from within(child)
+
+
+def leaves(node: Node) -> list[Leaf]:
+    """The pairs that an expression reads."""
+    return [part for part in within(node) if isinstance(part, Leaf)]
 
 
 def required(node: Node) -> list[Leaf]:
@@ -164,18 +172,6 @@ def required(node: Node) -> list[Leaf]:
             return required(child)
         case Related(_, left, right, _):
             return required(left) + required(right)
-
-
-def _looks_far(node: Node) -> bool:
-    match node:
-        case Leaf():
-            return False
-        case Apply(_, inputs) | Complement(inputs):
-            return any(_looks_far(child) for child in inputs)
-        case Whole(child) | Lasting(_, child, _):
-            return _looks_far(child)
-        case Related():
-            return True
 
 
 # --------------------------------------------------------------------------- rules
@@ -236,10 +232,16 @@ class SpanPlan:
     """The bindings of the instances of a leaf."""
     far: bool = field(init=False)
     """Looks at intervals at any distance."""
+    judges_lengths: bool = field(init=False)
+    memories: list[Ragged] = field(init=False)
+    """What the rule's whole-interval operators remember."""
 
     def __post_init__(self) -> None:
+        parts = list(within(self.node))
         self.bindings = KeyTable(len(self.variables))
-        self.far = _looks_far(self.node)
+        self.far = any(isinstance(part, Related) for part in parts)
+        self.judges_lengths = any(isinstance(part, Lasting) for part in parts)
+        self.memories = [part.memory for part in parts if isinstance(part, Whole)]
 
     def touched(self, store: FluentStore, query: int) -> Touched:
         """Bindings whose inputs changed, or whose running intervals reach a length; with causes and stretches."""
@@ -262,10 +264,11 @@ class SpanPlan:
                 if new.any():
                     lows, highs = np.where(new, NEVER, lows), np.where(new, OPEN, highs)
                 found.append(Touched(bindings, causes, lows, highs))
-        late = np.flatnonzero(self.flips[: self.bindings.count] <= query + self.tick)
-        if len(late):
-            lows = np.full(len(late), NEVER if self.far else query)
-            found.append(Touched(late, np.full(len(late), TIME), lows, np.full(len(late), OPEN)))
+        if self.judges_lengths:
+            late = (self.flips[: self.bindings.count] <= query + self.tick).nonzero()[0]
+            if len(late):
+                lows = np.full(len(late), NEVER if self.far else query)
+                found.append(Touched(late, np.full(len(late), TIME), lows, np.full(len(late), OPEN)))
         if not self.variables and not self.started:
             self.started = True
             frame = Frame(np.full(1, NOW), {}, np.zeros(1, np.int64), np.full(1, TIME))
@@ -278,7 +281,9 @@ class SpanPlan:
     ) -> tuple[Ints | None, Ints]:
         """The bindings that instances of a leaf take part in, and which instance each has (None: each has one). Those
         of an instance are found once, and again when the other fluents that they need have more instances."""
-        table = self.known.setdefault(id(leaf), Known())
+        table = self.known.get(id(leaf))
+        if table is None:
+            table = self.known[id(leaf)] = Known()
         table.renew(sum(other.instances.count for other, _ in joins))
         unknown = table.unknown(ids, leaf.store.instances.count)
         if len(unknown):
@@ -318,7 +323,7 @@ class SpanPlan:
 
     def frame(self, bindings: Ints) -> Frame:
         lazy = {v: partial(self.bindings.column, i, bindings) for i, v in enumerate(self.variables)}
-        return Frame(np.full(len(bindings), NOW), {}, bindings).extend({}, lazy)
+        return Frame.timeless(bindings, {}, lazy)
 
     def binding_of(self, heads: Ints) -> Ints | None:
         """The binding of each head, -1 where there is none; None where a head may have several."""
@@ -341,7 +346,7 @@ class SpanPlan:
     def keep(self, bindings: Ints, heads: Ints) -> None:
         """Forget all bindings but these, in this order; `heads` are the new numbers of all heads."""
         known = self.bindings.count
-        for memory in self.memories():
+        for memory in self.memories:
             memory.ensure(known)
             memory.keep(bindings)
         self.bindings.keep(bindings)
@@ -364,7 +369,7 @@ class SpanPlan:
     def prepare(self, where: Where, clock: Clock) -> None:
         """Renew what whole-interval operators remember in the stretches, and widen these to whatever that changes. Of
         new bindings they remember all that is there."""
-        for memory in self.memories()[:1]:
+        for memory in self.memories[:1]:
             where.lows[where.bindings >= memory.count] = NEVER
         self._prepare(self.node, where, clock)
         np.maximum(where.lows, clock.first, out=where.lows)
@@ -466,24 +471,6 @@ class SpanPlan:
                 return spans.with_value(table, pool, where.bindings, zeros, where.lows, where.highs, True)
             case _:
                 return self._lists(node, where, clock)
-
-    def memories(self) -> list[Ragged]:
-        """What the rule's whole-interval operators remember."""
-
-        def of(node: Node) -> list[Ragged]:
-            match node:
-                case Leaf():
-                    return []
-                case Apply(_, inputs) | Complement(inputs):
-                    return [m for child in inputs for m in of(child)]
-                case Whole(child, memory):
-                    return [memory, *of(child)]
-                case Lasting(_, child, _):
-                    return of(child)
-                case Related(_, left, right, _):
-                    return of(left) + of(right)
-
-        return of(self.node)
 
 
 def _join(frame: Frame, store: FluentStore, slots: tuple[Slot, ...]) -> Frame:

@@ -125,7 +125,7 @@ class _Forgetting:
         inputs = [np.append(self.holding[id(x.store)], False)[x.ids(frame)] for x in needed or leaves(plan.node)]
         if inputs:
             kept |= np.all(inputs, axis=0) if needed else np.any(inputs, axis=0)
-        for memory in plan.memories():
+        for memory in plan.memories:
             memory.ensure(count)
             kept |= memory.live() > 0
         if not plan.variables:

@@ -20,6 +20,9 @@ from thalweg.protocol import Ints, Mask
 
 TIME, ORIGIN, CAUSE = "@time", "@origin", "@cause"
 
+NOW = np.int64(2**62)
+"""A time at which a timeline shows its latest state; used where no rule time exists."""
+
 
 def constant(code: int, length: int) -> Ints:
     """A column with one code in every row, which takes no room."""
@@ -40,7 +43,7 @@ class Frame:
     columns that nobody reads cost nothing.
     """
 
-    __slots__ = ("_lazy", "_length", "_own", "_parent", "_rows")
+    __slots__ = ("_lazy", "_own", "_parent", "_rows", "length")
 
     def __init__(
         self, time: Ints, columns: dict[str, Ints], origin: Ints | None = None, cause: Ints | None = None
@@ -53,10 +56,20 @@ class Frame:
         self._lazy: Mapping[str, Callable[[], Ints]] = {}
         self._parent: Frame | None = None
         self._rows: Ints | None = None
-        self._length = len(time)
+        self.length = len(time)
+
+    @classmethod
+    def timeless(
+        cls, origin: Ints, columns: dict[str, Ints], lazy: Mapping[str, Callable[[], Ints]] | None = None
+    ) -> Frame:
+        """A frame at no particular time."""
+        out = cls.__new__(cls)
+        out._own, out._parent, out._rows, out.length = {**columns, ORIGIN: origin}, None, None, len(origin)
+        out._lazy = {TIME: partial(np.full, out.length, NOW), **(lazy or {})}
+        return out
 
     def __len__(self) -> int:
-        return self._length
+        return self.length
 
     def __getitem__(self, name: str) -> Ints:
         found = self._own.get(name)
@@ -71,7 +84,7 @@ class Frame:
         if self._parent is None:
             if name != ORIGIN:
                 raise KeyError(name)
-            return np.arange(self._length)
+            return np.arange(self.length)
         if self._rows is None:
             return self._parent[name]
         column = self._parent[name]
@@ -100,19 +113,19 @@ class Frame:
         """The frame with only these rows (positions or mask), in this order."""
         if rows.dtype == np.bool_:
             at: Ints = rows.nonzero()[0]
-            if len(at) == self._length:
+            if len(at) == self.length:
                 return self.extend({})
         else:
             at = rows.astype(np.int64, copy=False)
         out = Frame.__new__(Frame)
-        out._own, out._lazy, out._parent, out._rows, out._length = {}, {}, self, at, len(at)
+        out._own, out._lazy, out._parent, out._rows, out.length = {}, {}, self, at, len(at)
         return out
 
     def extend(self, columns: dict[str, Ints], lazy: Mapping[str, Callable[[], Ints]] | None = None) -> Frame:
         """The same rows with more columns, some of them made when they are first asked for."""
         out = Frame.__new__(Frame)
         out._own, out._lazy, out._parent, out._rows = dict(columns), lazy or {}, self, None
-        out._length = self._length
+        out.length = self.length
         return out
 
     def bind(self, name: str, column: Ints) -> Frame:
@@ -226,7 +239,11 @@ class Slot:
     binds: bool = False
 
     def column(self, frame: Frame) -> Ints:
-        return np.full(len(frame), self.code) if self.name is None else frame[self.name]
+        if self.name is not None:
+            return frame[self.name]
+        column = np.empty(frame.length, np.int64)
+        column.fill(self.code)
+        return column
 
 
 @dataclass(slots=True)

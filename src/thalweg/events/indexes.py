@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from thalweg.columns.compiled import kernel
+from thalweg.columns.compiled import kernel, owned
 from thalweg.columns.keys import KeyTable, longest_run
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.events.moves import Block, Moves
@@ -105,8 +105,8 @@ class EventIndex:
         if len(times) * longest_run(columns[0]) > 8 * len(columns[0]):
             return self._not_in_lists(keys, times, version)
         out = np.empty(len(times), np.int64)
-        mine = tuple(np.require(columns[1 + p], requirements=["C", "W"]) for p in self.positions)
-        theirs = tuple(np.require(key, requirements=["C", "W"]) for key in keys)
+        mine = tuple([owned(columns[1 + p]) for p in self.positions])
+        theirs = tuple([owned(key) for key in keys])
         found = out[: _not_among(columns[0], mine, times, theirs, out)]
         if len(found) and self._lists.latest >= times[found].min():
             ids = self._keys.find([key[found] for key in keys], len(found))

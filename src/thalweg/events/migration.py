@@ -141,7 +141,7 @@ def _carry_unit(new: Unit, old: Unit | None, plan: Plan, before: Plan, final: in
                 mine.bindings, mine.heads = theirs.bindings, theirs.heads
                 mine.flips, mine.started = theirs.flips, theirs.started
                 mine.reset_index()
-                for memory, kept in zip(mine.memories(), theirs.memories(), strict=True):
+                for memory, kept in zip(mine.memories, theirs.memories, strict=True):
                     memory.adopt(kept)
         case SpanUnit(), _:
             for mine in new.plans:
@@ -188,7 +188,7 @@ def _closings(store: FluentStore, query: int, tick: int, texts: Output) -> Itera
     if not len(rows):
         return
     values = store.instances.column(store.arity, ids) if store.by_value else np.ascontiguousarray(rows[:, 2])
-    names, shown = texts.words.fluents(store, ids), texts.words.values(store, values)
+    names, shown = texts.words.fluents([(store, ids)]), texts.words.values(store, values)
     n = len(rows)
     starts, last = pa.array(np.ascontiguousarray(rows[:, 0])), pa.array(np.full(n, query + tick))
     for op, ends in (("delete", pa.nulls(n, pa.int64())), ("insert", last)):

@@ -143,7 +143,7 @@ class Moves:
         return self.came_block.matrix
 
     def __bool__(self) -> bool:
-        return len(self.gone_block) > 0 or len(self.came_block) > 0
+        return self.came_block.length > 0 or self.gone_block.length > 0
 
 
 @dataclass(slots=True)
@@ -201,4 +201,4 @@ class Difference:
     stretches: Stretches
 
     def __bool__(self) -> bool:
-        return len(self.removed) > 0 or len(self.added) > 0
+        return len(self.added.ids) > 0 or len(self.removed.ids) > 0

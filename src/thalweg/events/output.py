@@ -67,6 +67,7 @@ class Part:
     query: int
     op: int
     found: Spans
+    length: int
 
 
 class Output:
@@ -99,8 +100,9 @@ class Output:
                 self._happened(clock, derived.store, moves)
 
     def _change(self, clock: Clock, store: FluentStore, op: int, found: Spans) -> None:
-        if len(found):
-            part = Part(clock.query, op, found)
+        length = len(found.ids)
+        if length:
+            part = Part(clock.query, op, found, length)
             self._borrowed.append(part)
             self._changes.setdefault(id(store), (store, []))[1].append(part)
 
@@ -117,7 +119,7 @@ class Output:
         found = list(self._changes.values())
         self._changes, self._borrowed = {}, []
         parts = [part for _, some in found for part in some]
-        total = sum(len(part.found) for part in parts)
+        total = sum([part.length for part in parts])
         queries, starts, ends = (recycling.empty(total, np.int64) for _ in range(3))
         ops, instances = (recycling.empty(total, np.int32) for _ in range(2))
         there = np.full((total + 7) >> 3, 255, np.uint8)
@@ -126,7 +128,7 @@ class Output:
             for part in some:
                 rows = part.found.ids, part.found.starts, part.found.ends, part.query, part.op
                 tabulate(*rows, base, at, queries, ops, instances, starts, ends, there)
-                at += len(part.found)
+                at += part.length
             base += store.instances.count
         causes = by_time(total)
         if any(told(part.found.causes) for part in parts):
@@ -147,24 +149,22 @@ class Output:
     def _fluent_column(
         self, found: Sequence[tuple[FluentStore, list[Part]]], indices: Indices
     ) -> pa.DictionaryArray:
-        """The instances, with each text once: of those that occur, or simply of all, by the indices as they are, where
-        these are few."""
-        if 2 * sum(store.instances.count for store, _ in found) <= len(indices):
+        """The instances, of which `indices` are the numbers, counted from store to store; with each text once: of those
+        that occur, or simply of all, by the indices as they are, where these are few."""
+        count = sum([store.instances.count for store, _ in found])
+        if 2 * count <= len(indices):
             return dictionary(indices, self.words.all_fluents([store for store, _ in found]))
-        texts = []
-        at = base = 0
+        places, first = self._marks.of(count), np.empty(min(count, len(indices)), np.int64)
+        occurring = []
+        at = base = known = 0
         for store, parts in found:
-            places = self._marks.of(store.instances.count)
-            first = np.empty(min(store.instances.count, sum(len(part.found) for part in parts)), np.int64)
-            known = 0
-            for part in parts:
-                out = indices[at : at + len(part.found)]
-                known = number_anew(part.found.ids, places, first, known, base, out)
-                at += len(part.found)
-            unnumber(places, first[:known])
-            texts.append(self.words.fluents(store, first[:known]))
-            base += known
-        return dictionary(indices, pa.concat_arrays(texts))
+            rows = indices[at : at + sum([part.length for part in parts])]
+            before, known = known, number_anew(rows, places, first, known, rows)
+            occurring.append((store, first[before:known] - base))
+            at += len(rows)
+            base += store.instances.count
+        unnumber(places, first[:known])
+        return dictionary(indices, self.words.fluents(occurring))
 
     def _value_column(self, found: Sequence[tuple[FluentStore, list[Part]]], total: int) -> pa.DictionaryArray:
         """The values, with each text once."""
@@ -177,7 +177,7 @@ class Output:
         for store, parts in found:
             is_number = self.plan.catalogue.coder.sorts.numeric(("value", store.name, 0))
             for part in parts:
-                here = slice(at, at + len(part.found))
+                here = slice(at, at + part.length)
                 at = here.stop
                 if is_number:
                     numeric.append((store, part, here))
@@ -185,7 +185,7 @@ class Output:
                     keys = store.instances.keys, store.arity, part.found.ids
                     known = number_anew_by(*keys, places, first, known, indices[here])
                 else:
-                    known = number_anew(part.found.values, places, first, known, 0, indices[here])
+                    known = number_anew(part.found.values, places, first, known, indices[here])
         unnumber(places, first[:known])
         texts = [self.words.take(symbols[first[:known]])]
         if numeric:
@@ -205,7 +205,8 @@ class Output:
         most = max(int(some.max()) for some in numbers) + 1
         places, first, known = self._marks.of(most), np.empty(most, np.int64), 0
         for (_, _, here), some in zip(numeric, numbers, strict=True):
-            known = number_anew(some, places, first, known, base, indices[here])
+            known = number_anew(some, places, first, known, indices[here])
+            indices[here] += base
         unnumber(places, first[:known])
         return self.words.take(first[:known])
 
@@ -216,7 +217,7 @@ class Output:
         ):
             if len(rows):
                 arguments = [np.ascontiguousarray(rows[:, 1 + i]) for i in range(store.arity)]
-                names = self.words.written("event", store.name, arguments, len(rows))
+                names = self.words.events(store.name, arguments, len(rows))
                 self._events.append(
                     pa.table(
                         [
@@ -251,7 +252,7 @@ class Output:
                     continue
                 source, target = pending.value[mine], pending.target[mine]
                 ends = target == NONE
-                name = self.words.fluents(store, pending.instance[mine])
+                name = self.words.fluents([(store, pending.instance[mine])])
                 pair = pc.binary_join_element_wise(name, self.words.values(store, source), "=")
                 end = pc.binary_join_element_wise("end of ", pair, "")
                 again = pc.binary_join_element_wise(end, " or initiation of ", pair, "")

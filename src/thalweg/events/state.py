@@ -72,7 +72,7 @@ def memory(reasoner: Reasoner) -> dict[str, Any]:
                     found[f"unit {at}.{k}.heads"] = plan_.heads
                     found[f"unit {at}.{k}.flips"] = plan_.flips
                     found[f"unit {at}.{k}.started"] = np.array([plan_.started])
-                    for m, lists in enumerate(plan_.memories()):
+                    for m, lists in enumerate(plan_.memories):
                         ragged(f"unit {at}.{k}.{m}", lists)
             case InputUnit():
                 ragged(f"unit {at}", unit.given)
@@ -209,7 +209,7 @@ def put_memory(reasoner: Reasoner, arrays: dict[str, Any]) -> None:
                     plan_.flips = arrays[f"unit {at}.{k}.flips"]
                     plan_.started = bool(arrays[f"unit {at}.{k}.started"][0])
                     plan_.reset_index()
-                    for m, lists in enumerate(plan_.memories()):
+                    for m, lists in enumerate(plan_.memories):
                         lists.adopt(ragged(f"unit {at}.{k}.{m}", clock=1))
             case InputUnit():
                 unit.given = ragged(f"unit {at}", clock=1, ordered=False)

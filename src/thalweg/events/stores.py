@@ -238,9 +238,11 @@ class FluentStore:
     def intern(self, columns: Sequence[Ints], length: int) -> Ints:
         """Instances with these arguments (and value, for a determined fluent), known or new."""
         ids = self.instances.intern(columns, length)
-        self.lists.ensure(self.instances.count)
-        if self.keeps_points or self.reads_points:
-            self.points.ensure(self.instances.count)
+        count = self.instances.count
+        if count > self.lists.count:
+            self.lists.ensure(count)
+        if count > self.points.count and (self.keeps_points or self.reads_points):
+            self.points.ensure(count)
         return ids
 
     def find(self, columns: Sequence[Ints], length: int) -> Ints:
@@ -361,10 +363,11 @@ class FluentStore:
         )
 
         def spans(ids: Ints, found: Ints, n: int) -> Spans:
-            values = found[2, :n] if columns == 3 else found[0, :0]
-            return Spans(ids[0, :n], found[0, :n], found[1, :n], values, by_time(n))
+            starts, ends, *values = found[:, :n]
+            return Spans(ids[0, :n], starts, ends, values[0] if columns == 3 else starts[:0], by_time(n))
 
-        stretches = Stretches(touched[0, :n], touched[1, :n], touched[2, :n], by_time(n), first, single=True)
+        changed, froms, tos = touched[:, :n]
+        stretches = Stretches(changed, froms, tos, by_time(n), first, single=True)
         return Difference(spans(removed_ids, removed, n_removed), spans(added_ids, added, n_added), stretches)
 
     def _room(self, name: str, columns: int, length: int) -> Ints:

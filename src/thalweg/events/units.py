@@ -26,10 +26,7 @@ from thalweg.events.frames import Frame, Reader, Slot, constant
 from thalweg.events.moves import NEVER, Difference, Moves, Stretches
 from thalweg.events.stores import EventStore, FluentStore, Writer, until
 from thalweg.language.rules import Edge
-from thalweg.protocol import Ints
-
-NOW = np.int64(2**62)
-"""A time at which a timeline shows its latest state; used where no rule time exists."""
+from thalweg.protocol import Ints, Mask
 
 
 @dataclass(slots=True)
@@ -134,26 +131,27 @@ def instance_frame(store: FluentStore, slots: Sequence[Slot], ids: Ints) -> Fram
     """Instances that fit a pattern, as bindings of its variables at no particular time; `origin` counts the ids."""
     keys = store.instances.keys[ids]
     columns: dict[str, Ints] = {}
-    keep = np.ones(len(ids), np.bool_)
+    keep: Mask | None = None
     for i, slot in enumerate(slots):
-        if slot.name is None:
-            keep &= keys[:, i] == slot.code
-        elif slot.name in columns:
-            keep &= keys[:, i] == columns[slot.name]
-        else:
+        if slot.name is not None and slot.name not in columns:
             columns[slot.name] = np.ascontiguousarray(keys[:, i])
-    return Frame(np.full(len(ids), NOW), columns, np.arange(len(ids))).take(keep)
+            continue
+        fits = keys[:, i] == (slot.code if slot.name is None else columns[slot.name])
+        keep = fits if keep is None else keep & fits
+    frame = Frame.timeless(np.arange(len(ids)), columns)
+    return frame if keep is None else frame.take(keep)
 
 
 def head_points(frame: Frame, head: Head) -> tuple[Ints, Ints, int, Ints]:
     """Instance ids, times, kind and values of a frame's solutions."""
     store = head.store
     assert isinstance(store, FluentStore)
-    ids = store.intern([s.column(frame) for s in head.slots], len(frame))
+    n = frame.length
+    ids = store.intern([s.column(frame) for s in head.slots], n)
     times = frame.time + head.shift if head.shift else frame.time
     value = head.value
     if value is None or value.name is None:
-        return ids, times, head.kind, constant(0 if value is None else value.code, len(frame))
+        return ids, times, head.kind, constant(0 if value is None else value.code, n)
     return ids, times, head.kind, value.column(frame)
 
 
@@ -345,10 +343,11 @@ class FluentUnit:
         self._effects.setdefault(id(store), []).append(moves)
 
     def clear(self) -> None:
-        self.differences = [None for _ in self.stores]
-        for store in self.stores:
-            store.stretches = Stretches.none()
-            store.effects = Moves.none(store.arity + 3)
+        for at, store in enumerate(self.stores):
+            if self.differences[at] is not None or store.stretches:
+                self.differences[at], store.stretches = None, Stretches.none()
+            if store.effects:
+                store.effects = Moves.none(store.arity + 3)
         for driver in self.edge_drivers:
             driver.edges = None
 
@@ -399,7 +398,8 @@ class SimpleUnit(FluentUnit):
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for head in self.heads:
             for frame, sign in head.changes(before, after, clock):
-                self._found.append(Found(*head_points(frame, head), sign, frame.cause))
+                cause = frame.cause if clock.causes else None
+                self._found.append(Found(*head_points(frame, head), sign, cause))
         return bool(self._found)
 
     def apply(self, clock: Clock, *, round: bool) -> bool:
@@ -442,7 +442,9 @@ class SimpleUnit(FluentUnit):
         touched, starts, rows, low, highs = self._thin(parts, self.store.instances.count)
         if low <= clock.final:
             return None
-        self._keep_last([found[n] for n in np.flatnonzero(highs >= clock.needed_from).tolist()], clock)
+        last = (highs >= clock.needed_from).nonzero()[0]
+        if len(last):
+            self._keep_last([found[n] for n in last.tolist()], clock)
 
         def write(lists: Ragged, first: int) -> tuple[int, int, int]:
             place = lists.table, lists.past, lists.pool, lists.used
@@ -455,11 +457,10 @@ class SimpleUnit(FluentUnit):
         """Keep the points that concern the next query too."""
         ids, rows = [], []
         for f in found:
-            last = np.flatnonzero(f.times >= clock.needed_from)
+            last = (f.times >= clock.needed_from).nonzero()[0]
             ids.append(f.ids[last])
             rows.append(point_rows(f.times[last], f.kind, f.values[last], 1))
-        if ids:
-            self.store.points.merge(np.concatenate(ids), np.concatenate(rows))
+        self.store.points.merge(np.concatenate(ids), np.concatenate(rows))
 
 
 def _given(causes: Ints | None) -> Ints:

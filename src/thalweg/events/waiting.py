@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from thalweg.protocol import Ints, Mask
-
-T = TypeVar("T", bound=np.generic)
 
 ARRIVAL, OP, ROW, COUNTS, FACT = range(5)
 """Columns of a coded row: when it arrives, what it does, its number, from when on it counts, and then the fact."""
@@ -39,7 +35,7 @@ class Coded:
         return self.columns[FACT:]
 
     def take(self, which: slice | Ints | Mask) -> Coded:
-        return Coded(tuple(column[which] for column in self.columns), self.plain)
+        return Coded(tuple([column[which] for column in self.columns]), self.plain)
 
     def matrix(self) -> Ints:
         """The columns as one array, for snapshots."""
@@ -62,11 +58,6 @@ def joined(parts: Sequence[Coded]) -> Coded:
 def in_order(times: Ints) -> bool:
     """Never descending."""
     return bool((times[1:] >= times[:-1]).all())
-
-
-def owned(column: npt.NDArray[T]) -> npt.NDArray[T]:
-    """The column, copied if it is somebody's who lets nobody write: kernels are compiled for one kind of array."""
-    return column if column.flags.writeable and column.flags.c_contiguous else column.copy()
 
 
 def _by_arrival(rows: Coded) -> Coded:
@@ -93,7 +84,7 @@ class Waiting:
         found = [] if self.early is None else [self.early]
         rest = []
         for part in self.parts:
-            at = int(np.searchsorted(part[ARRIVAL], query, side="right"))
+            at = int(part[ARRIVAL].searchsorted(query, side="right"))
             if at:
                 found.append(part.take(slice(0, at)))
             if at < len(part):

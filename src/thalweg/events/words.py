@@ -61,26 +61,32 @@ class Words:
         """The texts with these numbers."""
         return self._pool.take(numbers)
 
-    def written(self, kind: str, name: str, columns: Sequence[Ints], length: int) -> pa.Array:
-        """The texts of ground instances: the relation's name with its holes filled from the columns."""
+    def events(self, name: str, columns: Sequence[Ints], length: int) -> pa.Array:
+        """The texts of events."""
+        return self._pool.compose([self._filled("event", name, columns, length)])
+
+    def fluents(self, some: Sequence[tuple[FluentStore, Ints]]) -> pa.Array:
+        """The texts of fluent instances, one store after the other."""
+        filled = []
+        for store, ids in some:
+            columns = [store.instances.column(p, ids) for p in range(store.arity)]
+            filled.append(self._filled("fluent", store.name, columns, len(ids)))
+        return self._pool.compose(filled)
+
+    def _filled(self, kind: str, name: str, columns: Sequence[Ints], length: int) -> tuple[tuple[str, ...], Ints]:
+        """A relation's name around its holes, and the numbers of the texts in these."""
         parts = _parts(name)
         numbers = np.empty((len(parts) - 1, length), np.int64)
-        for i in range(len(parts) - 1):
-            numbers[i] = self.text_numbers((kind, name, i), columns[i])
-        return self._pool.compose(parts, numbers)
-
-    def fluents(self, store: FluentStore, ids: Ints) -> pa.Array:
-        """The texts of fluent instances."""
-        columns = [store.instances.column(p, ids) for p in range(store.arity)]
-        return self.written("fluent", store.name, columns, len(ids))
+        for i, column in enumerate(columns):
+            numbers[i] = self.text_numbers((kind, name, i), column)
+        return parts, numbers
 
     def all_fluents(self, stores: Sequence[FluentStore]) -> pa.Array:
         """The texts of all instances of the stores, one store after the other; the same array as before where nothing
         is new."""
         state = tuple((id(store), store.numbering, store.instances.count) for store in stores)
         if self._every is None or self._every[0] != state:
-            texts = [self.fluents(store, np.arange(store.instances.count)) for store in stores]
-            self._every = state, pa.concat_arrays(texts)
+            self._every = state, self.fluents([(store, np.arange(store.instances.count)) for store in stores])
         return self._every[1]
 
     def values(self, store: FluentStore, values: Ints) -> pa.Array:
