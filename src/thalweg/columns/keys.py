@@ -319,6 +319,8 @@ class KeyTable:
     def keep(self, ids: Ints) -> None:
         """Forget all tuples but those with these ids, which are numbered anew in this order. The room that the others
         took is kept for those that come next, unless it was more than was needed."""
+        if len(ids) == self.count and bool((ids == np.arange(self.count)).all()):
+            return
         kept = self._keys[ids]
         if len(self._keys) > 4 * max(self.count, 16):
             self.__dict__.update(KeyTable(self.width, 2 * self.count).__dict__)

@@ -17,6 +17,7 @@ from thalweg.columns.slabs import (
     drop_front,
     keep_rest,
     move,
+    remember,
     remember_all,
 )
 from thalweg.columns.sorting import compared
@@ -56,6 +57,50 @@ def _only_more(rows: Ints, lo: int, hi: int) -> bool:
         if rows[r, rows.shape[1] - 1] <= 0:
             return False
     return True
+
+
+@part
+def _in_one_place(pool: Ints, start: int, length: int, kept: int, rows: Ints, lo: int, hi: int) -> int:
+    """How many of the rows go between two rows of the list, where the others go behind its end and all add something;
+    0 where that is not so."""
+    keys = rows.shape[1] - 1
+    split = lo
+    while split < hi and kept < length and compared(rows[split], pool[start + kept], keys) < 0:
+        split += 1
+    if split == lo or not _only_more(rows, lo, hi):
+        return 0
+    if split < hi and compared(rows[split], pool[start + length - 1], keys) <= 0:
+        return 0
+    return split - lo
+
+
+@part
+def _write(
+    pool: Ints, first: int, rows: Ints, lo: int, hi: int, assign: bool, came: Ints, n_came: int
+) -> tuple[int, int]:
+    """Write rows from `first` on, equal ones once; returns where they end, and how many rows have come."""
+    keys = rows.shape[1] - 1
+    at = first
+    for r in range(lo, hi):
+        if at > first and compared(pool[at - 1], rows[r], keys) == 0:
+            if not assign:
+                pool[at - 1, keys] += rows[r, keys]
+            continue
+        for c in range(keys + 1):
+            pool[at, c] = rows[r, c]
+        came[n_came] = r
+        n_came += 1
+        at += 1
+    return at, n_came
+
+
+@part
+def _different(rows: Ints, lo: int, hi: int) -> int:
+    """How many of the rows, equal ones of which are adjacent, are different."""
+    n = 1
+    for r in range(lo + 1, hi):
+        n += int(compared(rows[r], rows[r - 1], rows.shape[1] - 1) != 0)
+    return n
 
 
 @kernel
@@ -103,21 +148,22 @@ def merge(
                 start = used
                 table[i, ROOM] = _larger(length + hi - lo)
                 used += _larger(length + hi - lo)
-            n = length
-            for r in range(lo, hi):
-                if n > length and compared(pool[start + n - 1], rows[r], keys) == 0:
-                    if not assign:
-                        pool[start + n - 1, keys] += rows[r, keys]
-                    continue
-                for c in range(width):
-                    pool[start + n, c] = rows[r, c]
-                came[n_came] = r
-                n_came += 1
-                n += 1
-            table[i, OFFSET], table[i, LENGTH] = start, n
+            end, n_came = _write(pool, start + length, rows, lo, hi, assign, came, n_came)
+            table[i, OFFSET], table[i, LENGTH] = start, end - start
             continue
         kept = first_not_before(pool, start, length, rows[lo])
         fits = fits and table[i, PAST] == 0
+        late = _in_one_place(pool, start, length, kept, rows, lo, hi) if fits else 0
+        if late:  # the earlier versions are what stands before and behind the new rows
+            more = _different(rows, lo, lo + late)
+            remember(table, past, i, kept, start + kept + more)
+            for r in range(start + length - 1, start + kept - 1, -1):
+                for c in range(width):
+                    pool[r + more, c] = pool[r, c]
+            _, n_came = _write(pool, start + kept, rows, lo, lo + late, assign, came, n_came)
+            end, n_came = _write(pool, start + length + more, rows, lo + late, hi, assign, came, n_came)
+            table[i, LENGTH] = end - start
+            continue
         if used + (length - kept if fits else _larger(length + hi - lo)) > len(pool):
             return used, (g, n_gone, n_came)
         if fits:
