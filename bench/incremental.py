@@ -10,10 +10,11 @@ hours and delays of Gamma(2, 2) hours, that is 2 steps in the mean.
 
 Two reasoners go through five times the longest window, query by query: lists have the room they need by then, and the
 memory has been used before. Then one of them recomputes, and both are measured in turns of three queries, on the same
-rows, with the collector of garbage off: what counts is the median of the ratios of CPU time, query time by query time. Goals: at least 5 at 16 steps and 5-20 % late, 3 at 40 %, never below
-0.9; interval expressions never below 1; with the same late rows, twice the window at most 1.2 times the cost per
-query. The published system gains about 2 to 4 times at 16 steps, and loses on interval expressions. `voting` and
-`netbill` are the protocols with cycles and delayed effects: 10,000 rows per step, late by Gamma(2, 2) half steps.
+rows, with the collector of garbage off: what counts is the median of the ratios of CPU time, query time by query
+time. Goals: at least 5 at 16 steps and 5-20 % late, 3 at 40 %, never below 0.9; interval expressions never below 1;
+with the same late rows, twice the window at most 1.2 times the cost per query. The published system gains about 2 to
+4 times at 16 steps, and loses on interval expressions. `voting` and `netbill` are the protocols with cycles and
+delayed effects: 10,000 rows per step, late by Gamma(2, 2) half steps.
 """
 
 from __future__ import annotations
