@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from thalweg.language.program import Program
 
 Ints = npt.NDArray[np.int64]
 Ops = npt.NDArray[np.int8]
@@ -54,9 +57,10 @@ Batch = Sequence[Rows]
 @dataclass(frozen=True, slots=True)
 class Revision:
     """What one `advance` found: Arrow tables by name (`changes`, `open`, `rejected`, ...), columns fixed per
-    reasoner."""
+    reasoner. `notes`: what a changed program cannot know of the past, in sentences."""
 
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> pa.Table:
         return self.tables[name]
@@ -70,8 +74,13 @@ class TooLarge(RuntimeError):
     """What is asked for would take more than can be had; the message says what, and what to do."""
 
 
+class CannotGoOn(ValueError):
+    """A changed program cannot go on from the state of another one; the message says why."""
+
+
 class Reasoner(Protocol):
-    """Accepts rows, advances its clock through query times, and can be stopped and resumed."""
+    """Accepts rows, advances its clock through query times, can be stopped and resumed, and handed over to a changed
+    program."""
 
     def accept(self, batch: Batch) -> None:
         """Take insertions and retractions, in any order, with arrival times."""
@@ -84,3 +93,11 @@ class Reasoner(Protocol):
 
     def restore(self, state: bytes) -> None:
         """Continue from a snapshot; refuses another program's state."""
+
+    def changed(self, program: Program) -> Reasoner:
+        """A reasoner for a changed program that goes on from here; this one is not to be used again. Refuses with
+        `CannotGoOn`."""
+
+    def revise(self) -> Revision:
+        """After `changed`, once: what is different under the changed program, as changes that fold with those before,
+        and notes on what cannot be known."""

@@ -73,6 +73,12 @@ class Progress:
     seconds: float
 
 
+class Maker(Protocol):
+    """Makes the reasoner of a run; one that is to be handed over to a changed program retains what that needs."""
+
+    def __call__(self, *, retain: bool = False) -> Reasoner: ...
+
+
 class Sink(Protocol):
     """Where the tables of a run go."""
 
@@ -178,7 +184,7 @@ class Plan:
     schedule: Schedule
     spacing: int
     window: int | None
-    make: Callable[[], Reasoner]
+    make: Maker
     on_error: str
     began: float
 
@@ -267,15 +273,19 @@ def _check(program: Program, options: Options, durations: dict[str, int | None])
 
 def _maker(
     program: Program, options: Options, durations: dict[str, int | None], schedule: Schedule, spacing: int
-) -> Callable[[], Reasoner]:
+) -> Maker:
     """How to make the reasoner of the program's kind."""
-    match program.kind:
-        case Kind.EVENTS:
-            return lambda: _events(program, options, durations, schedule, spacing)
-        case Kind.ANSWERS:
-            return lambda: _answers(program, durations, schedule)
-        case Kind.LARS:
-            return lambda: _lars(program, options, durations, schedule)
+
+    def make(*, retain: bool = False) -> Reasoner:
+        match program.kind:
+            case Kind.EVENTS:
+                return _events(program, options, durations, schedule, spacing)
+            case Kind.ANSWERS:
+                return _answers(program, durations, schedule, retain)
+            case Kind.LARS:
+                return _lars(program, options, durations, schedule, retain)
+
+    return make
 
 
 def _events(
@@ -297,16 +307,20 @@ def _events(
     return reasoner
 
 
-def _answers(program: Program, durations: dict[str, int | None], schedule: Schedule) -> Reasoner:
+def _answers(
+    program: Program, durations: dict[str, int | None], schedule: Schedule, retain: bool
+) -> Reasoner:
     from thalweg.answers.reasoner import Reasoner as AnswerReasoner
 
     lateness, horizon = durations["lateness"] or 0, durations["horizon"]
-    reasoner: Reasoner = AnswerReasoner(program, lateness, horizon=horizon, start=schedule.start + 1)
+    reasoner: Reasoner = AnswerReasoner(
+        program, lateness, horizon=horizon, start=schedule.start + 1, retain=retain
+    )
     return reasoner
 
 
 def _lars(
-    program: Program, options: Options, durations: dict[str, int | None], schedule: Schedule
+    program: Program, options: Options, durations: dict[str, int | None], schedule: Schedule, retain: bool
 ) -> Reasoner:
     from thalweg.lars.reasoner import Reasoner as LarsReasoner
 
@@ -317,6 +331,7 @@ def _lars(
         models=_models(options.models),
         start=schedule.start + 1,
         labels=options.labels,
+        retain=retain,
     )
     return reasoner
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from atoms import CARELESS, LAMPS, TURBINES, story
 from inprocess import Made, made, pieces
 from stories import Story, rows_of, short_traffic
 from typer.testing import CliRunner
 
 import thalweg
+from thalweg import spark as ts
 from thalweg.cli.main import app
 from thalweg.events.reasoner import Reasoner
 from thalweg.io.errors import InputError
@@ -91,11 +93,80 @@ def test_rules_that_say_the_same_change_nothing(tmp_path: Path) -> None:
     )
 
 
+# --------------------------------------------------------------------------- the other two kinds
+
+OTHERS = {
+    "windows": (LAMPS, LAMPS.replace("[10]", "[2]")),
+    "a rule more": (LAMPS, LAMPS + "lit(X) :- [4] sometime press(X), not [2] sometime rest(X).\n"),
+    "a threshold": (TURBINES, TURBINES.replace("D > 80", "D > 84") + "query flag(Y, T).\n"),
+    "a query less": (TURBINES, TURBINES.replace("query shdn(X, T).\n", "")),
+    "another negation": (CARELESS, CARELESS.replace("not maintenance(X, T)", "not maintenance(X, T+1)")),
+}
+
+
+def handed_over(before: Story, after: Story, at: int) -> dict[str, pa.Table]:
+    """What a single reasoner says that changes its program at a query time."""
+    program, plans = thalweg.parse(before.program), []
+    for text in (before.program, after.program):
+        columns = [name for name in before.rows.column_names if name != "nr"]
+        plans.append(settings_of(as_program(text), Options(**before.options), columns, shards=1).plan)
+    old = plans[0].make(retain=True)
+    old.accept(read_rows(program, before.rows.drop_columns(["nr"]))[0])
+    memory = Memory(program.kind)
+    revisions = [old.advance(at)]
+    new = old.changed(plans[1].program)
+    revisions += [new.revise(), new.advance(max(before.rows.column("arrival").to_pylist()))]
+    for revision in revisions:
+        for name, table in revision.tables.items():
+            if name != "rejected":
+                memory.add(name, table)
+    return memory.tables()
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_open_answers_and_lars_programs_go_over_too(tmp_path: Path, name: str) -> None:
+    before, after = (story(text, {"lateness": 4}, size=200) for text in OTHERS[name])
+    after = Story(after.program, before.rows, before.options)
+    again, done, at = halves(before, after, tmp_path, 2)
+    assert done.query_time == at and done.corrections["changes"] > 0 and done.notes == ()
+    expected, found = handed_over(before, after, at), again.tables()
+    for table in ("changes", "answers", "open"):
+        if table in expected:
+            columns = expected[table].column_names
+            mine, yours = rows_of(expected[table], columns), rows_of(found[table], columns)
+            assert mine == yours, f"{table}: {list(mine - yours)[:3]} {list(yours - mine)[:3]}"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["windows", "a threshold"])
+def test_a_stream_on_spark_goes_on_with_the_changed_rules(spark: Any, tmp_path: Path, name: str) -> None:
+    before, after = (story(text, {"lateness": 4}, size=200) for text in OTHERS[name])
+    before.write(tmp_path / "in", 2)
+    files = sorted((tmp_path / "in").iterdir())
+    (tmp_path / "later").mkdir()
+    later = files[-1].rename(tmp_path / "later" / files[-1].name)
+    schema = spark.createDataFrame(before.rows.slice(0, 1)).schema
+    sdf = spark.readStream.schema(schema).parquet(str(tmp_path / "in"))
+    options = {"checkpoint": tmp_path / "c", "trigger": "available", "row": "nr", "shards": 2, **before.options}
+    assert ts.stream(sdf, before.program, **options).wait()
+    done = migrate(tmp_path / "c", after.program)
+    assert done.query_time is not None and done.corrections["changes"] > 0
+    later.rename(tmp_path / "in" / later.name)
+    running = ts.stream(sdf, after.program, **options)
+    assert running.wait()
+    expected = handed_over(before, Story(after.program, before.rows, before.options), done.query_time)
+    for table in ("changes", "answers"):
+        columns = expected[table].column_names
+        mine = rows_of(expected[table], columns)
+        yours = rows_of(running.tables[table].toArrow(), columns)
+        assert mine == yours, f"{table}: {list(mine - yours)[:3]} {list(yours - mine)[:3]}"
+
+
 class Crash(BaseException):
     """The process is gone."""
 
 
-@pytest.mark.parametrize("writes", range(0, 40, 4))
+@pytest.mark.parametrize("writes", range(0, 40, 8))
 def test_a_crash_on_the_way_leaves_the_old_program_or_the_new_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int
 ) -> None:

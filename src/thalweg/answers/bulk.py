@@ -117,6 +117,7 @@ class _Stages:
         if not rows.length:
             return rows
         keep = self._times(rows) + self.shape.floor >= self.engine.start
+        keep &= self._times(rows) >= self.engine.known_from[self.shape.query][self.shape.number]
         wanted = self.engine.plan.queries[self.shape.query].at
         if wanted is not None:
             keep &= self._times(rows) == wanted

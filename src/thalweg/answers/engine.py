@@ -92,8 +92,13 @@ class Engine:
             for number, query in enumerate(plan.queries)
             for i, template in enumerate(query.loose)
         ]
+        self.known_from = [[-NEVER] * len(query.templates) for query in plan.queries]
+        """For each alternative the first time whose answers are told; those before it were decided, or could not be
+        known, when the program was changed."""
+        self.frozen: frozenset[int] = frozenset()
+        """Queries whose cells stay as they are while others catch up."""
         self.watched = self.mains | {g for x in self.loose for g in x.groups}
-        self.retire = [max(q.delay, q.keep, 0) for q in plan.queries]
+        self.retire = retirements(plan)
         self.readers: dict[Signature, list[tuple[Shape, int]]] = {}
         self.dependents: dict[int, list[tuple[int, int]]] = {}
         for shape in (s for shapes in self.shapes for s in shapes):
@@ -153,7 +158,8 @@ class Engine:
         self.closed = clock - self.lateness
         self._close()
         for shape in self.seeded:
-            self._seed(shape, clock)
+            if shape.query not in self.frozen:
+                self._seed(shape, clock)
         self._decide()
         touched = [
             Touched(
@@ -192,7 +198,7 @@ class Engine:
         for predicate, at in facts:
             for shape, i in self.readers.get(predicate, ()):
                 time = at - shape.positives[i].offset
-                if self.exists(shape, time):
+                if shape.query not in self.frozen and self.exists(shape, time):
                     found.setdefault((shape, time), []).append(i)
         for numbers in found.values():
             numbers.sort()
@@ -201,6 +207,8 @@ class Engine:
     def exists(self, shape: Shape, time: int) -> bool:
         """True when the shape has an answer at this time at all: none of its atoms lies before the start."""
         wanted = self.plan.queries[shape.query].at
+        if time < self.known_from[shape.query][shape.number]:
+            return False
         return time + shape.floor >= self.start and (wanted is None or wanted == time)
 
     # -- facts meet rows
@@ -370,12 +378,20 @@ class Engine:
             for place in [p for p in self.facts if p[1] + max(0, keep.get(p[0], 0)) <= self.closed]:
                 del self.facts[place]
 
+    def retire_decided(self) -> None:
+        """Forget at once the cells that were kept for longer than the plan asks."""
+        self.retire = retirements(self.plan)
+        for query, time in [(q, t) for q, cells in enumerate(self.cells) for t in cells]:
+            if time + self.retire[query] <= self.closed:
+                self.leave(query, time, self.cells[query].pop(time))
+                self.pending.discard((query, time))
+
     # -- negation
 
     def _decide(self) -> None:
         """Judge negated premises, those they depend on first."""
         visited: set[tuple[int, int]] = set()
-        for root in sorted(self.pending):
+        for root in sorted(p for p in self.pending if p[0] not in self.frozen):
             stack = [(root, False)]
             while stack:
                 node, expanded = stack.pop()
@@ -385,7 +401,9 @@ class Engine:
                     visited.add(node)
                     stack.append((node, True))
                     stack += [
-                        (d, False) for d in self._needs(*node) if d in self.pending and d not in visited
+                        (d, False)
+                        for d in self._needs(*node)
+                        if d in self.pending and d not in visited and d[0] not in self.frozen
                     ]
 
     def _needs(self, query: int, time: int) -> list[tuple[int, int]]:
@@ -439,7 +457,7 @@ class Engine:
                     affected.add(cell)
                     waiting.append(cell)
         for query, time in sorted(affected):
-            if time in self.cells[query]:
+            if time in self.cells[query] and query not in self.frozen:
                 self._rebuild(query, time)
 
     def _rebuild(self, query: int, time: int) -> None:
@@ -484,6 +502,11 @@ def _differences(
                 if fresh.length:
                     found[t.query] = _joined(found[t.query], fresh) if t.query in found else fresh
     return came, went
+
+
+def retirements(plan: Plan) -> list[int]:
+    """For how long after its time the cell of each query is looked at."""
+    return [max(q.delay, q.keep, 0) for q in plan.queries]
 
 
 def _joined(known: Facts, new: Facts) -> Facts:

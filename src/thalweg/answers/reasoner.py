@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from thalweg.analysis.temporal import Signature
+from thalweg.answers import migration
 from thalweg.answers.bulk import CHUNK, FACTS_PER_STEP, Bulk, qualifies
 from thalweg.answers.codec import Codec
 from thalweg.answers.engine import Blocks, Engine, Touched
@@ -26,6 +27,7 @@ from thalweg.answers.inbox import REJECTED, Coded, Inbox, by_step, chunks, densi
 from thalweg.answers.loose import NEVER, Loose
 from thalweg.answers.offline import check, plan
 from thalweg.answers.report import Change, changes, new_answers, report
+from thalweg.answers.retained import Retained, reach
 from thalweg.answers.shapes import Shape
 from thalweg.answers.snapshot import pack, unpack
 from thalweg.answers.tables import Lazy, Shown, Writer
@@ -45,13 +47,20 @@ class Reasoner:
     - `horizon`: how long an answer without a deadline (its premises have unrelated times) may wait; programs with
       such queries are refused without one.
     - `start`: the first time-point of the stream. Atoms before it do not exist.
+    - `retain`: keep the rows that undecided answers can rest on, for a changed program.
 
     Every `advance` returns the tables `answers`, `open`, `changes` and `rejected`; `schemas` tells their columns.
     They are built when read.
     """
 
     def __init__(
-        self, program: Program, lateness: int = 0, *, horizon: int | None = None, start: int = 0
+        self,
+        program: Program,
+        lateness: int = 0,
+        *,
+        horizon: int | None = None,
+        start: int = 0,
+        retain: bool = False,
     ) -> None:
         if lateness < 0:
             raise ValueError(f"lateness is a number of time-points, not {lateness}")
@@ -61,6 +70,8 @@ class Reasoner:
         self.start = start
         self.plan = plan(program)
         self._refuse_without_horizon()
+        self._retains = retain
+        self._revised = Revision()
         self.begin(Codec())
 
     def _refuse_without_horizon(self) -> None:
@@ -78,6 +89,7 @@ class Reasoner:
         self.writer = Writer(self.plan, codec, self.lateness)
         self.bulk = Bulk(self.engine)
         self.in_bulk = qualifies(self.engine)
+        self._retained = Retained(self.start, reach(self.engine)) if self._retains else None
 
     @property
     def clock(self) -> int:
@@ -98,6 +110,8 @@ class Reasoner:
         if to < self.engine.clock:
             raise ValueError(f"the clock is at {self.engine.clock} and does not go back to {to}")
         due = self.inbox.due(to)
+        if self._retained is not None:
+            self._retain(self._retained, due)
         shown: list[Shown] = []
         if self._pays_in_bulk(due):
             for until, part in chunks(due, CHUNK, to):
@@ -106,6 +120,12 @@ class Reasoner:
             self._step_by_step(by_step(due), to)
         log, self.engine.log = self.engine.log, []
         return self._revision(log, shown)
+
+    def _retain(self, retained: Retained, due: dict[Signature, Coded]) -> None:
+        for predicate, rows in due.items():
+            retained.add(predicate, rows)
+        if retained.crowded:
+            retained.trim(self.engine.closed)
 
     def _pays_in_bulk(self, due: dict[Signature, Coded]) -> bool:
         if not due or not self.in_bulk:
@@ -120,6 +140,13 @@ class Reasoner:
             arrivals = self.inbox.arrivals(step, parts, self.engine.facts)
             self.engine.step(step, arrivals.inserted, arrivals.retracted)
         self.engine.skip(to)
+
+    def replay(self, rows: Mapping[Signature, list[Coded]], begin: int, to: int) -> None:
+        """Step through rows that took effect after a time, without saying what that changes."""
+        self.engine.skip(begin)
+        self.inbox.pending = {predicate: list(parts) for predicate, parts in rows.items()}
+        self._step_by_step(by_step(self.inbox.due(to)), to)
+        self.engine.log = []
 
     def _revision(self, log: list[Touched], shown: list[Shown]) -> Revision:
         standing = self.engine.standing()
@@ -184,3 +211,13 @@ class Reasoner:
     def restore(self, state: bytes) -> None:
         """Continue from a snapshot; refuses another program's state."""
         unpack(self, state)
+
+    def changed(self, program: Program) -> Reasoner:
+        """A reasoner for a changed program that goes on from here; this one is not to be used again. `revise` tells,
+        once, what the changed rules make of the answers that are not decided."""
+        return migration.changed(self, program)
+
+    def revise(self) -> Revision:
+        """What is different under the changed program."""
+        revised, self._revised = self._revised, Revision()
+        return revised

@@ -16,6 +16,7 @@ import numpy as np
 from thalweg.answers.blocks import Block, Facts
 from thalweg.answers.codec import Codec
 from thalweg.answers.inbox import coded_from, coded_matrix
+from thalweg.answers.retained import Retained
 from thalweg.protocol import Ints
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def pack(reasoner: Reasoner) -> bytes:
         return len(arrays) - 1
 
     engine, inbox = reasoner.engine, reasoner.inbox
-    header = {
+    header: dict[str, Any] = {
         "identity": identity(reasoner),
         "clock": engine.clock,
         "texts": reasoner.codec.symbols.texts,
@@ -62,7 +63,16 @@ def pack(reasoner: Reasoner) -> bytes:
         "rejected": put(inbox.rejected.rows),
         "reasons": inbox.rejected.reasons,
         "loose": [loose.state(put) for loose in engine.loose],
+        "known": engine.known_from,
     }
+    retained = reasoner._retained
+    if retained is not None:
+        retained.trim(engine.closed)
+        header["begin"] = retained.begin
+        header["since"] = [[*p, time] for p, time in sorted(retained.since.items())]
+        header["retained"] = [
+            [*p, put(coded_matrix(c))] for p, parts in sorted(retained.rows.items()) for c in parts
+        ]
     out = io.BytesIO()
     out.write(MAGIC)
     text = json.dumps(header, sort_keys=True).encode()
@@ -109,7 +119,18 @@ def unpack(reasoner: Reasoner, state: bytes) -> None:
     inbox.rejected.reasons = [(reason, detail) for reason, detail in header["reasons"]]
     for loose, kept in zip(engine.loose, header["loose"], strict=True):
         loose.adopt(kept, arrays)
+    engine.known_from = header.get("known", engine.known_from)
     engine.decisions.recall()
+    if reasoner._retained is not None:
+        _put_back(reasoner._retained, header, arrays, engine.clock)
+
+
+def _put_back(retained: Retained, header: dict[str, Any], arrays: list[Ints], clock: int) -> None:
+    """The retained rows; a state from before there were any knows nothing of the past."""
+    retained.begin = header.get("begin", clock + 1)
+    retained.since = {(name, arity): time for name, arity, time in header.get("since", [])}
+    for name, arity, rows in header.get("retained", []):
+        retained.add((name, arity), coded_from(arrays[rows]))
 
 
 def _block(stored: list[Any], arrays: list[Ints]) -> Block:

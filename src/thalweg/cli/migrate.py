@@ -19,8 +19,8 @@ def migrate(
     """Give a checkpoint changed rules.
 
     The window that the state has kept is evaluated again under them. What comes out differently is added to the
-    tables as changes whose cause is `program`; everything else stays. Stop the stream before, and start it again
-    with the changed rules.
+    tables as changes; everything else stays. What the changed rules cannot know of the past is said in notes. Stop
+    the stream before, and start it again with the changed rules.
     """
     from thalweg.cli._errors import reported
     from thalweg.spark.checkpoint import located
@@ -37,3 +37,5 @@ def migrate(
     else:
         found = ", ".join(f"{n:,} {name}" for name, n in sorted(done.corrections.items()) if n and name != "open")
         typer.echo(f"the window up to query time {done.query_time:,} was evaluated again: {found or 'nothing changes'}")
+        for note in done.notes:
+            typer.echo(f"note: {note}")

@@ -24,6 +24,7 @@ from thalweg.events.plan import Plan, Unit
 from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit
 from thalweg.events.units import SimpleUnit
+from thalweg.protocol import CannotGoOn
 
 if TYPE_CHECKING:
     from thalweg.events.reasoner import Reasoner
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
 
 _UNTOLD = {"span", "source"}
 """What tells rules apart that say the same."""
-
-
-class Incompatible(ValueError):
-    """The programs use the same name for different things."""
 
 
 def changed(old: Reasoner, program: Program) -> tuple[Reasoner, pa.Table]:
@@ -93,7 +90,7 @@ def _check_sorts(new: Plan, old: Plan, kind: str, name: str, arity: int) -> None
     for place in places:
         if new.catalogue.coder.sorts.numeric(place) != old.catalogue.coder.sorts.numeric(place):
             what = name.partition("(")[0]
-            raise Incompatible(f"{what} has an argument or value that is a number in only one of the programs")
+            raise CannotGoOn(f"{what} has an argument or value that is a number in only one of the programs")
 
 
 def _carry_events(new: EventStore, old: EventStore) -> None:
@@ -194,3 +191,17 @@ def _closings(store: FluentStore, query: int, tick: int, texts: Output) -> Itera
     for op, ends in (("delete", pa.nulls(n, pa.int64())), ("insert", last)):
         told = [pa.array(np.full(n, query)), pa.repeat(op, n), names, shown, starts, ends, pa.repeat("time", n)]
         yield pa.table(told, names=CHANGES.names).cast(CHANGES)
+
+
+# --------------------------------------------------------------------------- what cannot be known
+
+
+def unknown(new: Reasoner, old: Plan) -> tuple[str, ...]:
+    """Sentences on what the changed program cannot know of the window."""
+    if new.query_time == new.start:
+        return ()
+    if new.window <= new.step:
+        return (f"windows do not overlap: the changed rules count after query time {new.query_time}",)
+    known, now = {**old.input_events, **old.inputs}, {**new._plan.input_events, **new._plan.inputs}
+    named = sorted({name.partition("(")[0] for name in set(now) - set(known)})
+    return tuple(f"{name} was not read before: its rows count after query time {new.query_time}" for name in named)

@@ -73,6 +73,7 @@ class Reasoner:
         self._admission = Admission(self._plan, window=window, step=step, start=start, tick=tick)
         self._output = Output(self._plan)
         self._ended: pa.Table = NO_CHANGES
+        self._unknown: tuple[str, ...] = ()
         self._seed()
 
     def accept(self, batch: Batch) -> None:
@@ -106,7 +107,7 @@ class Reasoner:
         """A reasoner for a changed program that goes on from here; this one is not to be used again. What the changed
         rules make of the window is told by `revise`, to be called once, after rows that count at the query time."""
         new, ended = migration.changed(self, program)
-        new._ended = ended
+        new._ended, new._unknown = ended, migration.unknown(new, self._plan)
         return new
 
     def revise(self) -> Revision:
@@ -116,8 +117,8 @@ class Reasoner:
             self._query(self.query_time, self.query_time - self.step, self.kept_from, recompute=True)
         revision = self.advance(self.query_time)
         changes = pa.concat_tables([self._ended, revision["changes"]])
-        self._ended = NO_CHANGES
-        return Revision({**revision.tables, "changes": changes})
+        notes, self._ended, self._unknown = self._unknown, NO_CHANGES, ()
+        return Revision({**revision.tables, "changes": changes}, notes)
 
     # ----------------------------------------------------------------- one query
 

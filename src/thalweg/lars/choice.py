@@ -177,6 +177,14 @@ class Choice:
         if among is None or not self._evaluate(first, moment, among):
             self._evaluate(first, moment, None)
 
+    def prefer(self, told: dict[int, Ints], moment: Moment) -> None:
+        """Choose from the horizon on, as if the answer before had been another: tuples by the number of their store."""
+        self.ground.resolve()
+        truth = np.zeros(len(self.possible), np.bool_)
+        for number, keys in told.items():
+            truth[self._atoms_of(number, keys)] = True
+        self._evaluate(moment.horizon, moment, None, truth)
+
     def _touched(self, changed: Ints, first: int) -> Ints | None:
         """The instances, from a tick on, of groups in which some changed; None where groups are not independent because
         there is no answer at some tick."""
@@ -187,11 +195,11 @@ class Choice:
         found: Ints = which[np.isin(roots[self.ground.heads[which]], roots[self.ground.heads[changed]])]
         return found
 
-    def _evaluate(self, first: int, moment: Moment, among: Ints | None) -> bool:
+    def _evaluate(self, first: int, moment: Moment, among: Ints | None, before: Bools | None = None) -> bool:
         """Choose from a tick on, for some groups of instances or for all; false where some are not enough: there is no
-        answer at some tick."""
+        answer at some tick. `before`: the answer to stay close to, where it is not that of the tick before."""
         limit = FOREVER - 1 if self.predict else moment.target
-        truth = self._truth_at(first - 1)
+        truth = self._truth_at(first - 1) if before is None else before
         which = np.arange(len(self.instances)) if among is None else among
         out = np.empty(len(which), np.int64)
         stretch = np.empty((16 * len(which) + 64, 3), np.int64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,6 +18,7 @@ from thalweg.columns.symbols import SymbolTable, as_floats, constant_text, numbe
 from thalweg.language.terms import Atom, Compound, Number, Sequence, Term
 from thalweg.protocol import Ints
 
+Bools = npt.NDArray[np.bool_]
 _INTEGER = re.compile(r"-?\d{1,18}\Z")
 
 
@@ -89,6 +91,22 @@ class Codes:
             return pc.cast(pa.array(codes >> 1), pa.string())
         texts = self.symbols.texts
         return pa.array([texts[c >> 1] if c & 1 else str(c >> 1) for c in codes.tolist()], pa.string())
+
+    def recoded(self, column: Ints, kind: str, codes: Codes, other: str) -> tuple[Ints, Bools]:
+        """A column of codes as other codes have it, perhaps in a position of another kind; and where that can be."""
+        distinct, places = np.unique(column, return_inverse=True)
+        found, good = np.zeros(len(distinct), np.int64), np.ones(len(distinct), np.bool_)
+        for i, text in enumerate(self.texts(distinct, kind).to_pylist()):
+            if other != NUMBER:
+                found[i] = 2 * int(text) if _INTEGER.match(text) else 2 * codes.symbols.add(text) + 1
+            elif kind == NUMBER:
+                found[i] = distinct[i]
+            else:
+                try:
+                    found[i] = number(float(text))
+                except ValueError:
+                    good[i] = False
+        return found[places.reshape(-1)], good[places.reshape(-1)]
 
     def text(self, code: int, kind: str) -> str:
         """The text of one code."""

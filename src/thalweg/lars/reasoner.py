@@ -6,20 +6,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from hashlib import sha256
+from collections.abc import Iterable, Iterator
 from itertools import islice, product
 
 import numpy as np
 import pyarrow as pa
 
 from thalweg.columns.compiled import njit
-from thalweg.columns.symbols import SymbolTable, as_floats
+from thalweg.columns.symbols import as_floats
 from thalweg.language.diagnostics import ProgramError, has_errors
 from thalweg.language.program import Program
 from thalweg.language.rules import Clause, Declare, Role
 from thalweg.language.terms import arguments, signature
-from thalweg.lars.admission import EMPTY_REJECTED, ROW, Admission, Part
+from thalweg.lars import migration
+from thalweg.lars.admission import EMPTY_REJECTED, ROW, Admission
 from thalweg.lars.calendar import Calendar
 from thalweg.lars.choice import Choice
 from thalweg.lars.codes import Codes
@@ -30,8 +30,9 @@ from thalweg.lars.engine import Engine
 from thalweg.lars.extended import View, labels_table
 from thalweg.lars.labels import FOREVER
 from thalweg.lars.operators import Moment, every_tick
-from thalweg.lars.packing import pack, unpack
 from thalweg.lars.pages import Pages
+from thalweg.lars.retained import Retained
+from thalweg.lars.state import put_back, taken
 from thalweg.lars.store import NOTHING, Store
 from thalweg.lars.stratify import Predicate, check, stratify
 from thalweg.lars.tables import (
@@ -47,8 +48,6 @@ from thalweg.lars.tables import (
 from thalweg.lars.texts import Texts
 from thalweg.protocol import Batch, Ints, Revision
 
-VERSION = 1
-"""Of snapshots; another version is refused."""
 _PACKING = 16
 """Stores are looked at for packing once in so many rounds."""
 _STRIDE = 8192
@@ -85,7 +84,7 @@ class Reasoner:
     timeline. `blocks`: ticks are handled together where nothing late divides them; then `until` is not known.
     `predict`: choices are made for all ticks that are known, so that `until` is exact; without it `until` reaches to
     the next tick at which a choice must be looked at again. `answers`, `labels`: give the whole answer, all labels at
-    the end of every call.
+    the end of every call. `retain`: keep the input that windows can still see, for a changed program.
     """
 
     def __init__(
@@ -99,6 +98,7 @@ class Reasoner:
         predict: bool = True,
         answers: bool = False,
         labels: bool = False,
+        retain: bool = False,
     ) -> None:
         if lateness < 0:
             raise ValueError(f"lateness is {lateness}; it is a number of ticks, 0 or more")
@@ -119,6 +119,8 @@ class Reasoner:
         self._texts = Texts(self._codes)
         self._pages = Pages(self._texts, known_ends=not blocks)
         self._fed = _read_inputs(program)
+        self._retained = Retained(start) if retain else None
+        self._revision = Revision()
         self._now = start - 1
         self._rounds = 0
         self._build()
@@ -179,6 +181,11 @@ class Reasoner:
         """The last tick that was run; before the first, the one before the start."""
         return self._now
 
+    @property
+    def first_revisable(self) -> int:
+        """The first tick that a changed program evaluates again: late rows may revise what comes after it."""
+        return min(self._now, self._now + 1 - self.lateness)
+
     # ------------------------------------------------------------------ the protocol
 
     def accept(self, batch: Batch) -> None:
@@ -215,6 +222,16 @@ class Reasoner:
         if self._with_labels:
             tables["labels"] = self.labels()
         return Revision(tables)
+
+    def replay(self, to: int) -> None:
+        """Run every tick up to `to` without saying what that changes."""
+        blocks, self._blocks = self._blocks, not self.follows_points
+        due, late = self._admission.ticks(to)
+        if due and due[0] <= to:
+            self._segment(due[0], due[0] - 1, [], [])
+        for first, last in self._segments(due, late, to):
+            self._segment(first, last, [], [])
+        self._blocks = blocks
 
     def _segments(self, due: list[int], late: list[int], to: int) -> Iterable[tuple[int, int]]:
         """Runs of ticks (first with input, last) that one round handles; they cover everything up to `to`."""
@@ -291,6 +308,8 @@ class Reasoner:
         self._rounds += 1
         if self._rounds % _PACKING == 0:
             self._compact()
+        if self._retained is not None and self._retained.crowded:
+            self._retained.trim(self.first_revisable, self._network)
 
     # ------------------------------------------------------------------ input
 
@@ -305,6 +324,8 @@ class Reasoner:
                 facts, gone = self._admission.resolve(rows, store.holds)
             else:
                 facts = np.ascontiguousarray(rows[:, ROW + 1 :])
+            if self._retained is not None:
+                self._retained.add(predicate, rows)
             self._change_input(predicate, store, facts, gone)
 
     def _change_input(self, predicate: Predicate, store: Store, facts: Ints, gone: Ints | None) -> None:
@@ -335,47 +356,25 @@ class Reasoner:
 
     def snapshot(self) -> bytes:
         """The complete state: versioned, deterministic."""
-        arrays = {"now": np.array([self._now], np.int64), **self._engine.state()}
-        for (name, arity), parts in self._admission.waiting.items():
-            arrays[f"waiting/{name}/{arity}"] = np.concatenate([p.rows for p in parts])
-        header = {
-            "version": VERSION,
-            "program": self._fingerprint(),
-            "fed": sorted(map(list, self._fed)),
-            "symbols": self._codes.symbols.texts,
-            "rejected": [
-                [t, r.tolist(), why, detail] for t, r, why, detail in self._admission.rejected.parts
-            ],
-        }
-        return pack(header, arrays)
+        return taken(self)
 
     def restore(self, state: bytes) -> None:
         """Continue from a snapshot; refuses another program's state."""
-        header, arrays = unpack(state, VERSION)
-        if header["program"] != self._fingerprint():
-            raise ValueError("the snapshot is of another program, or of other settings")
-        self._fed = frozenset((name, arity) for name, arity in header["fed"])
-        self._codes.symbols = SymbolTable(header["symbols"])
-        self._codes.forget_tags()
-        self._build()
-        self._admission = Admission(self._codes, self._network.kinds, self.start, self.lateness)
-        self._now = int(arrays["now"][0])
-        self._engine.restore(arrays)
-        for key, rows in _under(arrays, "waiting/").items():
-            name, arity = key.rsplit("/", 1)
-            self._admission.put((name, int(arity)), Part(rows, False, False))
-        for tick, rows_of, reason, detail in header["rejected"]:
-            self._admission.rejected.add(tick, np.array(rows_of, np.int64), reason, detail)
-        self._rebuild_calendars()
+        put_back(self, state)
+
+    def changed(self, program: Program) -> Reasoner:
+        """A reasoner for a changed program that goes on from here, with what was retained of the input; this one is not
+        to be used again. `revise` tells, once, what the changed rules make of the ticks that may still be revised."""
+        return migration.changed(self, program)
+
+    def revise(self) -> Revision:
+        """What is different under the changed program."""
+        revision, self._revision = self._revision, Revision()
+        return revision
 
     def _rebuild_calendars(self) -> None:
         for calendar in (*(o.calendar for o in self._outputs), *self._blanks):
             calendar.rebuild()
-
-    def _fingerprint(self) -> str:
-        """Tells programs and settings apart."""
-        text = repr((self.program.statements, self.lateness, self.start, self._predict))
-        return sha256(text.encode()).hexdigest()
 
     # ------------------------------------------------------------------ output
 
@@ -470,10 +469,6 @@ def _asked_at(rows: Ints) -> Ints:
     """The ticks at which changes (tuple, op, query time, from, to, until) are true: those of the past until the tick
     before their query time at least."""
     return np.where(rows[:, 3] == rows[:, 2], rows[:, 2], rows[:, 2] - 1)
-
-
-def _under(arrays: Mapping[str, Ints], prefix: str) -> dict[str, Ints]:
-    return {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
 
 
 def _read_inputs(program: Program) -> frozenset[Predicate]:

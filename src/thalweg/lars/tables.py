@@ -187,6 +187,12 @@ def revisions(store: Store, last: int) -> Ints:
     return np.concatenate(found)
 
 
+def standing(store: Store, last: int, rows: Ints) -> Ints:
+    """Rows (tuple, op, query time, from, to, until) with the ends of those that go on after `last`."""
+    _standing(store.lab, store.nodes, last, rows)
+    return rows
+
+
 @njit(cache=True)
 def _standing(lab: Ints, nodes: Ints, last: int, rows: Ints) -> None:
     """Fill in until when rows (tuple, op, query time, from, to, until) last: those that go on after `last` as long as

@@ -1,8 +1,9 @@
 """A checkpoint goes over to a changed program: `thalweg migrate`.
 
 Every shard's window is evaluated again under the changed rules, stage after stage, from the rows and values that the
-state has kept. What comes out differently is added to the tables of the last batch as changes with the cause
-``program``; the rest stays. All of it becomes valid with one commit. The stream must not be running meanwhile.
+state has kept; each kind of reasoner knows what that is. What comes out differently is added to the tables of the last
+batch as changes (where they tell causes, with the cause ``program``); the rest stays. All of it becomes valid with one
+commit. The stream must not be running meanwhile.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from typing import TYPE_CHECKING
 from thalweg.io.errors import InputError
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
-from thalweg.protocol import Rows
+from thalweg.protocol import CannotGoOn, Rows
 from thalweg.runs import Options, as_program
 from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, batch_name, shard_key
 from thalweg.spark.files import Directory
 from thalweg.spark.outputs import Outputs, Sink, partition, standing
 from thalweg.spark.settings import Settings, settings_of
+from thalweg.spark.shard import Shard
 from thalweg.spark.stages import Name, StagePlan
 from thalweg.spark.task import Found, Note, Order, restored, staging, store
 
@@ -32,11 +34,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What a migration did: the query time whose window was evaluated again, and the rows that were added by table."""
+    """What a migration did: the query time whose window was evaluated again, the rows that were added by table, and
+    what the changed program cannot know of the past."""
 
     batch: int | None
     query_time: int | None
     corrections: dict[str, int]
+    notes: tuple[str, ...] = ()
 
 
 def migrate(
@@ -63,7 +67,7 @@ def migrate(
     outputs = Outputs(checked.tables, new.kind, spark, dict(sinks or {}))
     outputs.publish(last.batch, last.tables, edition=last.edition)
     outputs.clear(last.batch)
-    shards, corrections = _revised(old, new, checked, outputs, last)
+    shards, corrections, notes = _revised(old, new, checked, outputs, last)
     tables = _together(outputs, last, corrections)
     commit = replace(
         last,
@@ -77,16 +81,13 @@ def migrate(
     checked.commit(commit, last)
     checked.settings()
     outputs.publish(commit.batch, commit.tables, edition=commit.edition)
-    return Migration(last.batch, last.moment.query_time, dict(corrections))
+    return Migration(last.batch, last.moment.query_time, dict(corrections), notes)
 
 
 def _settings(old: Settings, program: Program) -> Settings:
     """The settings with another program, if its state can be had from the old one's."""
     if program.kind != Kind(old.kind):
         why = f"a program of kind {program.kind} cannot go on from the state of one of kind {old.kind}"
-        raise InputError("migrate", why, "start with a new checkpoint")
-    if program.kind is not Kind.EVENTS:
-        why = f"a program of kind {old.kind} keeps no window of rows that could be evaluated again"
         raise InputError("migrate", why, "start with a new checkpoint")
     new = settings_of(
         program,
@@ -131,8 +132,9 @@ def _homes(stages: Sequence[StagePlan]) -> dict[Name, int]:
 
 def _revised(
     old: Settings, new: Settings, checked: Checkpoint, outputs: Outputs, last: Commit
-) -> tuple[dict[str, Lineage], Counter[str]]:
-    """The states of all shards under the changed program, and how many rows of each table that adds."""
+) -> tuple[dict[str, Lineage], Counter[str], tuple[str, ...]]:
+    """The states of all shards under the changed program, how many rows of each table that adds, and what cannot be
+    known."""
     order = Order(
         settings=old,
         stage=0,
@@ -146,24 +148,34 @@ def _revised(
     )
     lineages: dict[str, Lineage] = {}
     added: Counter[str] = Counter()
+    notes: dict[str, None] = {}
     waiting: dict[tuple[int, int], list[Rows]] = {}
     mark = uuid.uuid4().hex
     for stage, plan in enumerate(new.stages):
         for number in range(plan.shards):
             key = shard_key(stage, number)
-            shard = restored(replace(order, stage=stage), number).changed(new)
+            shard = _changed(restored(replace(order, stage=stage), number), new)
             shard.sources = last.sources
             shard.accept(waiting.pop((stage, number), []))
             note = Note(stage, number)
             found = Found(replace(order, settings=new, stage=stage), note)
-            found.add(shard.revise())
+            outcome = shard.revise()
+            notes |= dict.fromkeys(outcome.notes)
+            found.add(outcome)
             found.write(number)
             for target, rows in found.forwards.items():
                 waiting.setdefault(target, []).extend(rows)
             name = f"{batch_name(last.batch)}.{last.edition + 1}.state"
             lineages[key] = Lineage(mark, store(checked.directory, shard.snapshot(), ("state", key), name))
             added.update(note.tables)
-    return lineages, added
+    return lineages, added, tuple(notes)
+
+
+def _changed(shard: Shard, settings: Settings) -> Shard:
+    try:
+        return shard.changed(settings)
+    except CannotGoOn as error:
+        raise InputError("migrate", str(error), "start with a new checkpoint") from error
 
 
 def _together(outputs: Outputs, last: Commit, corrections: Counter[str]) -> dict[str, int]:

@@ -31,20 +31,22 @@ class StageError(RuntimeError):
 
 @dataclass(slots=True)
 class Outcome:
-    """What a shard found: tables by their documented names, and rows for the shards of later stages."""
+    """What a shard found: tables by their documented names, rows for the shards of later stages, and notes on what a
+    changed program cannot know."""
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
     forwards: dict[tuple[int, int], list[Rows]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 class Shard:
-    """The reasoner of a shard."""
+    """The reasoner of a shard. `lasting`: its state is kept, and may be handed over to a changed program."""
 
-    def __init__(self, settings: Settings, stage: int, shard: int) -> None:
+    def __init__(self, settings: Settings, stage: int, shard: int, *, lasting: bool = False) -> None:
         self.settings = settings
         self.stage, self.shard = stage, shard
         self.plan = settings.stages[stage]
-        self.reasoner: Reasoner = settings.stage_plan(stage).make()
+        self.reasoner: Reasoner = settings.stage_plan(stage).make(retain=lasting)
         self.events = settings.kind == Kind.EVENTS
         self.sources = Sources((settings.label,))
         self.query_time = settings.plan.schedule.start
@@ -72,20 +74,16 @@ class Shard:
 
     def changed(self, settings: Settings) -> Shard:
         """The same shard of a pipeline with a changed program; `revise` tells what that makes of the window."""
-        from thalweg.events.reasoner import Reasoner as EventReasoner
-
-        new = Shard(settings, self.stage, self.shard)
-        assert isinstance(self.reasoner, EventReasoner)
+        new = Shard(settings, self.stage, self.shard, lasting=True)
         new.reasoner = self.reasoner.changed(settings.stage_plan(self.stage).program)
         new.query_time, new.sources = self.query_time, self.sources
         return new
 
     def revise(self) -> Outcome:
         """What is different under the changed program, its cause being that."""
-        from thalweg.events.reasoner import Reasoner as EventReasoner
-
-        assert isinstance(self.reasoner, EventReasoner)
-        found = self._outcome(dict(self.reasoner.revise().tables))
+        revision = self.reasoner.revise()
+        found = self._outcome(dict(revision.tables))
+        found.notes = revision.notes
         for name, table in found.tables.items():
             if "cause" in table.column_names:
                 at = table.column_names.index("cause")

@@ -49,7 +49,8 @@ class Tables:
             changes, fold = FOLDS[self.kind][name]
             return fold(self[changes])
         if self.directory.names(name):
-            return self.spark.read.parquet(self.directory.url(name)).drop("batch")
+            reader = self.spark.read.option("mergeSchema", self.kind is Kind.ANSWERS)  # queries may have been changed
+            return reader.parquet(self.directory.url(name)).drop("batch")
         if name not in self._schemas:
             raise KeyError(name)
         return empty(self.spark, self._schemas[name])

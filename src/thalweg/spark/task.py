@@ -424,7 +424,7 @@ def _taken(order: Order, number: int, note: Note) -> _Run:
     run = _MEMORY.take(order, number, marks) if lineage.last else None
     done = 0
     if run is None:
-        shard = Shard(order.settings, order.stage, number)
+        shard = Shard(order.settings, order.stage, number, lasting=order.state is not None)
         if lineage.snapshot is not None:
             shard.restore(_stored(order, number, lineage.snapshot))
         note.restored = 1

@@ -1,0 +1,123 @@
+"""The input that a changed program may look at again: rows that took effect, as long as an undecided answer can need
+them.
+
+How long that is follows from the templates: an answer at time t is decided at t + delay, and rests on facts from
+t + offset on, its own or those of the queries that decide its negated premises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from thalweg.analysis.temporal import Signature
+from thalweg.answers.engine import Engine
+from thalweg.answers.inbox import Coded
+from thalweg.answers.shapes import Shape
+
+_ROOM = 4096
+"""So many rows are not worth looking through."""
+
+
+@dataclass(slots=True)
+class Depth:
+    """How far back an answer reaches, as offsets from its time: by input predicate, by query whose cells are known, and
+    over all. `endless`: there is no bound."""
+
+    facts: dict[Signature, int] = field(default_factory=dict)
+    cells: dict[int, int] = field(default_factory=dict)
+    lowest: int = 0
+    endless: bool = False
+
+    def include(self, other: Depth, offset: int) -> None:
+        """What a premise at an offset reaches, too."""
+        for predicate, low in other.facts.items():
+            self.facts[predicate] = min(self.facts.get(predicate, low + offset), low + offset)
+        for query, low in other.cells.items():
+            self.cells[query] = min(self.cells.get(query, low + offset), low + offset)
+        self.lowest = min(self.lowest, other.lowest + offset)
+        self.endless |= other.endless
+
+
+def depth(engine: Engine, query: int, known: Container[int] = (), path: tuple[int, ...] = ()) -> Depth:
+    """The reach of a query; queries whose cells are known are not looked into."""
+    found = Depth(endless=query in path)
+    if query in path:
+        return found
+    for shape in engine.shapes[query]:
+        found.include(depth_of(engine, shape, known, path), 0)
+    for group in (g for loose in engine.loose if loose.query == query for g in loose.groups):
+        found.include(depth(engine, group, known, (*path, query)), 0)
+        found.endless = True
+    return found
+
+
+def depth_of(engine: Engine, shape: Shape, known: Container[int] = (), path: tuple[int, ...] = ()) -> Depth:
+    """The reach of one alternative: its own premises, and all of the queries that decide its negated ones."""
+    found = Depth()
+    for premise in shape.positives:
+        found.include(Depth({premise.predicate: 0}), premise.offset)
+    for negative in shape.negatives:
+        inner = (
+            Depth(cells={negative.query: 0})
+            if negative.query in known
+            else depth(engine, negative.query, known, (*path, shape.query))
+        )
+        found.include(inner, negative.offset)
+    return found
+
+
+def reach(engine: Engine) -> dict[Signature, int]:
+    """For how long after its time a fact can matter to an undecided answer."""
+    found: dict[Signature, int] = dict.fromkeys(engine.plan.datalog.inputs, 0)
+    for query in engine.mains:
+        for predicate, low in depth(engine, query).facts.items():
+            found[predicate] = max(found[predicate], engine.retire[query] - low)
+    return found
+
+
+class Retained:
+    """Rows by predicate. `begin`: the time from which on everything has been kept, but for predicates for which
+    `since` tells a later one."""
+
+    def __init__(self, begin: int, reaches: Mapping[Signature, int]) -> None:
+        self.begin = begin
+        self.reaches = reaches
+        self.since: dict[Signature, int] = {}
+        self.rows: dict[Signature, list[Coded]] = {}
+        self._size, self._room = 0, _ROOM
+
+    def complete_from(self, predicate: Signature) -> int:
+        """The time from which on all rows of a predicate are here."""
+        return self.since.get(predicate, self.begin)
+
+    def add(self, predicate: Signature, rows: Coded) -> None:
+        """Rows that take effect."""
+        self.rows.setdefault(predicate, []).append(rows)
+        self._size += len(rows)
+
+    @property
+    def crowded(self) -> bool:
+        """Is it time to look for rows that matter no more?"""
+        return self._size > self._room
+
+    def trim(self, closed: int) -> None:
+        """Drop the rows that no answer which is undecided at a closed time can need."""
+        parts, self.rows, self._size = self.rows, {}, 0
+        for predicate, reach in self.reaches.items():
+            self.since[predicate] = max(self.complete_from(predicate), closed - reach + 1)
+        for predicate, rows in sorted(parts.items()):
+            first = closed - self.reaches.get(predicate, 0)
+            kept = [part.take(part.time > first) for part in rows]
+            if whole := [part for part in kept if len(part)]:
+                self.add(predicate, joined(whole))
+        self._room = max(_ROOM, 2 * self._size)
+
+
+def joined(parts: list[Coded]) -> Coded:
+    """Rows of one predicate together."""
+    columns = [np.concatenate([getattr(p, name) for p in parts]) for name in ("step", "time", "op", "row")]
+    args = [np.concatenate(column) for column in zip(*(p.args for p in parts), strict=True)]
+    return Coded(columns[0], columns[1], columns[2], columns[3], args)

@@ -1,0 +1,75 @@
+"""Snapshots of the reasoner: stores and operators, rows that wait, and the input that is retained."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thalweg.columns.symbols import SymbolTable
+from thalweg.lars.admission import Admission, Part
+from thalweg.lars.packing import pack, unpack
+from thalweg.lars.retained import Retained
+from thalweg.protocol import Ints
+
+if TYPE_CHECKING:
+    from thalweg.lars.reasoner import Reasoner
+
+VERSION = 1
+"""Of snapshots; another version is refused."""
+
+
+def taken(reasoner: Reasoner) -> bytes:
+    """The complete state."""
+    arrays = {"now": np.array([reasoner._now], np.int64), **reasoner._engine.state()}
+    for (name, arity), parts in reasoner._admission.waiting.items():
+        arrays[f"waiting/{name}/{arity}"] = np.concatenate([p.rows for p in parts])
+    header = {
+        "version": VERSION,
+        "program": _fingerprint(reasoner),
+        "fed": sorted(map(list, reasoner._fed)),
+        "symbols": reasoner._codes.symbols.texts,
+        "rejected": [[t, r.tolist(), why, detail] for t, r, why, detail in reasoner._admission.rejected.parts],
+    }
+    retained = reasoner._retained
+    if retained is not None:
+        retained.trim(reasoner.first_revisable, reasoner._network)
+        arrays |= {f"retained/{key}": rows for key, rows in retained.state().items()}
+        header["retained"] = [retained.begin, sorted([*p, tick] for p, tick in retained.since.items())]
+    return pack(header, arrays)
+
+
+def put_back(reasoner: Reasoner, state: bytes) -> None:
+    """Put a state into a reasoner that was made for the same program and settings."""
+    header, arrays = unpack(state, VERSION)
+    if header["program"] != _fingerprint(reasoner):
+        raise ValueError("the snapshot is of another program, or of other settings")
+    reasoner._fed = frozenset((name, arity) for name, arity in header["fed"])
+    reasoner._codes.symbols = SymbolTable(header["symbols"])
+    reasoner._codes.forget_tags()
+    reasoner._build()
+    reasoner._admission = Admission(reasoner._codes, reasoner._network.kinds, reasoner.start, reasoner.lateness)
+    reasoner._now = int(arrays["now"][0])
+    reasoner._engine.restore(arrays)
+    for key, rows in _under(arrays, "waiting/").items():
+        name, arity = key.rsplit("/", 1)
+        reasoner._admission.put((name, int(arity)), Part(rows, False, False))
+    for tick, rows_of, reason, detail in header["rejected"]:
+        reasoner._admission.rejected.add(tick, np.array(rows_of, np.int64), reason, detail)
+    reasoner._rebuild_calendars()
+    if reasoner._retained is not None:
+        begin, since = header.get("retained", [reasoner._now + 1, []])
+        reasoner._retained = Retained(begin)
+        reasoner._retained.since = {(name, arity): tick for name, arity, tick in since}
+        reasoner._retained.restore(_under(arrays, "retained/"))
+
+
+def _fingerprint(reasoner: Reasoner) -> str:
+    """Tells programs and settings apart."""
+    told = (reasoner.program.statements, reasoner.lateness, reasoner.start, reasoner._predict)
+    return sha256(repr(told).encode()).hexdigest()
+
+
+def _under(arrays: dict[str, Ints], prefix: str) -> dict[str, Ints]:
+    return {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
