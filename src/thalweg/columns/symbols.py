@@ -66,6 +66,12 @@ class SymbolTable:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def copy(self) -> SymbolTable:
+        """A table that knows the same texts, by the same ids."""
+        found = SymbolTable()
+        found.texts, found._ids = self.texts.copy(), self._ids.copy()
+        return found
+
     def add(self, text: str) -> int:
         """The id of a canonical text."""
         found = self._ids.get(text)

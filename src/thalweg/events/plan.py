@@ -15,15 +15,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from thalweg.analysis.order import strong_components
-from thalweg.columns.keys import KeyTable
 from thalweg.columns.points import Bench
 from thalweg.columns.spans import RELATIONS
 from thalweg.columns.symbols import SymbolTable
-from thalweg.events.bounds import BEFORE, PAST, VIEW, hidden
-from thalweg.events.compile import BodyCompiler, Catalogue, solve
+from thalweg.events.bounds import PAST, VIEW, hidden
+from thalweg.events.compile import BodyCompiler, Catalogue
 from thalweg.events.components import compile_head, delay_plans, sweep_unit
 from thalweg.events.determined import InputUnit, SpanUnit, ViewUnit
-from thalweg.events.domains import Domains
 from thalweg.events.drivers import Body, EdgeDriver, EventDriver
 from thalweg.events.expressions import (
     Apply,
@@ -41,7 +39,6 @@ from thalweg.events.forms import (
     EdgeAt,
     EffectAt,
     EventAt,
-    Fact,
     Flat,
     HoldsAt,
     Missing,
@@ -51,16 +48,15 @@ from thalweg.events.forms import (
     StartRule,
     Total,
     names,
-    split_terminations,
 )
 from thalweg.events.frames import Frame, Reader, Slot, run_steps
-from thalweg.events.normal import holes, normalise, refuse
-from thalweg.events.sorts import Coder, Sorts
-from thalweg.events.stores import EventStore, FactStore, FluentStore
+from thalweg.events.normal import refuse
+from thalweg.events.outline import outline
+from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit
 from thalweg.events.units import EventUnit, FluentUnit, SimpleUnit
 from thalweg.language.program import Program
-from thalweg.language.rules import Allen, Combine, Duration, Role
+from thalweg.language.rules import Allen, Combine, Duration
 from thalweg.language.terms import Term, Variable, variables
 from thalweg.protocol import Ints
 
@@ -110,38 +106,18 @@ class _Planner:
     def __init__(self, program: Program, tick: int, start: int, symbols: SymbolTable | None = None) -> None:
         self.tick = tick
         self.start = start
-        normal = normalise(program)
-        normal.points = [p for rule in normal.points for p in split_terminations(rule, normal.points)]
-        written = normal.points
-        normal.points = [solve(p) for p in written]
-        self.input_fluents = _input_fluents(normal)
-        domains = Domains(normal, self.input_fluents, written)
-        domains.extend()
-        normal.points = [solve(p) for p in normal.points]
-        self.normal = normal
-        self.seed_rules = domains.seeds
-        self.simple = {p.relation for p in normal.points if p.effect is not None}
-        self.simple |= {s.fluent for s in normal.starts} | {d.fluent for d in normal.delays}
-        self.simple |= {s.fluent for s in domains.seeds}
-        self.simple |= {f for f in normal.fluents if hidden(f) and not f.startswith((VIEW, PAST, BEFORE))}
-        self.simple |= {n for n, d in normal.declared.items() if d.role is Role.STATE} - {
-            s.fluent for s in normal.spans
-        }
-        self.derived = {p.relation for p in normal.points if p.effect is None}
-        self.spans: dict[str, list[SpanRule]] = {}
-        for s in normal.spans:
-            self.spans.setdefault(s.fluent, []).append(s)
-        sorts = Sorts(_with_seeds(normal, domains.seeds))
-        self.catalogue = Catalogue(Coder(sorts, symbols if symbols is not None else SymbolTable()), tick, start)
+        found = outline(program)
+        self.normal, self.seed_rules = found.normal, found.seeds
+        self.input_fluents, self.simple, self.derived = found.input_fluents, found.simple, found.derived
+        self.spans = found.spans
+        coder, facts = found.coded(symbols)
+        self.catalogue = Catalogue(coder, tick, start, facts=facts)
         self._stores()
 
     # ----------------------------------------------------------------- stores
 
     def _stores(self) -> None:
         c, normal = self.catalogue, self.normal
-        for name, declared in normal.declared.items():
-            if declared.role is Role.EVENT:
-                normal.events.setdefault(name, len(declared.arguments))
         for name, arity in normal.events.items():
             c.events[name] = EventStore(name, arity)
         for name in self.simple:
@@ -151,15 +127,6 @@ class _Planner:
             c.determined[name].keeps_past = name.startswith(PAST)
         for name in self._views():
             c.determined[name] = FluentStore(name, normal.fluents[name], by_value=True, hidden=True)
-        for name, facts in normal.facts.items():
-            columns = [
-                c.coder.facts(column, ("fact", name, i), facts.span) for i, column in enumerate(facts.columns)
-            ]
-            table = KeyTable(len(columns))
-            table.intern(columns, len(facts.rows))
-            c.facts[name] = FactStore(name, table)
-        for name, arity in _called(normal):
-            c.facts.setdefault(name, FactStore(name, KeyTable(arity)))
 
     def _views(self) -> list[str]:
         return sorted(f for f in self.normal.fluents if f.startswith(VIEW))
@@ -448,42 +415,3 @@ def _share(bodies: Sequence[Body]) -> None:
         used[prefix[0]] = used.get(prefix[0], frozenset()) | body.driver.used
     for body, prefix in zip(bodies, prefixes, strict=True):
         body.driver.used = used[prefix[0]]
-
-
-def _with_seeds(normal: Normal, seeds: list[StartRule]) -> Normal:
-    """The rules that sorts are read from: hidden seeds included."""
-    return replace(normal, starts=[*normal.starts, *seeds])
-
-
-def _input_fluents(normal: Normal) -> set[str]:
-    """Fluents that are read and that no rule defines."""
-    defined = {p.relation for p in normal.points if p.effect is not None} | {s.fluent for s in normal.spans}
-    defined |= {s.fluent for s in normal.starts} | {d.fluent for d in normal.delays}
-    declared = {n for n, d in normal.declared.items() if d.role in (Role.FLUENT, Role.POINTS)}
-    states = {n for n, d in normal.declared.items() if d.role is Role.STATE}
-    for n in declared | states:
-        normal.fluents.setdefault(n, holes(n))
-    return {f for f in normal.fluents if f not in defined and f not in states} | declared
-
-
-def _called(normal: Normal) -> Iterable[tuple[str, int]]:
-    """Background predicates that bodies mention, with their arities."""
-
-    def facts(body: Sequence[Flat]) -> Iterable[tuple[str, int]]:
-        for x in body:
-            match x:
-                case Fact(relation, args, _):
-                    yield relation, len(args)
-                case Missing(bodies):
-                    for inner in bodies:
-                        yield from facts(inner)
-                case Total(_, _, inner, _):
-                    yield from facts(inner)
-                case _:
-                    pass
-
-    for rules in (normal.points, normal.starts, normal.delays, normal.postpones):
-        for rule in rules:
-            yield from facts(rule.body)
-    for s in normal.spans:
-        yield from facts(s.tests)
