@@ -22,8 +22,8 @@ SCHEMA = pa.schema([("name", pa.string()), ("time", pa.int64()), ("arrival", pa.
 COLUMNS = SCHEMA.names
 
 
-def settings(columns: list[str], **more: Any) -> Settings:
-    return settings_of(as_program(RULES), Options(window=10, step=10), columns, shards=2, **more)
+def settings(columns: list[str], start: int | None = None, **more: Any) -> Settings:
+    return settings_of(as_program(RULES), Options(window=10, step=10, start=start), columns, shards=2, **more)
 
 
 @pytest.fixture
@@ -46,6 +46,22 @@ def test_footers_say_what_the_rows_say(spark: Any, files: Path) -> None:
         found = read_footers(frame, known, None)
         assert found is not None
         assert found.survey == survey(frame, known, None)
+
+
+def test_with_a_start_the_times_of_arrival_are_enough(spark: Any, files: Path) -> None:
+    df = spark.read.parquet(str(files))
+    computed = df.withColumn("time", df.time + 1)
+    known = settings(COLUMNS, start=0)
+    found, rows = read_footers(computed, known, None), survey(computed, known, None)
+    assert found is not None and found.files is None
+    assert (found.survey.rows, found.survey.latest) == (rows.rows, rows.latest)
+    assert read_footers(df.withColumn("arrival", df.arrival + 1), known, None) is None
+    assert read_footers(computed.drop("arrival"), settings(["name", "time", "x"], start=0), None) is None
+    never = pq.read_table(files / "0.parquet").slice(3, 1)
+    for file in files.iterdir():
+        pq.write_table(never.set_column(1, "time", pa.array([4])), file)
+    unseen = spark.read.parquet(str(files)).selectExpr("name", "time + 1 as time", "arrival", "x")
+    assert read_footers(unseen, known, None) is None
 
 
 def test_where_footers_say_nothing_the_rows_are_looked_at(spark: Any, files: Path) -> None:

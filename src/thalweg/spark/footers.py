@@ -1,9 +1,10 @@
 """A first look at Parquet files that reads no row: their footers say how many there are, and the least and the
 greatest value of every column.
 
-This holds where a DataFrame is columns of Parquet files and nothing else, no row left out or added, and times are
-integers. Otherwise there is no answer, and Spark has to look at the rows. Where all columns are of simple types that
-Spark and Arrow read alike, the shards can read the files themselves.
+This holds where a DataFrame is made of Parquet files, no row left out or added, and its times are integers that stand
+in the files; other columns may be computed. Where the start is given, the times of arrival are enough. Otherwise there
+is no answer, and Spark has to look at the rows. Where all columns stand in the files, of simple types that Spark and
+Arrow read alike, the shards can read the files themselves.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def read_footers(df: DataFrame, settings: Settings, row: str | None, plan: Any =
     column with row numbers. `plan` is the logical plan of the DataFrame, where it does not know it itself."""
     from pyspark.sql.types import IntegralType
 
-    names = list(dict.fromkeys(settings.header.when))
+    names = _looked_at(settings)
     whole = all(isinstance(df.schema[name].dataType, IntegralType) for name in names)
     if not whole or settings.max_ahead is not None:
         return None
@@ -66,6 +67,18 @@ def read_footers(df: DataFrame, settings: Settings, row: str | None, plan: Any =
     except (OSError, pa.ArrowException):  # a store that Spark knows, and Arrow does not
         return None
     return _told(groups, df, columns, settings, row)
+
+
+def _looked_at(settings: Settings) -> list[str]:
+    """The columns that tell how far the clock goes and, where that is not given, where it starts."""
+    return _arriving(settings) if settings.options["start"] is not None else list(dict.fromkeys(settings.header.when))
+
+
+def _arriving(settings: Settings) -> list[str]:
+    """The columns that tell when rows arrive."""
+    header = settings.header
+    found = [header.arrival] if header.arrival is not None else [header.time, header.start]
+    return [name for name in found if name is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +114,15 @@ def _groups(file: str) -> Iterator[_Group]:
 def _told(
     groups: Sequence[_Group], df: DataFrame, columns: dict[str, str], settings: Settings, row: str | None
 ) -> Footers | None:
-    header = settings.header
-    when = list(dict.fromkeys(columns[name] for name in header.when))
+    when = list(dict.fromkeys(columns[name] for name in _looked_at(settings)))
     if not all(group.tells(name) for group in groups for name in when):
         return None
-    arriving = [header.arrival] if header.arrival is not None else [header.time, header.start]
-    arrivals = [columns[name] for name in arriving if name is not None]
+    arrivals = [columns[name] for name in _arriving(settings)]
     firsts = [span[0] for group in groups for name in when if (span := group.span(name))]
     lasts = [span[1] for group in groups for name in arrivals if (span := group.span(name))]
     rows = sum(group.size for group in groups)
+    if rows and not firsts and len(when) < len(settings.header.when):
+        return None  # no row arrives, but some may have a time
     seen = Survey(rows, min(firsts, default=None), max(lasts, default=None))
     if not _readable(groups, df, columns, settings, row):
         return Footers(seen, None)
