@@ -67,13 +67,13 @@ class Cost:
 
 
 def cpu_seconds() -> float:
-    """Of this process and all that it has started."""
+    """Of this process and all that it has started, those included that have ended: Spark ends idle workers."""
     me = psutil.Process()
     total = 0.0
     for process in (me, *me.children(recursive=True)):
         with contextlib.suppress(psutil.Error):
             times = process.cpu_times()
-            total += times.user + times.system
+            total += times.user + times.system + times.children_user + times.children_system
     return total
 
 
