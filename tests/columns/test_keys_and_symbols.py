@@ -123,6 +123,16 @@ def test_long_columns_that_overlap_have_the_ids_of_short_ones() -> None:
     assert long.texts == short.texts
 
 
+def test_a_copy_knows_the_same_symbols_and_learns_on_its_own() -> None:
+    table = SymbolTable()
+    table.add_all([*(f"v{i}" for i in range(2000)), "'North Sea'", "7"])
+    table.expect_all()
+    copy = table.copy()
+    names = ["North Sea", *(f"v{i}" for i in range(500, 2500)), "007", "7"]
+    assert copy.encode(pa.array(names)).tolist() == SymbolTable(table.texts).encode(pa.array(names)).tolist()
+    assert len(copy) == 2502 and len(table) == 2002
+    assert table.encode(pa.array(["new"])).tolist() == [2002] and copy.texts[2002] == "v2000"
+
 
 def test_numbers_in_a_column_are_the_symbols_of_their_texts() -> None:
     table = SymbolTable()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from inprocess import Made, made, pieces
 from stories import Story, cars, rows_of, short_traffic, traffic
@@ -346,3 +347,18 @@ def test_what_is_written_follows_what_changes(tmp_path: Path) -> None:
     snapshot = next((tmp_path / "checkpoint" / "state" / "0-0").glob("*.state")).stat().st_size
     assert len(sizes) >= 8
     assert max(sizes) < snapshot / 4
+
+
+def test_tables_are_read_as_they_were_written_whatever_their_words(tmp_path: Path) -> None:
+    few, many = ["a", None, "b"] * 400, [f"f(v{i})" for i in range(1200)]
+    words = [pa.array(column).dictionary_encode() for column in (few, many)]
+    table = pa.table({"few": words[0], "many": words[1], "plain": pa.array(many), "start": pa.array(range(1200))})
+    listed = pa.table({"evidence": [["a"], []], "start": [1, 2]})
+    directory = Directory(str(tmp_path))
+    for name, given in (("table", table), ("listed", listed), ("nothing", table.slice(0, 0))):
+        directory.write_table(given, name)
+        assert directory.table(name).to_pylist() == given.to_pylist()
+        assert directory.table(name).schema == given.schema
+    told = pq.read_metadata(tmp_path / "table").row_group(0)
+    assert [told.column(i).has_dictionary_page for i in range(4)] == [True, False, True, True]
+    assert told.column(3).statistics.max == 1199

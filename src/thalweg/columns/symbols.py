@@ -69,8 +69,15 @@ class SymbolTable:
     def copy(self) -> SymbolTable:
         """A table that knows the same texts, by the same ids."""
         found = SymbolTable()
-        found.texts, found._ids = self.texts.copy(), self._ids.copy()
+        found.texts, found._ids, found._recent = self.texts.copy(), self._ids.copy(), self._recent.copy()
         return found
+
+    def expect_all(self) -> None:
+        """Be ready for columns of the texts that are known so far."""
+        texts = pa.array(self.texts, pa.string())
+        own = np.flatnonzero(pc.match_substring_regex(texts, _CANONICAL).to_numpy(zero_copy_only=False))
+        if len(own) >= MANY:
+            self._recent = [(texts.take(pa.array(own)), own)]
 
     def add(self, text: str) -> int:
         """The id of a canonical text."""

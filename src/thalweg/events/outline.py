@@ -67,6 +67,7 @@ def _outlined(program: Program) -> Outline:
         spans.setdefault(s.fluent, []).append(s)
     coder = Coder(Sorts(replace(normal, starts=[*normal.starts, *domains.seeds])), SymbolTable())
     facts = _facts(normal, coder)
+    coder.symbols.expect_all()
     return Outline(
         normal,
         domains.seeds,

@@ -121,7 +121,7 @@ class Directory:
     def write_table(self, table: pa.Table, *parts: str) -> None:
         """Write a Parquet file, replacing one of the same name."""
         passing = self._passing(parts)
-        pq.write_table(table, passing, filesystem=self._store[0], compression="snappy")
+        pq.write_table(table, passing, filesystem=self._store[0], compression="snappy", **_encoding(table))
         self._store[0].move(passing, self.path(*parts))
 
     def _passing(self, parts: tuple[str, ...]) -> str:
@@ -144,3 +144,20 @@ class Directory:
                 store.delete_dir(path)
             case _:
                 store.delete_file(path)
+
+
+def _encoding(table: pa.Table) -> dict[str, list[str]]:
+    """How columns are written: statistics of numbers only, by which readers skip what they do not ask for; words once,
+    and numbers for them, unless most of them stand in one row only, as the instances of a first batch do."""
+    if any(pa.types.is_nested(field.type) for field in table.schema):
+        return {}
+    texts = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]
+    many = {name for name in texts if 2 * _words(table.column(name)) > table.num_rows}
+    return {
+        "write_statistics": [name for name in table.column_names if name not in texts],
+        "use_dictionary": [name for name in table.column_names if name not in many],
+    }
+
+
+def _words(column: pa.ChunkedArray) -> int:
+    return sum(len(piece.dictionary) for piece in column.chunks)
