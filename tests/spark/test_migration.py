@@ -235,3 +235,32 @@ def test_the_command_says_what_changed(tmp_path: Path) -> None:
     assert json.loads(again.stdout)["corrections"] == {}
     again = CliRunner().invoke(app, ["migrate", str(tmp_path / "out"), str(tmp_path / "rules.ec")])
     assert again.stdout == "the checkpoint has these rules already\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "changed", "note"),
+    [
+        (LAMPS, LAMPS + "off(X) :- [5] sometime hold(X), not on(X).\n", "hold/1 was not read before"),
+        (TURBINES, TURBINES + "malf(X, T) :- noReading(X, T).\n", "answers to malf(X, T) about times before"),
+    ],
+)
+def test_the_command_says_what_cannot_be_known(tmp_path: Path, program: str, changed: str, note: str) -> None:
+    before = story(program, {"lateness": 4}, size=100)
+    run = made(before, tmp_path / "out" / "_checkpoint", out=tmp_path / "out", shards=2)
+    run.pipeline.batch(before.rows, 0)
+    (tmp_path / "rules").write_text(changed)
+    result = CliRunner().invoke(app, ["migrate", str(tmp_path / "out"), str(tmp_path / "rules")])
+    assert result.exit_code == 0, result.stderr
+    first, second = result.stdout.splitlines()
+    assert first.startswith("the window up to query time") and second.startswith(f"note: {note}")
+
+
+def test_a_query_that_rests_on_everything_is_refused_and_the_checkpoint_stays(tmp_path: Path) -> None:
+    program = "query on(X, T).\non(X, T) :- temp(X, D, T), not on(X, T-1).\n"
+    before = story(program, {"lateness": 4}, size=100)
+    run = made(before, tmp_path / "c", out=tmp_path / "out", shards=1)
+    run.pipeline.batch(before.rows, 0)
+    run.pipeline.close()
+    with pytest.raises(InputError, match="rest on all that ever came"):
+        migrate(tmp_path / "c", program.replace("temp(X, D, T)", "temp(X, D, T), D > 80"))
+    assert made(before, tmp_path / "c", out=tmp_path / "out", shards=1).pipeline.batch(before.rows, 0) is None

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What a migration did: the query time whose window was evaluated again, the rows that were added by table, and
-    what the changed program cannot know of the past."""
+    """What a migration did: the query time whose window was evaluated again, the rows that were added by table
+    (nothing at all where the checkpoint had the program already), and what the changed program cannot know of the
+    past."""
 
     batch: int | None
     query_time: int | None
@@ -147,7 +148,7 @@ def _revised(
         sources=last.sources,
     )
     lineages: dict[str, Lineage] = {}
-    added: Counter[str] = Counter()
+    added: Counter[str] = Counter({"changes": 0})
     notes: dict[str, None] = {}
     waiting: dict[tuple[int, int], list[Rows]] = {}
     mark = uuid.uuid4().hex
