@@ -24,6 +24,9 @@ Mask = npt.NDArray[np.bool_]
 OPEN_END = np.iinfo(np.int64).max
 """The `end` of an interval that has none."""
 
+NOTHING_TO_RETRACT = "nothing like it had arrived before; of rows that arrive together retractions come first"
+"""What is said of a retraction that is rejected."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:

@@ -13,6 +13,7 @@ import pytest
 
 from thalweg import Reasoner, parse, run
 from thalweg.language.diagnostics import ProgramError
+from thalweg.protocol import NOTHING_TO_RETRACT
 
 RUN = "run rules.ec --background background.ec --input events.csv --window 20 --step 10"
 TIMELINE = "fluent\tvalue\tstart\tend\nf(a)\ttrue\t4\t8\nf(b)\ttrue\t13\t16\n"
@@ -111,6 +112,17 @@ def test_folding_the_written_changes_gives_the_written_timeline(
         (held.add if row["op"] == "insert" else held.remove)(interval)
     timeline = pq.read_table(here / "result" / "timeline.parquet")
     assert held == {tuple(row.values()) for row in timeline.to_pylist()}
+
+
+@pytest.mark.parametrize(("arrival", "left"), [("3", ["f(a)"]), ("4", [])])
+def test_a_retraction_that_arrives_with_its_row_is_rejected_and_told_why(
+    thalweg: Callable[..., Any], here: Path, arrival: str, left: list[str]
+) -> None:
+    (here / "rules.ec").write_text("initiatedAt(f(X)=true, T) :- happensAt(e(X), T).\n", encoding="utf-8")
+    (here / "events.csv").write_text(f"e|3|3|a\n-|e|{arrival}|3|a\n", encoding="utf-8")
+    found = json.loads(thalweg("run rules.ec --input events.csv --window 20 --step 10 --json").stdout)
+    assert [row["fluent"] for row in found["timeline"]] == left
+    assert [row["detail"] for row in found["rejected"]] == [NOTHING_TO_RETRACT for _ in left]
 
 
 def test_events_may_come_from_standard_input(thalweg: Callable[..., Any]) -> None:

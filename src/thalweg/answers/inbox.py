@@ -20,7 +20,7 @@ from thalweg.answers.datalog import Datalog
 from thalweg.answers.engine import Place
 from thalweg.answers.kernels import Extent, clock_steps, extent
 from thalweg.columns.keys import matrix
-from thalweg.protocol import Ints, Rows
+from thalweg.protocol import NOTHING_TO_RETRACT, Ints, Rows
 
 REJECTED = pa.schema(
     [("query_time", pa.int64()), ("row", pa.int64()), ("reason", pa.string()), ("detail", pa.string())]
@@ -35,9 +35,6 @@ UNKNOWN_NAME, WRONG_ARITY, MISSING, OUT_OF_RANGE = (
     "missing value",
     "out of range",
 )
-
-
-NOT_KNOWN = "nothing like it is known"
 
 
 class Rejections:
@@ -194,7 +191,7 @@ class Inbox:
         for predicate, coded in due.items():
             if coded.extent.retracts:
                 out = coded.op < 0
-                self.rejected.add(coded.step[out], coded.row[out], UNKNOWN_RETRACTION, NOT_KNOWN)
+                self.rejected.add(coded.step[out], coded.row[out], UNKNOWN_RETRACTION, NOTHING_TO_RETRACT)
                 coded = coded.take(~out)
             facts = distinct_facts([*coded.args, coded.time], len(coded))
             if facts.length:
@@ -224,7 +221,7 @@ class Inbox:
             facts = Facts(gone.args, len(gone))
             there = known.contains(facts) if known is not None else np.zeros(len(gone), np.bool_)
             lost = gone.row[~there]
-            self.rejected.add(np.full(len(lost), clock), lost, UNKNOWN_RETRACTION, NOT_KNOWN)
+            self.rejected.add(np.full(len(lost), clock), lost, UNKNOWN_RETRACTION, NOTHING_TO_RETRACT)
             stays = inserted.contains(facts) if inserted.length else np.zeros(len(gone), np.bool_)
             if (there & ~stays).any():
                 back = gone.take(there & ~stays)

@@ -21,7 +21,7 @@ from thalweg.columns.symbols import EXACT
 from thalweg.events.moves import NEVER
 from thalweg.events.plan import Plan
 from thalweg.events.waiting import ARRIVAL, COUNTS, FACT, OP, ROW, Coded, Waiting, in_order
-from thalweg.protocol import OPEN_END, Ints, Mask, Rows
+from thalweg.protocol import NOTHING_TO_RETRACT, OPEN_END, Ints, Mask, Rows
 
 TOO_LATE = "too late"
 BEFORE_START = "before the start"
@@ -258,7 +258,7 @@ class Admission:
         there[ids] = present
         unknown = np.zeros(len(rows), np.bool_)
         _replay(order, ids, rows[OP].astype(np.int64), there, unknown)
-        self.rejected.add(query, rows[ROW][unknown], UNKNOWN_RETRACTION, "nothing like it is known")
+        self.rejected.add(query, rows[ROW][unknown], UNKNOWN_RETRACTION, NOTHING_TO_RETRACT)
         best = np.full(table.count, -1)
         if causes is not None:
             np.maximum.at(best, ids[~unknown], causes[~unknown])

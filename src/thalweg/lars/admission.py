@@ -19,7 +19,7 @@ from thalweg.analysis.types import NUMBER
 from thalweg.columns.compiled import njit
 from thalweg.lars.codes import Codes
 from thalweg.lars.stratify import Predicate
-from thalweg.protocol import Ints, Rows
+from thalweg.protocol import NOTHING_TO_RETRACT, Ints, Rows
 
 TOO_LATE = "too late"
 BEFORE_START = "before the start"
@@ -225,7 +225,7 @@ class Admission:
         orphans = rows[(rows[:, OP] < 0) & ~there]
         for tick in np.unique(orphans[:, DUE]).tolist():
             which = orphans[:, DUE] == tick
-            self.rejected.add(tick, orphans[which, ROW], UNKNOWN_RETRACTION, "nothing like it is known")
+            self.rejected.add(tick, orphans[which, ROW], UNKNOWN_RETRACTION, NOTHING_TO_RETRACT)
         up = final & (rows[:, OP] > 0) & ~held
         down = final & (rows[:, OP] < 0) & held
         return rows[up][:, facts], rows[down][:, facts]
