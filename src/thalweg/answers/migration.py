@@ -17,7 +17,7 @@ from thalweg.analysis.temporal import Signature
 from thalweg.answers.codec import Codec
 from thalweg.answers.loose import NEVER
 from thalweg.answers.plans import Plan, QueryPlan
-from thalweg.answers.retained import Depth, Retained, depth, depth_of
+from thalweg.answers.retained import Depth, Kept, depth, depth_of
 from thalweg.protocol import CannotGoOn, Revision
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _needs(plan: Plan, number: int) -> list[int]:
 class _Knowledge:
     """From which time on the answers of the affected queries can be known, and why not before."""
 
-    def __init__(self, old: Reasoner, new: Reasoner, kept: Retained, carried: dict[int, int]) -> None:
+    def __init__(self, old: Reasoner, new: Reasoner, kept: Kept, carried: dict[int, int]) -> None:
         self.old, self.new, self.kept, self.carried = old, new, kept, carried
         names = {q.name: number for number, q in enumerate(old.plan.queries) if q.main}
         self.depths = {q: depth(new.engine, q, carried) for q in new.engine.mains - set(carried)}
@@ -157,7 +157,7 @@ class _Knowledge:
 
 
 def _hand_over(
-    new: Reasoner, old: Reasoner, kept: Retained, carried: dict[int, int], known: _Knowledge
+    new: Reasoner, old: Reasoner, kept: Kept, carried: dict[int, int], known: _Knowledge
 ) -> None:
     """Give the new reasoner the cells of the queries that stay, and the rows for the others."""
     engine = new.engine
@@ -197,7 +197,7 @@ def _carry_loose(new: Reasoner, old: Reasoner, carried: dict[int, int]) -> None:
             one.blocks, one.due = other.blocks, other.due
 
 
-def _stepped(old: Reasoner, kept: Retained) -> Reasoner:
+def _stepped(old: Reasoner, kept: Kept) -> Reasoner:
     """The old reasoner as if it had gone step by step: then its cells hold answers that are certain, too."""
     again = type(old)(old.program, old.lateness, horizon=old.horizon, start=old.start)
     again.begin(Codec(list(old.codec.symbols.texts)))

@@ -27,7 +27,7 @@ from thalweg.answers.inbox import REJECTED, Coded, Inbox, by_step, chunks, densi
 from thalweg.answers.loose import NEVER, Loose
 from thalweg.answers.offline import check, plan
 from thalweg.answers.report import Change, changes, new_answers, report
-from thalweg.answers.retained import Retained, reach
+from thalweg.answers.retained import Kept, reach
 from thalweg.answers.shapes import Shape
 from thalweg.answers.snapshot import pack, unpack
 from thalweg.answers.tables import Lazy, Shown, Writer
@@ -89,7 +89,7 @@ class Reasoner:
         self.writer = Writer(self.plan, codec, self.lateness)
         self.bulk = Bulk(self.engine)
         self.in_bulk = qualifies(self.engine)
-        self._retained = Retained(self.start, reach(self.engine)) if self._retains else None
+        self._retained = Kept(self.start, reach(self.engine)) if self._retains else None
 
     @property
     def clock(self) -> int:
@@ -121,7 +121,7 @@ class Reasoner:
         log, self.engine.log = self.engine.log, []
         return self._revision(log, shown)
 
-    def _retain(self, retained: Retained, due: dict[Signature, Coded]) -> None:
+    def _retain(self, retained: Kept, due: dict[Signature, Coded]) -> None:
         for predicate, rows in due.items():
             retained.add(predicate, rows)
         if retained.crowded:

@@ -16,9 +16,7 @@ from thalweg.analysis.temporal import Signature
 from thalweg.answers.engine import Engine
 from thalweg.answers.inbox import Coded
 from thalweg.answers.shapes import Shape
-
-_ROOM = 4096
-"""So many rows are not worth looking through."""
+from thalweg.columns.retained import Retained
 
 
 @dataclass(slots=True)
@@ -78,42 +76,22 @@ def reach(engine: Engine) -> dict[Signature, int]:
     return found
 
 
-class Retained:
-    """Rows by predicate. `begin`: the time from which on everything has been kept, but for predicates for which
-    `since` tells a later one."""
+class Kept(Retained[Signature, Coded]):
+    """The rows that undecided answers can need; `reaches` tells for how long after their time."""
 
     def __init__(self, begin: int, reaches: Mapping[Signature, int]) -> None:
-        self.begin = begin
+        super().__init__(begin)
         self.reaches = reaches
-        self.since: dict[Signature, int] = {}
-        self.rows: dict[Signature, list[Coded]] = {}
-        self._size, self._room = 0, _ROOM
-
-    def complete_from(self, predicate: Signature) -> int:
-        """The time from which on all rows of a predicate are here."""
-        return self.since.get(predicate, self.begin)
-
-    def add(self, predicate: Signature, rows: Coded) -> None:
-        """Rows that take effect."""
-        self.rows.setdefault(predicate, []).append(rows)
-        self._size += len(rows)
-
-    @property
-    def crowded(self) -> bool:
-        """Is it time to look for rows that matter no more?"""
-        return self._size > self._room
 
     def trim(self, closed: int) -> None:
         """Drop the rows that no answer which is undecided at a closed time can need."""
-        parts, self.rows, self._size = self.rows, {}, 0
         for predicate, reach in self.reaches.items():
             self.since[predicate] = max(self.complete_from(predicate), closed - reach + 1)
-        for predicate, rows in sorted(parts.items()):
-            first = closed - self.reaches.get(predicate, 0)
-            kept = [part.take(part.time > first) for part in rows]
-            if whole := [part for part in kept if len(part)]:
-                self.add(predicate, joined(whole))
-        self._room = max(_ROOM, 2 * self._size)
+        kept = {}
+        for predicate, parts in sorted(self.rows.items()):
+            rows = joined(parts)
+            kept[predicate] = rows.take(rows.time > closed - self.reaches.get(predicate, 0))
+        self.replace(kept)
 
 
 def joined(parts: list[Coded]) -> Coded:

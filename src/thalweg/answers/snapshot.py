@@ -16,7 +16,7 @@ import numpy as np
 from thalweg.answers.blocks import Block, Facts
 from thalweg.answers.codec import Codec
 from thalweg.answers.inbox import coded_from, coded_matrix
-from thalweg.answers.retained import Retained
+from thalweg.answers.retained import Kept
 from thalweg.protocol import Ints
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def unpack(reasoner: Reasoner, state: bytes) -> None:
         _put_back(reasoner._retained, header, arrays, engine.clock)
 
 
-def _put_back(retained: Retained, header: dict[str, Any], arrays: list[Ints], clock: int) -> None:
+def _put_back(retained: Kept, header: dict[str, Any], arrays: list[Ints], clock: int) -> None:
     """The retained rows; a state from before there were any knows nothing of the past."""
     retained.begin = header.get("begin", clock + 1)
     retained.since = {(name, arity): time for name, arity, time in header.get("since", [])}

@@ -19,7 +19,7 @@ from thalweg.lars.admission import ROW, Part
 from thalweg.lars.choice import Choice
 from thalweg.lars.codes import Bools
 from thalweg.lars.labels import FOREVER
-from thalweg.lars.retained import Retained, counts
+from thalweg.lars.retained import Kept, counts
 from thalweg.lars.store import Store
 from thalweg.lars.stratify import Predicate
 from thalweg.lars.tables import Blank, Found, Output, no_answer_table, standing
@@ -64,9 +64,9 @@ def changed(old: Reasoner, program: Program) -> Reasoner:
     return new
 
 
-def _begun(new: Reasoner, old: Reasoner, kept: Retained) -> Retained:
+def _begun(new: Reasoner, old: Reasoner, kept: Kept) -> Kept:
     """What the new reasoner retains, before any row: it knows what the old one knew, of what both read."""
-    found = Retained(kept.begin)
+    found = Kept(kept.begin)
     for predicate in new._network.kinds:
         known = predicate in old._network.kinds
         found.since[predicate] = kept.complete_from(predicate) if known else old._now + 1

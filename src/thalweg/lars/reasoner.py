@@ -31,7 +31,7 @@ from thalweg.lars.extended import View, labels_table
 from thalweg.lars.labels import FOREVER
 from thalweg.lars.operators import Moment, every_tick
 from thalweg.lars.pages import Pages
-from thalweg.lars.retained import Retained
+from thalweg.lars.retained import Kept
 from thalweg.lars.state import put_back, taken
 from thalweg.lars.store import NOTHING, Store
 from thalweg.lars.stratify import Predicate, check, stratify
@@ -119,7 +119,7 @@ class Reasoner:
         self._texts = Texts(self._codes)
         self._pages = Pages(self._texts, known_ends=not blocks)
         self._fed = _read_inputs(program)
-        self._retained = Retained(start) if retain else None
+        self._retained = Kept(start) if retain else None
         self._revision = Revision()
         self._now = start - 1
         self._rounds = 0

@@ -10,55 +10,28 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from thalweg.columns.retained import Retained
 from thalweg.lars.admission import OP, ROW
 from thalweg.lars.compile import Network
 from thalweg.lars.counting import TupleWindow
 from thalweg.lars.stratify import Predicate
 from thalweg.protocol import Ints
 
-_ROOM = 4096
-"""So many rows are not worth looking through."""
 Bools = npt.NDArray[np.bool_]
 
 
-class Retained:
-    """Rows by predicate. `begin`: the tick from which on everything has been kept, but for predicates for which `since`
-    tells a later one."""
-
-    def __init__(self, begin: int) -> None:
-        self.begin = begin
-        self.since: dict[Predicate, int] = {}
-        self.rows: dict[Predicate, list[Ints]] = {}
-        self._size, self._room = 0, _ROOM
-
-    def complete_from(self, predicate: Predicate) -> int:
-        """The tick from which on all rows of a predicate are here."""
-        return self.since.get(predicate, self.begin)
-
-    def add(self, predicate: Predicate, rows: Ints) -> None:
-        """Rows that take part."""
-        self.rows.setdefault(predicate, []).append(rows)
-        self._size += len(rows)
-
-    @property
-    def crowded(self) -> bool:
-        """Is it time to look for rows that matter no more?"""
-        return self._size > self._room
+class Kept(Retained[Predicate, Ints]):
+    """The rows that some window can still see."""
 
     def trim(self, first: int, network: Network) -> None:
         """Drop the rows that cannot matter at `first` or later."""
         tables = {p: np.concatenate(parts) for p, parts in sorted(self.rows.items())}
         whole = _counted_from([*tables.values()], first, [o for o in _counting(network) if not o.by])
-        self.rows, self._size = {}, 0
-        for predicate, rows in tables.items():
-            keep = self._seen(predicate, rows, first, whole, network)
-            if keep.any():
-                self.add(predicate, rows[keep])
+        self.replace({p: rows[self._seen(p, rows, first, whole, network)] for p, rows in tables.items()})
         for predicate in network.kinds:
             reach = network.reach.get(predicate, 0)
             if reach is not None:
                 self.since[predicate] = max(self.complete_from(predicate), first - reach)
-        self._room = max(_ROOM, 2 * self._size)
 
     def _seen(self, predicate: Predicate, rows: Ints, first: int, whole: int, network: Network) -> Bools:
         """Which rows of a predicate a window sees at a tick or later; those that all input windows count begin with

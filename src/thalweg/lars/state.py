@@ -10,7 +10,7 @@ import numpy as np
 from thalweg.columns.symbols import SymbolTable
 from thalweg.lars.admission import Admission, Part
 from thalweg.lars.packing import pack, unpack
-from thalweg.lars.retained import Retained
+from thalweg.lars.retained import Kept
 from thalweg.protocol import Ints
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def put_back(reasoner: Reasoner, state: bytes) -> None:
     reasoner._rebuild_calendars()
     if reasoner._retained is not None:
         begin, since = header.get("retained", [reasoner._now + 1, []])
-        reasoner._retained = Retained(begin)
+        reasoner._retained = Kept(begin)
         reasoner._retained.since = {(name, arity): tick for name, arity, tick in since}
         reasoner._retained.restore(_under(arrays, "retained/"))
 
