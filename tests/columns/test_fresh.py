@@ -149,17 +149,16 @@ def test_what_changed_in_new_lists_is_told(lists: list[tuple[list[Span], list[Sp
     stops = starts + sizes
     before = written(made, ids, lambda x, first: fresh.take_over(starts, stops, rows, *place(x), ids, first, expiry))
     after = int(sizes.sum())
-    old_ids, new_ids = np.empty(before, np.int64), np.empty(after, np.int64)
-    removed, added = np.empty((3, before), np.int64), np.empty((3, after), np.int64)
+    removed, added = np.empty((4, before), np.int64), np.empty((4, after), np.int64)
     touched = np.empty((3, len(ids)), np.int64)
     view = made.view(Version.LAST)
-    counts = fresh.changes(*view, made.pool, ids, expiry, old_ids, removed, new_ids, added, touched)
+    counts = fresh.changes(*view, made.pool, ids, expiry, removed, added, touched)
     removed, added, touched = removed[:, : counts[0]], added[:, : counts[1]], touched[:, : counts[2]]
     stretches = {int(i): (int(low), int(high)) for i, low, high in touched.T}
     assert counts[3] == min((low for low, _ in stretches.values()), default=int(OPEN))
     for k, (was, now) in enumerate((unexpired(old, expiry), unexpired(new, expiry)) for old, new in lists):
-        assert [tuple(x) for x in removed.T[old_ids[: counts[0]] == k].tolist()] == [x for x in was if x not in now]
-        assert [tuple(x) for x in added.T[new_ids[: counts[1]] == k].tolist()] == [x for x in now if x not in was]
+        assert [tuple(x) for i, *x in removed.T.tolist() if i == k] == [x for x in was if x not in now]
+        assert [tuple(x) for i, *x in added.T.tolist() if i == k] == [x for x in now if x not in was]
         assert (k in stretches) == (was != now)
         low, high = stretches.get(k, (int(OPEN), int(OPEN)))
         for time in range(-1, LATEST + 3):

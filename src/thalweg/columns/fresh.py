@@ -361,15 +361,13 @@ def changes(
     pool: Ints,
     ids: Ints,
     expiry: int,
-    removed_ids: Ints,
     removed: Ints,
-    added_ids: Ints,
     added: Ints,
     touched: Ints,
 ) -> tuple[int, int, int, int]:
-    """What is different in lists that were written anew as a whole: intervals that went and came, with their ids, as
-    columns (start, end, value); and of each list that changed (id, from, to), outside of which it is what it was. Last,
-    the first time at which anything is different."""
+    """What is different in lists that were written anew as a whole: intervals that went and came, as columns (id,
+    start, end, value), the last of which need not be there for those that came; and of each list that changed (id,
+    from, to), outside of which it is what it was. Last, the first time at which anything is different."""
     n_removed = n_added = n_touched = 0
     first = int(OPEN)
     for k in range(len(ids)):
@@ -402,16 +400,16 @@ def changes(
             if low == OPEN:
                 low = _first_difference(pool, a, b, b_end)
             if order < 0:
-                removed_ids[n_removed] = i
+                removed[0, n_removed] = i
                 for c in range(3):
-                    removed[c, n_removed] = pool[a, c]
+                    removed[1 + c, n_removed] = pool[a, c]
                 n_removed += 1
                 high = max(high, min(pool[a, 1], joined))
                 a += 1
             else:
-                added_ids[n_added] = i
-                for c in range(len(added)):
-                    added[c, n_added] = pool[b, c]
+                added[0, n_added] = i
+                for c in range(len(added) - 1):
+                    added[1 + c, n_added] = pool[b, c]
                 n_added += 1
                 high = max(high, min(pool[b, 1], joined))
                 b += 1
@@ -420,10 +418,10 @@ def changes(
                 low = pool[b, 0]
             high = max(high, min(pool[b_end - 1, 1], joined))
             for r in range(b, b_end):
-                added_ids[n_added + r - b] = i
-            for c in range(len(added)):
+                added[0, n_added + r - b] = i
+            for c in range(len(added) - 1):
                 for r in range(b, b_end):
-                    added[c, n_added + r - b] = pool[r, c]
+                    added[1 + c, n_added + r - b] = pool[r, c]
             n_added += b_end - b
         if low != OPEN:
             touched[0, n_touched], touched[1, n_touched], touched[2, n_touched] = i, low, high

@@ -33,6 +33,11 @@ OFF_TICK = "not on the tick"
 NOT_A_NUMBER = "not a number"
 MISSING = "missing value"
 
+REJECTED = pa.schema(
+    [("query_time", pa.int64()), ("row", pa.int64()), ("reason", pa.string()), ("detail", pa.string())]
+)
+_NOTHING_REJECTED = REJECTED.empty_table()
+
 
 @dataclass(slots=True)
 class Rejected:
@@ -50,6 +55,9 @@ class Rejected:
 
     def table(self, query: int) -> pa.Table:
         """What is to be said up to the query time, in order of query time and row."""
+        if not len(self.rows):
+            self.reasons = {}
+            return _NOTHING_REJECTED
         said = self.rows[:, 0] <= query
         out, self.rows = self.rows[said], self.rows[~said]
         out = out[np.lexsort([out[:, 1], out[:, 0]])]
@@ -59,7 +67,7 @@ class Rejected:
         if not len(self.rows):
             self.reasons = {}
         times, rows = (pa.array(np.ascontiguousarray(out[:, c])) for c in range(2))
-        return pa.table([times, rows, reasons, details], names=["query_time", "row", "reason", "detail"])
+        return pa.table([times, rows, reasons, details], schema=REJECTED)
 
 
 class Verdict:

@@ -16,6 +16,7 @@ from thalweg.columns import recycling
 from thalweg.columns.cells import NONE
 from thalweg.columns.tabulating import tabulate
 from thalweg.columns.texts import Indices, Marks, number_anew, number_anew_by, unnumber
+from thalweg.events.admission import REJECTED
 from thalweg.events.moves import Moves, Spans, by_time, told
 from thalweg.events.plan import Plan
 from thalweg.events.stores import EventStore, FluentStore
@@ -53,9 +54,6 @@ PENDING = pa.schema(
         ("since", pa.int64()),
         ("cancelled_by", pa.string()),
     ]
-)
-REJECTED = pa.schema(
-    [("query_time", pa.int64()), ("row", pa.int64()), ("reason", pa.string()), ("detail", pa.string())]
 )
 NO_CHANGES, _NO_EVENTS, _NOTHING_PENDING = (s.empty_table() for s in (CHANGES, EVENTS, PENDING))
 

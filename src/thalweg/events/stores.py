@@ -345,30 +345,16 @@ class FluentStore:
     def compare_fresh(self, ids: Ints, before: int, start: int, expiry: int) -> Difference:
         """What changed in instances whose lists were just written, from `start` on in the pool; they had `before` rows.
         The result is valid during the query only."""
-        after = self.lists.used - start
-        columns = 2 if self.by_value else 3
-        removed_ids, added_ids = self._room("removed ids", 1, before), self._room("added ids", 1, after)
-        removed, added = self._room("removed", 3, before), self._room("added", columns, after)
+        lists = self.lists
+        removed = self._room("removed", 4, before)
+        added = self._room("added", 3 if self.by_value else 4, lists.used - start)
         touched = np.empty((3, len(ids)), np.int64)
         n_removed, n_added, n, first = fresh.changes(
-            *self.lists.view(Version.LAST),
-            self.lists.pool,
-            ids,
-            expiry,
-            removed_ids[0],
-            removed,
-            added_ids[0],
-            added,
-            touched,
+            lists.table, lists.past, int(Version.LAST), lists.pool, ids, expiry, removed, added, touched
         )
-
-        def spans(ids: Ints, found: Ints, n: int) -> Spans:
-            starts, ends, *values = found[:, :n]
-            return Spans(ids[0, :n], starts, ends, values[0] if columns == 3 else starts[:0], by_time(n))
-
         changed, froms, tos = touched[:, :n]
         stretches = Stretches(changed, froms, tos, by_time(n), first, single=True)
-        return Difference(spans(removed_ids, removed, n_removed), spans(added_ids, added, n_added), stretches)
+        return Difference(Spans.of_columns(removed, n_removed), Spans.of_columns(added, n_added), stretches)
 
     def _room(self, name: str, columns: int, length: int) -> Ints:
         """Columns of this length at least, the same ones in every query: memory that was used before costs less."""
