@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +17,7 @@ from thalweg.columns.timelines import OPEN
 from thalweg.protocol import Ints
 
 EXPIRY = LATEST + 1
+RULES = (operator.gt, operator.ge, operator.lt, operator.le)
 LATER = LATEST + 5
 
 
@@ -139,6 +141,39 @@ def test_a_list_can_repeat_intervals_of_another(inputs: list[list[Span]], data: 
             held = which[k] >= 0 and value_at(inputs[which[k]], time) == values[k]
             expected = held if time >= lows[k] else value_at(heads[k], time) == 0
             assert (value_at(result, time) == 0) == expected, f"at {time}"
+
+
+@given(st.lists(valued_lists(), min_size=3, max_size=3), st.integers(0, 3), st.data())
+def test_a_list_can_be_the_intervals_of_another_that_last(
+    inputs: list[list[Span]], op: int, data: st.DataObject
+) -> None:
+    bindings = data.draw(st.lists(st.tuples(st.integers(-1, 2), st.integers(0, 2)), min_size=1, max_size=4))
+    source, until = ragged(inputs, 3), LATEST + 3
+    heads = [[(s, e, 0) for s, e, v in data.draw(valued_lists()) if v == 0] for _ in bindings]
+    lows = ints([data.draw(st.integers(0, LATEST + 2)) for _ in bindings])
+    earliest = data.draw(st.integers(0, int(lows.min())))
+    expiry = data.draw(st.integers(-2, earliest - 1))
+    made, ids = tight(heads), np.arange(len(bindings))
+    which, values = (ints([b[c] for b in bindings]) for c in (0, 1))
+    bounds = ints(data.draw(st.lists(st.integers(0, 8), min_size=len(bindings), max_size=len(bindings))))
+    if len(set(bounds.tolist())) == 1:
+        bounds = bounds[:1]
+    flips = np.empty(len(bindings), np.int64)
+    read = op, bounds, until, source.table, source.pool, which, values, flips
+    written(made, ids, lambda x, first: fresh.lasting(*read, *place(x), ids, lows, earliest, first, expiry))
+    for k, result in enumerate(rows_of(made, Version.NOW)):
+        bound = int(bounds[k % len(bounds)])
+        mine = [(s, e) for s, e, v in inputs[which[k]] if v == values[k]] if which[k] >= 0 else []
+        sizes = [(until if e == OPEN else e) - s for s, e in mine]
+        kept = [x for x, size in zip(mine, sizes, strict=True) if RULES[op](size, bound)]
+        near = [s for s, e in mine if e >= lows[k]]
+        low = max(min([int(lows[k]), *near]), earliest)
+        assert all(a[1] < b[0] for a, b in zip(result, result[1:], strict=False)), "not maximal"
+        for time in range(expiry + 1, LATEST + 4):
+            expected = any(s <= time < e for s, e in kept) if time >= low else value_at(heads[k], time) == 0
+            assert (value_at(result, time) == 0) == expected, f"at {time}"
+        running = [s + bound + (op in (0, 3)) for s, e in mine if e == OPEN and e >= lows[k]]
+        assert flips[k] == next((flip for flip in running if flip > until), OPEN)
 
 
 @given(st.lists(st.tuples(valued_lists(), valued_lists()), min_size=1, max_size=4), st.integers(-1, LATEST))

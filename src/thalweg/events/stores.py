@@ -36,6 +36,19 @@ Writer = Callable[[Ragged, int], tuple[int, int, int]]
 """Writes lists from the k-th on at the end of the pool: the new end, how far it came, how many rows there were."""
 
 
+def renew(lists: Ragged, ids: Ints, write: Writer) -> int:
+    """Lists written anew at the end of the pool, as `columns.fresh` does; returns how many rows there were."""
+    lists.reserve_past(len(ids))
+    lists.touch(ids)
+    done = before = 0
+    while True:
+        lists.used, done, more = write(lists, done)
+        before += more
+        if done == len(ids):
+            return before
+        lists.reserve(len(lists.pool) - lists.used + 1)
+
+
 class EventStore:
     """Events of one relation in the window; the first index decides what is new, the others follow."""
 
@@ -328,19 +341,6 @@ class FluentStore:
         removed, added, dirty, first = changed_spans(*lists.view(version), lists.pool, ids, causes, expiry, spoken)
         ids, froms, tos, why = dirty
         return Difference(Spans(*removed), Spans(*added), Stretches(ids, froms, tos, why, first))
-
-    def renew(self, ids: Ints, write: Writer) -> int:
-        """Lists written anew at the end of the pool, as `columns.fresh` does; returns how many rows there were."""
-        lists = self.lists
-        lists.reserve_past(len(ids))
-        lists.touch(ids)
-        done = before = 0
-        while True:
-            lists.used, done, more = write(lists, done)
-            before += more
-            if done == len(ids):
-                return before
-            lists.reserve(len(lists.pool) - lists.used + 1)
 
     def compare_fresh(self, ids: Ints, before: int, start: int, expiry: int) -> Difference:
         """What changed in instances whose lists were just written, from `start` on in the pool; they had `before` rows.

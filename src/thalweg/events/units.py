@@ -25,7 +25,7 @@ from thalweg.columns.timelines import GREET, INITIATE, OPEN, rebuild
 from thalweg.events.drivers import Body, EdgeDriver
 from thalweg.events.frames import Frame, Reader, Slot
 from thalweg.events.moves import NEVER, Difference, Moves, Stretches
-from thalweg.events.stores import EventStore, FluentStore, Writer, until
+from thalweg.events.stores import EventStore, FluentStore, Writer, renew, until
 from thalweg.language.rules import Edge
 from thalweg.protocol import Ints, Mask
 
@@ -135,14 +135,14 @@ def head_rows(frame: Frame, head: Head, sign: int, width: int) -> tuple[Ints, In
 
 def instance_frame(store: FluentStore, slots: Sequence[Slot], ids: Ints) -> Frame:
     """Instances that fit a pattern, as bindings of its variables at no particular time; `origin` counts the ids."""
-    keys = store.instances.keys[ids]
     columns: dict[str, Ints] = {}
     keep: Mask | None = None
     for i, slot in enumerate(slots):
+        column = store.instances.column(i, ids)
         if slot.name is not None and slot.name not in columns:
-            columns[slot.name] = np.ascontiguousarray(keys[:, i])
+            columns[slot.name] = column
             continue
-        fits = keys[:, i] == (slot.code if slot.name is None else columns[slot.name])
+        fits = column == (slot.code if slot.name is None else columns[slot.name])
         keep = fits if keep is None else keep & fits
     frame = Frame.timeless(np.arange(len(ids)), columns)
     return frame if keep is None else frame.take(keep)
@@ -273,7 +273,7 @@ class FluentUnit:
                 differences.append(None)
                 continue
             start = store.lists.used
-            before = store.renew(*writer)
+            before = renew(store.lists, *writer)
             differences.append(store.compare_fresh(writer[0], before, start, clock.final))
         return self._announce(clock, differences)
 
