@@ -95,7 +95,7 @@ class EventStore:
         """Take rows that are new, given as columns in time order; sets `moves`. Later queries will ask for rows from
         `needed_from` on, so others are kept only where rules look events up."""
         self.moves = Moves.arrivals(columns)
-        later = int(np.searchsorted(columns[0], needed_from))
+        later = int(columns[0].searchsorted(needed_from))
         for index in self.indexes.values():
             index.arrive(columns, later)
 
