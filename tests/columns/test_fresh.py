@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +17,7 @@ from thalweg.columns.timelines import OPEN
 from thalweg.protocol import Ints
 
 EXPIRY = LATEST + 1
+RULES = (operator.gt, operator.ge, operator.lt, operator.le)
 LATER = LATEST + 5
 
 
@@ -141,6 +143,39 @@ def test_a_list_can_repeat_intervals_of_another(inputs: list[list[Span]], data: 
             assert (value_at(result, time) == 0) == expected, f"at {time}"
 
 
+@given(st.lists(valued_lists(), min_size=3, max_size=3), st.integers(0, 3), st.data())
+def test_a_list_can_be_the_intervals_of_another_that_last(
+    inputs: list[list[Span]], op: int, data: st.DataObject
+) -> None:
+    bindings = data.draw(st.lists(st.tuples(st.integers(-1, 2), st.integers(0, 2)), min_size=1, max_size=4))
+    source, until = ragged(inputs, 3), LATEST + 3
+    heads = [[(s, e, 0) for s, e, v in data.draw(valued_lists()) if v == 0] for _ in bindings]
+    lows = ints([data.draw(st.integers(0, LATEST + 2)) for _ in bindings])
+    earliest = data.draw(st.integers(0, int(lows.min())))
+    expiry = data.draw(st.integers(-2, earliest - 1))
+    made, ids = tight(heads), np.arange(len(bindings))
+    which, values = (ints([b[c] for b in bindings]) for c in (0, 1))
+    bounds = ints(data.draw(st.lists(st.integers(0, 8), min_size=len(bindings), max_size=len(bindings))))
+    if len(set(bounds.tolist())) == 1:
+        bounds = bounds[:1]
+    flips = np.empty(len(bindings), np.int64)
+    read = op, bounds, until, source.table, source.pool, which, values, flips
+    written(made, ids, lambda x, first: fresh.lasting(*read, *place(x), ids, lows, earliest, first, expiry))
+    for k, result in enumerate(rows_of(made, Version.NOW)):
+        bound = int(bounds[k % len(bounds)])
+        mine = [(s, e) for s, e, v in inputs[which[k]] if v == values[k]] if which[k] >= 0 else []
+        sizes = [(until if e == OPEN else e) - s for s, e in mine]
+        kept = [x for x, size in zip(mine, sizes, strict=True) if RULES[op](size, bound)]
+        near = [s for s, e in mine if e >= lows[k]]
+        low = max(min([int(lows[k]), *near]), earliest)
+        assert all(a[1] < b[0] for a, b in zip(result, result[1:], strict=False)), "not maximal"
+        for time in range(expiry + 1, LATEST + 4):
+            expected = any(s <= time < e for s, e in kept) if time >= low else value_at(heads[k], time) == 0
+            assert (value_at(result, time) == 0) == expected, f"at {time}"
+        running = [s + bound + (op in (0, 3)) for s, e in mine if e == OPEN and e >= lows[k]]
+        assert flips[k] == next((flip for flip in running if flip > until), OPEN)
+
+
 @given(st.lists(st.tuples(valued_lists(), valued_lists()), min_size=1, max_size=4), st.integers(-1, LATEST))
 def test_what_changed_in_new_lists_is_told(lists: list[tuple[list[Span], list[Span]]], expiry: int) -> None:
     made = ragged([old for old, _ in lists], 3)
@@ -149,17 +184,16 @@ def test_what_changed_in_new_lists_is_told(lists: list[tuple[list[Span], list[Sp
     stops = starts + sizes
     before = written(made, ids, lambda x, first: fresh.take_over(starts, stops, rows, *place(x), ids, first, expiry))
     after = int(sizes.sum())
-    old_ids, new_ids = np.empty(before, np.int64), np.empty(after, np.int64)
-    removed, added = np.empty((3, before), np.int64), np.empty((3, after), np.int64)
+    removed, added = np.empty((4, before), np.int64), np.empty((4, after), np.int64)
     touched = np.empty((3, len(ids)), np.int64)
     view = made.view(Version.LAST)
-    counts = fresh.changes(*view, made.pool, ids, expiry, old_ids, removed, new_ids, added, touched)
+    counts = fresh.changes(*view, made.pool, ids, expiry, removed, added, touched)
     removed, added, touched = removed[:, : counts[0]], added[:, : counts[1]], touched[:, : counts[2]]
     stretches = {int(i): (int(low), int(high)) for i, low, high in touched.T}
     assert counts[3] == min((low for low, _ in stretches.values()), default=int(OPEN))
     for k, (was, now) in enumerate((unexpired(old, expiry), unexpired(new, expiry)) for old, new in lists):
-        assert [tuple(x) for x in removed.T[old_ids[: counts[0]] == k].tolist()] == [x for x in was if x not in now]
-        assert [tuple(x) for x in added.T[new_ids[: counts[1]] == k].tolist()] == [x for x in now if x not in was]
+        assert [tuple(x) for i, *x in removed.T.tolist() if i == k] == [x for x in was if x not in now]
+        assert [tuple(x) for i, *x in added.T.tolist() if i == k] == [x for x in now if x not in was]
         assert (k in stretches) == (was != now)
         low, high = stretches.get(k, (int(OPEN), int(OPEN)))
         for time in range(-1, LATEST + 3):

@@ -8,7 +8,7 @@ from column_lists import ints
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.columns.texts import Marks, Numbers, TextPool, number_anew, number_anew_by, unnumber
+from thalweg.columns.texts import Marks, Numbers, TextPool, borders, number_anew, unnumber
 
 
 @given(st.lists(st.lists(st.text(max_size=6), max_size=8), max_size=5), st.data())
@@ -51,9 +51,14 @@ def test_codes_are_numbered_in_the_order_of_first_sight(batches: list[list[int]]
         assert first[:known].tolist() == list(dict.fromkeys(every))
         assert [int(first[number]) for number in found] == every
         unnumber(places, first[:known])
-    keys, out, first = np.array([[9, code] for code in range(6)]), np.empty(len(every), np.int32), np.empty(6, np.int64)
-    known = number_anew_by(keys, 1, ints(every), marks.of(6), first, 0, out)
-    assert [int(first[number]) for number in out] == every
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=5), max_size=4))
+def test_numbers_are_told_apart_by_their_bases(groups: list[list[int]]) -> None:
+    bases = ints([10 * n for n in range(len(groups) + 1)])
+    numbers, out = ints([10 * n + k for n, some in enumerate(groups) for k in some]), np.empty(len(bases), np.int64)
+    borders(numbers, bases, out)
+    assert out.tolist() == [sum(map(len, groups[:n])) for n in range(len(groups) + 1)]
 
 
 def test_a_pool_grows_far_beyond_its_first_room() -> None:

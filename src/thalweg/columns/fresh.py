@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from thalweg.columns.compiled import kernel, part
 from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, place, remember_all
+from thalweg.columns.spans import lasts, verdict_changes
 from thalweg.columns.timelines import OPEN, ending_after, next_value
 from thalweg.protocol import Ints, Mask
 
@@ -354,6 +355,70 @@ def repeat(
 
 
 @kernel
+def lasting(
+    op: int,
+    bounds: Ints,
+    until: int,
+    others: Places,
+    source: Ints,
+    inputs: Ints,
+    values: Ints,
+    flips: Ints,
+    table: Places,
+    past: Places,
+    pool: Ints,
+    used: int,
+    ids: Ints,
+    lows: Ints,
+    earliest: int,
+    first: int,
+    expiry: int,
+) -> tuple[int, int, int]:
+    """`repeat` for the intervals that are longer or shorter than their bound (one for each list, or one for all), see
+    `spans.lasts`; a running one is measured up to `until`. They are judged from the interval on that meets or touches
+    lows[k], but nothing before `earliest` changes. flips[k] receives the measuring time at which the verdict on the
+    running interval changes (`OPEN`: never)."""
+    before = 0
+    for k in range(first, len(ids)):
+        i, bound = ids[k], bounds[k if len(bounds) > 1 else 0]
+        end = int(table[i, OFFSET] + table[i, LENGTH])
+        r = _live(pool, int(table[i, OFFSET]), end, expiry)
+        at = stop = 0
+        if inputs[k] >= 0:
+            at = int(others[inputs[k], OFFSET])
+            stop = at + others[inputs[k], LENGTH]
+            at = ending_after(source, at, stop, lows[k] - 1)
+        while at < stop and source[at, 2] != values[k]:
+            at += 1
+        low = max(min(lows[k], source[at, 0]), earliest) if at < stop else lows[k]
+        if used + end - r + stop - at + 1 > len(pool):
+            return used, k, before
+        before += end - r
+        new = used
+        while r < end and pool[r, 1] < low:
+            used = _write(pool, used, pool[r, 0], pool[r, 1], pool[r, 2])
+            r += 1
+        reaches = r < end and pool[r, 0] < low  # to where the new part begins
+        if reaches:
+            used = _write(pool, used, pool[r, 0], low, 0)
+        flips[k] = OPEN
+        for a in range(at, stop):
+            if source[a, 2] != values[k]:
+                continue
+            start, ends = source[a, 0], source[a, 1]
+            if ends == OPEN and verdict_changes(op, start, bound) > until:
+                flips[k] = verdict_changes(op, start, bound)
+            if ends <= low or not lasts(op, (until if ends == OPEN else ends) - start, bound):
+                continue
+            if reaches and start <= low:
+                pool[used - 1, 1] = ends
+            else:
+                used = _write(pool, used, max(start, low), ends, 0)
+        _put(table, past, i, new, used)
+    return used, len(ids), before
+
+
+@kernel
 def changes(
     table: Places,
     past: Places,
@@ -361,15 +426,13 @@ def changes(
     pool: Ints,
     ids: Ints,
     expiry: int,
-    removed_ids: Ints,
     removed: Ints,
-    added_ids: Ints,
     added: Ints,
     touched: Ints,
 ) -> tuple[int, int, int, int]:
-    """What is different in lists that were written anew as a whole: intervals that went and came, with their ids, as
-    columns (start, end, value); and of each list that changed (id, from, to), outside of which it is what it was. Last,
-    the first time at which anything is different."""
+    """What is different in lists that were written anew as a whole: intervals that went and came, as columns (id,
+    start, end, value), the last of which need not be there for those that came; and of each list that changed (id,
+    from, to), outside of which it is what it was. Last, the first time at which anything is different."""
     n_removed = n_added = n_touched = 0
     first = int(OPEN)
     for k in range(len(ids)):
@@ -402,16 +465,16 @@ def changes(
             if low == OPEN:
                 low = _first_difference(pool, a, b, b_end)
             if order < 0:
-                removed_ids[n_removed] = i
+                removed[0, n_removed] = i
                 for c in range(3):
-                    removed[c, n_removed] = pool[a, c]
+                    removed[1 + c, n_removed] = pool[a, c]
                 n_removed += 1
                 high = max(high, min(pool[a, 1], joined))
                 a += 1
             else:
-                added_ids[n_added] = i
-                for c in range(len(added)):
-                    added[c, n_added] = pool[b, c]
+                added[0, n_added] = i
+                for c in range(len(added) - 1):
+                    added[1 + c, n_added] = pool[b, c]
                 n_added += 1
                 high = max(high, min(pool[b, 1], joined))
                 b += 1
@@ -420,10 +483,10 @@ def changes(
                 low = pool[b, 0]
             high = max(high, min(pool[b_end - 1, 1], joined))
             for r in range(b, b_end):
-                added_ids[n_added + r - b] = i
-            for c in range(len(added)):
+                added[0, n_added + r - b] = i
+            for c in range(len(added) - 1):
                 for r in range(b, b_end):
-                    added[c, n_added + r - b] = pool[r, c]
+                    added[1 + c, n_added + r - b] = pool[r, c]
             n_added += b_end - b
         if low != OPEN:
             touched[0, n_touched], touched[1, n_touched], touched[2, n_touched] = i, low, high

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from thalweg.columns.compiled import njit
-from thalweg.columns.sorting import distinct
+from thalweg.columns.sorting import distinct_ids
 from thalweg.protocol import Ints
 
 TIME = -1
@@ -52,9 +52,13 @@ def _positions(sorted_ids: Ints, ids: Ints) -> Ints:
 
 
 @njit(cache=True)
-def _hulls(
-    once: Ints, positions: Ints, ids: Ints, lows: Ints, highs: Ints, causes: Ints, low: Ints, high: Ints, cause: Ints
-) -> None:
+def _hulls(ids: Ints, lows: Ints, highs: Ints, causes: Ints) -> Ints:
+    once = distinct_ids(ids)
+    dense = len(once) > 0 and once[-1] < 8 * len(ids)
+    positions = _positions(once, ids) if dense else once[:0]
+    out = np.empty((4, len(once)), np.int64)
+    out[0] = once
+    low, high, cause = out[1], out[2], out[3]
     known = np.zeros(len(once), np.bool_)
     at = 0
     for k in range(len(ids)):
@@ -66,15 +70,12 @@ def _hulls(
         low[at] = min(low[at], lows[k])
         high[at] = max(high[at], highs[k])
         cause[at] = max(cause[at], causes[k])
+    return out
 
 
 def hulls(ids: Ints, lows: Ints, highs: Ints, causes: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """Each id once, ascending, with its least low, its greatest high and its largest cause."""
-    once = distinct(ids)
-    low, high, cause = np.empty((3, len(once)), np.int64)
-    dense = len(once) > 0 and int(once[-1]) < 8 * len(ids)
-    positions = _positions(once, ids) if dense else np.empty(0, np.int64)
-    _hulls(once, positions, ids, lows, highs, causes, low, high, cause)
+    once, low, high, cause = _hulls(ids, lows, highs, causes)
     return once, low, high, cause
 
 

@@ -382,6 +382,24 @@ def longest_run(times: Ints) -> int:
 
 
 @kernel
+def ascends(times: Ints) -> bool:
+    """Never descending."""
+    falls = 0
+    for k in range(1, len(times)):
+        falls += int(times[k] < times[k - 1])
+    return falls == 0
+
+
+@kernel
+def extent(times: Ints) -> tuple[int, int]:
+    """The least and the greatest of times of which there is one."""
+    low = high = times[0]
+    for k in range(1, len(times)):
+        low, high = min(low, times[k]), max(high, times[k])
+    return low, high
+
+
+@kernel
 def _repeats(times: Ints, hashes: Hashes, table: Ints) -> int:
     """Write over the hashes the positions of rows with the time and the hash of an earlier one; returns how many.
 

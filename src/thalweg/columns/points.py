@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from thalweg.columns.compiled import kernel, njit, part
-from thalweg.protocol import Ints, Mask
+from thalweg.protocol import Ints
 
 
 @kernel
@@ -133,17 +133,19 @@ def _merge_runs(ends: Ints, rows: Ints, spare: Ints) -> None:
 
 
 @kernel
-def _survey(times: Ints, starts: Ints, ascends: Mask, highs: Ints) -> int:
-    """Which lists are in the order of time, and the last time of each; returns the first of all. None is empty."""
-    low = times[0]
+def _survey(times: Ints, starts: Ints, ascends: Ints, highs: Ints) -> tuple[int, int]:
+    """Which lists are in the order of time (1), and the last time of each; returns the first and the last of all. None
+    is empty."""
+    low = last = times[0]
     for nth in range(len(starts) - 1):
         high, falls = times[starts[nth]], 0
         for k in range(starts[nth], starts[nth + 1]):
             low, high = min(low, times[k]), max(high, times[k])
         for k in range(starts[nth] + 1, starts[nth + 1]):
             falls += int(times[k] < times[k - 1])
-        ascends[nth], highs[nth] = falls == 0, high
-    return int(low)
+        ascends[nth], highs[nth] = int(falls == 0), high
+        last = max(last, high)
+    return int(low), int(last)
 
 
 @njit(cache=True)
@@ -177,34 +179,51 @@ def _count(ids: Ints, kept: Ints, counts: Ints, seen: Ints) -> int:
     return n
 
 
+@kernel
+def _lay(ids: Ints, times: Ints, values: Ints, points: Ints, at: int) -> None:
+    """Put a list of points beside those that are there up to `at`. Of values there is one for each, or one for all."""
+    for k in range(len(ids)):
+        points[0, at + k] = ids[k]
+    for k in range(len(ids)):
+        points[1, at + k] = times[k]
+    if len(values) < len(ids):
+        for k in range(len(ids)):
+            points[2, at + k] = values[0]
+    else:
+        for k in range(len(ids)):
+            points[2, at + k] = values[k]
+
+
 @njit(cache=True)
 def _ordered(
-    ids: Ints,
-    times: Ints,
-    values: Ints,
-    starts: Ints,
-    kinds: Ints,
+    points: Ints,
+    lists: Ints,
+    n_lists: int,
     marks: Ints,
     stamp: int,
-    counts: Ints,
+    every_count: Ints,
+    count: int,
     thin: bool,
-    kept: Ints,
     rows: Ints,
-) -> tuple[Ints, Ints, int, Ints]:
-    """`Thinner`, into the rows; `counts` has a zero for each id, before and after. Linear in the points, but for the
-    sorting of their ids where these are few of many, and of times that lie far apart."""
-    ascends = np.empty(len(kinds), np.bool_)
-    highs = np.empty(len(kinds), np.int64)
-    low = _survey(times, starts, ascends, highs)
+    found: Ints,
+) -> tuple[int, int, int]:
+    """`Thinner`, into the rows; `found` receives the ids and where their rows start, and the last end. Returns how many
+    ids there are, and the first and the last time of all points. There is a zero for each id in `every_count`, before
+    and after. Linear in the points, but for the sorting of their ids where these are few of many, and of times that lie
+    far apart."""
+    starts, kinds, ascends, highs = lists[0, : n_lists + 1], lists[1, :n_lists], lists[2], lists[3]
+    total = starts[n_lists]
+    ids, times, values, kept = points[0, :total], points[1, :total], points[2, :total], points[3]
+    counts = every_count[:count]
+    low, last = _survey(times, starts, ascends, highs)
     if thin:
         for nth in range(len(kinds)):
             if not ascends[nth]:
                 lo, hi = starts[nth], starts[nth + 1]
                 _sort_list(ids[lo:hi], times[lo:hi], values[lo:hi], low, highs[nth])
     kept = kept[: _thin(ids, times, kinds, values, starts, marks, stamp, kept) if thin else 0]
-    touched = np.empty(min(len(ids), len(counts)), np.int64)
-    n = _count(ids, kept, counts, touched)
-    touched = touched[:n]
+    n = _count(ids, kept, counts, found[0])
+    touched, begins = found[0, :n], found[1, : n + 1]
     if 8 * n < len(counts):
         touched.sort()
     else:
@@ -213,20 +232,19 @@ def _ordered(
             if counts[i]:
                 touched[n] = i
                 n += 1
-    begins = np.empty(n + 1, np.int64)
-    total = most = 0
+    size = most = 0
     for k in range(n):
-        begins[k] = total
-        total += counts[touched[k]]
+        begins[k] = size
+        size += counts[touched[k]]
         most = max(most, counts[touched[k]])
         counts[touched[k]] = begins[k]
-    begins[n] = total
+    begins[n] = size
     _scatter(ids, times, values, starts, kinds, kept, counts, rows)
     if not thin:
         _merge_runs(begins[1:], rows, np.empty((most, 3), np.int64))
     for k in range(n):
         counts[touched[k]] = 0
-    return touched, begins, low, highs
+    return n, low, last
 
 
 class Bench:
@@ -239,13 +257,19 @@ class Bench:
         self.marks = np.zeros((8, 6), np.int64)
         self.counts = np.zeros(8, np.int64)
         self.points = np.empty((4, 0), np.int64)
+        self.lists = np.empty((4, 16), np.int64)
+        """Of the lists that the points come in: where each starts, its kind, and room for what is found out of it."""
         self.rows = np.empty((0, 3), np.int64)
         self.stamp = 0
         self._most = 0
 
-    def reserve(self, ids: int, points: int) -> None:
-        """Room for so many ids and points, under a new stamp. Room that has not been needed for long is given back."""
+    def reserve(self, ids: int, points: int, lists: int) -> None:
+        """Room for so many ids, points and lists, under a new stamp. Room that has not been needed for long is given
+        back."""
         self.stamp += 1
+        points += lists
+        if lists >= self.lists.shape[1]:
+            self.lists = np.empty((4, 2 * lists), np.int64)
         self._most = max(self._most, points)
         if ids > len(self.counts):
             self.marks = np.zeros((max(ids, 2 * len(self.marks)), 6), np.int64)
@@ -269,27 +293,27 @@ class Thinner:
 
     def __call__(
         self, parts: Sequence[tuple[Ints, Ints, int, Ints]], count: int
-    ) -> tuple[Ints, Ints, Ints, int, Ints]:
-        """Of lists of points (ids below `count`, times, kind, values) those that matter, by id and time: each id once,
-        where its rows start and the last end, and the rows (time, kind, value), which are valid until the bench is used
-        again; and the first time of all points and the last one of each list. No list is empty."""
-        bench = self._bench
-        every_id, every_time, given_kinds, every_value = zip(*parts, strict=True)
-        starts, kinds = np.zeros(len(parts) + 1, np.int64), np.array(given_kinds)
-        starts[1:] = [len(some) for some in every_id]
-        starts.cumsum(out=starts)
-        total, thin = int(starts[-1]), self._rest == 0
-        room = total + len(parts)
-        bench.reserve(count, room)
-        ids, times, values, kept = bench.points[:, :room]
-        ids, times, values = ids[:total], times[:total], values[:total]
-        for given, column in ((every_id, ids), (every_time, times), (every_value, values)):
-            np.concatenate(given, out=column)
-        by_id = bench.marks, bench.stamp, bench.counts[:count]
-        touched, begins, low, highs = _ordered(ids, times, values, starts, kinds, *by_id, thin, kept, bench.rows)
-        rows = bench.rows[: begins[-1]]
+    ) -> tuple[Ints, Ints, Ints, int, int]:
+        """Of lists of points (ids below `count`, times, kind, values or one value) those that matter, by id and time:
+        each id once, where its rows start and the last end, and the rows (time, kind, value), which are valid until the
+        bench is used again; and the first and the last time of all points. No list is empty."""
+        bench, n_lists = self._bench, len(parts)
+        total, thin = sum([len(part[0]) for part in parts]), self._rest == 0
+        bench.reserve(count, total, n_lists)
+        points, lists = bench.points, bench.lists
+        at = 0
+        for nth, (ids, times, kind, values) in enumerate(parts):
+            lists[0, nth], lists[1, nth] = at, kind
+            _lay(ids, times, values, points, at)
+            at += len(ids)
+        lists[0, n_lists] = total
+        found = np.empty((2, min(total, count) + 1), np.int64)
+        by_id = bench.marks, bench.stamp, bench.counts, count
+        n, low, last = _ordered(points, lists, n_lists, *by_id, thin, bench.rows, found)
+        touched, begins = found[0, :n], found[1, : n + 1]
+        rows = bench.rows[: begins[n]]
         if not thin:
             self._rest -= 1
         elif 4 * len(rows) > 3 * total > 12_000:
             self._rest = self._AGAIN
-        return touched, begins, rows, low, highs
+        return touched, begins, rows, low, last

@@ -69,13 +69,17 @@ def _distinct(ids: Ints) -> Ints:
     return out[:m]
 
 
-def distinct(ids: Ints) -> Ints:
-    """Distinct dense ids, ascending."""
-    if len(ids) < 2:
-        return ids
-    if int(ids.max()) > 64 * len(ids) + 4096:
+@njit(cache=True)
+def distinct_ids(ids: Ints) -> Ints:
+    """Distinct ids, ascending; by a table of marks unless they are few of very many."""
+    if len(ids) > 0 and ids.max() > 64 * len(ids) + 4096:
         return np.unique(ids)
     return _distinct(ids)
+
+
+def distinct(ids: Ints) -> Ints:
+    """Distinct dense ids, ascending."""
+    return ids if len(ids) < 2 else distinct_ids(ids)
 
 
 @kernel

@@ -197,12 +197,27 @@ def given_in(
     return o, m, out
 
 
+@part
+def lasts(op: int, size: int, bound: int) -> bool:
+    """Is a duration longer (op 0: >, 1: >=) or shorter (2: <, 3: =<) than the bound?"""
+    if op == 0:
+        return size > bound
+    if op == 1:
+        return size >= bound
+    return size < bound if op == 2 else size <= bound
+
+
+@part
+def verdict_changes(op: int, start: int, bound: int) -> int:
+    """The measuring time at which the verdict on a running interval changes."""
+    return start + bound + (1 if op == 0 or op == 3 else 0)
+
+
 @njit(cache=True)
 def by_length(
     op: int, offsets: Ints, lengths: Ints, pool: Ints, bounds: Ints, until: int
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """Intervals longer (op 0: >, 1: >=) or shorter (2: <, 3: =<) than the bounds; a running one is measured up to
-    `until`. Also, per list, the measuring time at which a running interval's verdict changes (`OPEN`: never)."""
+    """Intervals longer or shorter than the bounds, see `lasts`; a running one is measured up to `until`. Also, per list, the measuring time at which a running interval's verdict changes (`OPEN`: never)."""
     n = len(offsets)
     out = np.empty((int(lengths.sum()), 2), np.int64)
     o = np.empty(n, np.int64)
@@ -214,20 +229,11 @@ def by_length(
         for r in range(offsets[k], offsets[k] + lengths[k]):
             start, end = pool[r, 0], pool[r, 1]
             size = (until if end == OPEN else end) - start
-            bound = bounds[k]
-            if op == 0:
-                keep = size > bound
-            elif op == 1:
-                keep = size >= bound
-            elif op == 2:
-                keep = size < bound
-            else:
-                keep = size <= bound
             if end == OPEN:
-                flip = start + bound + (1 if op == 0 or op == 3 else 0)
+                flip = verdict_changes(op, start, bounds[k])
                 if flip > until:
                     flips[k] = flip
-            if keep:
+            if lasts(op, size, bounds[k]):
                 out[used, 0], out[used, 1] = start, end
                 used += 1
         m[k] = used - o[k]

@@ -66,17 +66,14 @@ def number_anew(codes: Ints | Indices, places: Indices, first: Ints, known: int,
 
 
 @kernel
-def number_anew_by(keys: Ints, column: int, ids: Ints, places: Indices, first: Ints, known: int, out: Indices) -> int:
-    """`number_anew` for a component of the keys with these ids."""
-    for k in range(len(ids)):
-        code = keys[ids[k], column]
-        place = places[code]
-        if place < 0:
-            place = places[code] = known
-            first[known] = code
-            known += 1
-        out[k] = place
-    return known
+def borders(numbers: Ints, bases: Ints, out: Ints) -> None:
+    """Where numbers stand that are at least bases[n], which ascend; the numbers ascend from one base to the next, though
+    not between them."""
+    k = 0
+    for n in range(len(bases)):
+        while k < len(numbers) and numbers[k] < bases[n]:
+            k += 1
+        out[n] = k
 
 
 @kernel

@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.columns.compiled import njit, owned
-from thalweg.columns.keys import KeyTable, each_once
+from thalweg.columns.keys import KeyTable, ascends, each_once, extent
 from thalweg.columns.symbols import EXACT
 from thalweg.events.moves import NEVER
 from thalweg.events.plan import Plan
-from thalweg.events.waiting import ARRIVAL, COUNTS, FACT, OP, ROW, Coded, Waiting, in_order
+from thalweg.events.waiting import ARRIVAL, COUNTS, FACT, OP, ROW, Coded, Waiting
 from thalweg.protocol import NOTHING_TO_RETRACT, OPEN_END, Ints, Mask, Rows
 
 TOO_LATE = "too late"
@@ -32,6 +32,11 @@ EMPTY_INTERVAL = "end before start"
 OFF_TICK = "not on the tick"
 NOT_A_NUMBER = "not a number"
 MISSING = "missing value"
+
+REJECTED = pa.schema(
+    [("query_time", pa.int64()), ("row", pa.int64()), ("reason", pa.string()), ("detail", pa.string())]
+)
+_NOTHING_REJECTED = REJECTED.empty_table()
 
 
 @dataclass(slots=True)
@@ -50,6 +55,9 @@ class Rejected:
 
     def table(self, query: int) -> pa.Table:
         """What is to be said up to the query time, in order of query time and row."""
+        if not len(self.rows):
+            self.reasons = {}
+            return _NOTHING_REJECTED
         said = self.rows[:, 0] <= query
         out, self.rows = self.rows[said], self.rows[~said]
         out = out[np.lexsort([out[:, 1], out[:, 0]])]
@@ -59,7 +67,7 @@ class Rejected:
         if not len(self.rows):
             self.reasons = {}
         times, rows = (pa.array(np.ascontiguousarray(out[:, c])) for c in range(2))
-        return pa.table([times, rows, reasons, details], names=["query_time", "row", "reason", "detail"])
+        return pa.table([times, rows, reasons, details], schema=REJECTED)
 
 
 class Verdict:
@@ -176,6 +184,11 @@ class Admission:
             if fluent:
                 end = rows[FACT + 1]
                 last = np.where(end == OPEN_END, OPEN_END, end - self.tick)
+            elif rows.plain and self.once:
+                low, high = extent(owned(last))
+                if low > max(previous, horizon) and high <= query:
+                    self._arrive(relation, rows, query)
+                    continue
             if last.min() <= horizon:
                 late = last <= horizon
                 self.rejected.add(query, rows[ROW][late], TOO_LATE, f"the window starts after {horizon}")
@@ -236,7 +249,7 @@ class Admission:
     def _arrive(self, relation: str, rows: Coded, query: int) -> None:
         """New rows of a window that does not overlap the last one go to their store as they are, each once."""
         columns = rows.fact
-        if not in_order(columns[0]):
+        if not ascends(owned(columns[0])):
             order = np.argsort(columns[0], kind="stable")
             columns = tuple(column[order] for column in columns)
         self.plan.input_events[relation].arrive(each_once(columns), self._needed_from(query))

@@ -18,7 +18,7 @@ from thalweg.columns.timelines import OPEN
 from thalweg.events.expressions import SpanPlan, Touched, replace_stretches
 from thalweg.events.frames import Reader
 from thalweg.events.moves import NEVER
-from thalweg.events.pointwise import pointwise, writer
+from thalweg.events.pointwise import judge, judged, pointwise, writer
 from thalweg.events.stores import FluentStore, Writer
 from thalweg.events.units import Clock, FluentUnit
 from thalweg.protocol import Ints, Mask
@@ -32,14 +32,16 @@ class SpanUnit(FluentUnit):
         self.store = store
         self.plans = list(plans)
         self._found: list[Touched] = []
-        self._pointwise = pointwise(plans)
+        self._pointwise, self._judged = pointwise(plans), judged(plans)
 
     def _one_pass(self, heads: Ints, lows: Ints, clock: Clock) -> Writer | None:
         """Writes all lists in one pass over their inputs, where that can be. Complements have nothing before the
         start."""
-        if not clock.once or self._pointwise is None or clock.first < clock.start or self.store.keeps_past:
+        if not clock.once or clock.first < clock.start or self.store.keeps_past:
             return None
-        return writer(self._pointwise, heads, lows, clock.final)
+        if self._judged is not None:
+            return judge(self._judged, heads, lows, clock)
+        return None if self._pointwise is None else writer(self._pointwise, heads, lows, clock.final)
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for plan in self.plans:

@@ -157,13 +157,20 @@ class EffectDriver(Driver):
         return self._mine
 
     def _of_kind(self, moves: Moves) -> Moves:
-        def part(rows: Ints, causes: Ints) -> tuple[Ints, Ints]:
-            keep = (rows[:, 1] == self.kind) & (rows[:, 0] >= self.start)
-            return np.delete(rows[keep], 1, axis=1), causes[keep]
+        none = Moves.none(len(self.slots) + 1)
 
-        gone, gone_cause = part(moves.gone, moves.gone_cause)
-        came, came_cause = part(moves.came, moves.came_cause)
-        return Moves(len(self.slots) + 1, gone, came, gone_cause, came_cause)
+        def part(block: Block, causes: Ints) -> tuple[Block, Ints]:
+            rows = block.matrix
+            keep = ((rows[:, 1] == self.kind) & (rows[:, 0] >= self.start)).nonzero()[0]
+            if not len(keep):
+                return none.came_block, none.came_cause
+            found = np.empty((len(keep), rows.shape[1] - 1), np.int64)
+            found[:, 0], found[:, 1:] = rows[keep, 0], rows[keep, 2:]
+            return Block(found), causes[keep]
+
+        gone, gone_cause = part(moves.gone_block, moves.gone_cause)
+        came, came_cause = part(moves.came_block, moves.came_cause)
+        return Moves.of_blocks(gone, came, gone_cause, came_cause) if gone.length or came.length else none
 
     def select(
         self, positions: tuple[int, ...], columns: list[Ints], froms: Ints, tos: Ints, version: Version

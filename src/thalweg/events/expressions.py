@@ -23,7 +23,7 @@ from thalweg.columns.slabs import LENGTH, OFFSET, Places
 from thalweg.columns.timelines import OPEN
 from thalweg.events.arithmetic import value_of
 from thalweg.events.bindings import Known, Owners
-from thalweg.events.frames import NOW, Frame, Reader, Slot, Step, run_steps
+from thalweg.events.frames import NOW, Asked, Frame, Reader, Slot, Step, run_steps
 from thalweg.events.moves import NEVER
 from thalweg.events.stores import Access, FluentStore
 from thalweg.events.units import Clock, instance_frame
@@ -113,11 +113,16 @@ class Whole:
 
 @dataclass(slots=True)
 class Lasting:
-    """Intervals filtered by duration; op as in `spans.by_length`."""
+    """Intervals filtered by duration; op as in `spans.lasts`."""
 
     op: int
     node: Node
     bound: Term
+
+    def bounds(self, frame: Frame) -> Ints:
+        """The bound of each binding, as a whole number."""
+        limits = value_of(self.bound, frame)
+        return (np.floor(limits) if self.op in (0, 3) else np.ceil(limits)).astype(np.int64)
 
 
 @dataclass(slots=True)
@@ -235,6 +240,8 @@ class SpanPlan:
     judges_lengths: bool = field(init=False)
     memories: list[Ragged] = field(init=False)
     """What the rule's whole-interval operators remember."""
+    needed: dict[int, list[Asked]] = field(init=False)
+    """The other fluents that an instance of a leaf needs, where it says all variables by itself."""
 
     def __post_init__(self) -> None:
         parts = list(within(self.node))
@@ -242,6 +249,11 @@ class SpanPlan:
         self.far = any(isinstance(part, Related) for part in parts)
         self.judges_lengths = any(isinstance(part, Lasting) for part in parts)
         self.memories = [part.memory for part in parts if isinstance(part, Whole)]
+        self.needed = {
+            id(leaf): [Asked(other, slots) for other, slots in joins]
+            for leaf, joins, steps in self.joins
+            if not steps and {slot.name for slot in leaf.slots} - {None} == set(self.variables) != set()
+        }
 
     def touched(self, store: FluentStore, query: int) -> Touched:
         """Bindings whose inputs changed, or whose running intervals reach a length; with causes and stretches."""
@@ -260,8 +272,8 @@ class SpanPlan:
             if which is not None:
                 causes, lows, highs = causes[which], lows[which], highs[which]
             if len(bindings):
-                new = bindings >= known
-                if new.any():
+                if self.bindings.count > known:
+                    new = bindings >= known
                     lows, highs = np.where(new, NEVER, lows), np.where(new, OPEN, highs)
                 found.append(Touched(bindings, causes, lows, highs))
         if self.judges_lengths:
@@ -281,6 +293,9 @@ class SpanPlan:
     ) -> tuple[Ints | None, Ints]:
         """The bindings that instances of a leaf take part in, and which instance each has (None: each has one). Those
         of an instance are found once, and again when the other fluents that they need have more instances."""
+        needed = self.needed.get(id(leaf))
+        if needed is not None:
+            return self._directly(store, leaf, needed, ids)
         table = self.known.get(id(leaf))
         if table is None:
             table = self.known[id(leaf)] = Known()
@@ -292,6 +307,16 @@ class SpanPlan:
             order = np.argsort(frame.origin, kind="stable")
             table.add(unknown, np.bincount(frame.origin, minlength=len(unknown)), bindings[order])
         return table.of(ids)
+
+    def _directly(self, store: FluentStore, leaf: Leaf, needed: list[Asked], ids: Ints) -> tuple[Ints | None, Ints]:
+        """`_taking_part` where an instance says all variables: it has one binding if there is what it needs."""
+        frame = instance_frame(leaf.store, leaf.slots, ids)
+        for asked in needed:
+            there = (asked.ids(frame) >= 0).nonzero()[0]
+            if len(there) < frame.length:
+                frame = frame.take(there)
+        bindings = self._intern(store, frame) if frame.length else ids[:0]
+        return None if frame.length == len(ids) else frame.origin, bindings
 
     def _bound(self, leaf: Leaf, joins: Joins, steps: list[Step], ids: Ints) -> Frame:
         """The bindings that instances of a leaf take part in; `origin` counts the ids."""
@@ -442,11 +467,9 @@ class SpanPlan:
                 return result
             case Whole():
                 return self._whole(node, where, clock)
-            case Lasting(op, child, bound):
+            case Lasting(op, child):
                 lists = self._whole(child, where, clock)
-                limits = value_of(bound, where.frame)
-                limits = np.floor(limits) if op in (0, 3) else np.ceil(limits)
-                found = spans.by_length(op, *lists, limits.astype(np.int64), clock.query + self.tick)
+                found = spans.by_length(op, *lists, node.bounds(where.frame), clock.query + self.tick)
                 offsets, lengths, pool, flips = found
                 self.flips[where.bindings] = np.minimum(self.flips[where.bindings], flips)
                 return offsets, lengths, pool

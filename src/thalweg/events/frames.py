@@ -15,7 +15,7 @@ import numpy as np
 
 from thalweg.columns.ragged import Version
 from thalweg.events.moves import Block
-from thalweg.events.stores import FactStore
+from thalweg.events.stores import FactStore, FluentStore
 from thalweg.protocol import Ints, Mask
 
 TIME, ORIGIN, CAUSE = "@time", "@origin", "@cause"
@@ -287,6 +287,28 @@ class Match:
         for one, other in again:
             agree &= column(one) == column(other)
         return out.take(agree)
+
+
+class Asked:
+    """The instances that a literal asks for, whose arguments are all given."""
+
+    __slots__ = ("_alone", "_slots", "_store")
+
+    def __init__(self, store: FluentStore, slots: tuple[Slot, ...]) -> None:
+        self._store, self._slots = store, slots
+        self._alone: tuple[tuple[tuple[int, int], ...], int, str] | None = None
+        """The constants, and where the only variable stands, if there are constants and one variable."""
+        named = [(i, slot.name) for i, slot in enumerate(slots) if slot.name is not None]
+        if len(named) == 1 and len(slots) > 1:
+            constants = tuple((i, slot.code) for i, slot in enumerate(slots) if slot.name is None)
+            self._alone = constants, *named[0]
+
+    def ids(self, frame: Frame) -> Ints:
+        """The instance of each row, -1 where unknown."""
+        if self._alone is not None:
+            constants, position, name = self._alone
+            return self._store.find_by(constants, position, frame[name])
+        return self._store.find([slot.column(frame) for slot in self._slots], frame.length)
 
 
 def run_steps(steps: Sequence[Step], frame: Frame, reader: Reader) -> Frame:

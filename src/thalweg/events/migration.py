@@ -133,7 +133,7 @@ def _carry_unit(new: Unit, old: Unit | None, plan: Plan, before: Plan, final: in
             for store in new.stores:
                 _go_on(new, store, final, tick)
             new.begin()
-        case SpanUnit(), SpanUnit() if _rules(plan, {new.store.name}) == _rules(before, {new.store.name}):
+        case SpanUnit(), SpanUnit() if _same_bindings(new, old, plan, before):
             for mine, theirs in zip(new.plans, old.plans, strict=True):
                 mine.bindings, mine.heads = theirs.bindings, theirs.heads
                 mine.flips, mine.started = theirs.flips, theirs.started
@@ -145,6 +145,13 @@ def _carry_unit(new: Unit, old: Unit | None, plan: Plan, before: Plan, final: in
                 mine.bind_all(new.store)
         case _:
             pass
+
+
+def _same_bindings(new: SpanUnit, old: SpanUnit, plan: Plan, before: Plan) -> bool:
+    """Do the rules speak of the same variables? Which of them stand for one number depends on the facts."""
+    if _rules(plan, {new.store.name}) != _rules(before, {new.store.name}):
+        return False
+    return [p.variables for p in new.plans] == [p.variables for p in old.plans]
 
 
 def _rules(plan: Plan, names: set[str]) -> list[Any]:

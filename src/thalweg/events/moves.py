@@ -183,6 +183,14 @@ class Spans:
     values: Ints
     causes: Ints
 
+    @classmethod
+    def of_columns(cls, found: Ints, n: int) -> Spans:
+        """The first `n` of columns id, start, end and, unless it is part of the key, value; because of time."""
+        if not n:
+            return _NO_SPANS
+        ids, starts, ends = found[0, :n], found[1, :n], found[2, :n]
+        return cls(ids, starts, ends, found[3, :n] if len(found) > 3 else _NOTHING, by_time(n))
+
     def __len__(self) -> int:
         return len(self.ids)
 
@@ -191,6 +199,8 @@ class Spans:
         causes = self.causes.copy() if told(self.causes) else self.causes
         return Spans(self.ids.copy(), self.starts.copy(), self.ends.copy(), self.values.copy(), causes)
 
+
+_NO_SPANS = Spans(_NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING)
 
 @dataclass(slots=True)
 class Difference:

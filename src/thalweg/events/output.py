@@ -15,13 +15,14 @@ import pyarrow.compute as pc
 from thalweg.columns import recycling
 from thalweg.columns.cells import NONE
 from thalweg.columns.tabulating import tabulate
-from thalweg.columns.texts import Indices, Marks, number_anew, number_anew_by, unnumber
+from thalweg.columns.texts import Indices, Marks, borders, number_anew, unnumber
+from thalweg.events.admission import REJECTED
 from thalweg.events.moves import Moves, Spans, by_time, told
 from thalweg.events.plan import Plan
 from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit
 from thalweg.events.units import Clock
-from thalweg.events.words import Words, cause_texts, dictionary
+from thalweg.events.words import Words, as_arrow, cause_texts, dictionary
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 CHANGES = pa.schema(
@@ -54,9 +55,7 @@ PENDING = pa.schema(
         ("cancelled_by", pa.string()),
     ]
 )
-REJECTED = pa.schema(
-    [("query_time", pa.int64()), ("row", pa.int64()), ("reason", pa.string()), ("detail", pa.string())]
-)
+_TIME, _OPS = pa.int64(), pa.array(["delete", "insert"])
 NO_CHANGES, _NO_EVENTS, _NOTHING_PENDING = (s.empty_table() for s in (CHANGES, EVENTS, PENDING))
 
 
@@ -121,76 +120,71 @@ class Output:
         parts = [part for _, some in found for part in some]
         total = sum([part.length for part in parts])
         queries, starts, ends = (recycling.empty(total, np.int64) for _ in range(3))
-        ops, instances = (recycling.empty(total, np.int32) for _ in range(2))
+        ops, instances, values = (recycling.empty(total, np.int32) for _ in range(3))
         there = np.full((total + 7) >> 3, 255, np.uint8)
         at = base = 0
+        numeric: list[tuple[FluentStore, Part, slice]] = []
         for store, some in found:
+            is_number = self.words.is_number(("value", store.name, 0))
+            keys, column = store.instances.keys, store.arity if store.by_value and not is_number else -1
             for part in some:
-                rows = part.found.ids, part.found.starts, part.found.ends, part.query, part.op
-                tabulate(*rows, base, at, queries, ops, instances, starts, ends, there)
+                if is_number:
+                    numeric.append((store, part, slice(at, at + part.length)))
+                rows = part.found.ids, part.found.starts, part.found.ends
+                symbols = part.found.values[:0] if is_number else part.found.values
+                where = part.query, part.op, base, at
+                tabulate(*rows, symbols, keys, column, *where, queries, ops, instances, values, starts, ends, there)
                 at += part.length
             base += store.instances.count
         causes = by_time(total)
         if any(told(part.found.causes) for part in parts):
             causes = np.concatenate([part.found.causes for part in parts])
-        return pa.table(
+        return pa.Table.from_arrays(
             [
-                pa.array(queries),
-                dictionary(ops, pa.array(["delete", "insert"])),
-                self._fluent_column(found, instances),
-                self._value_column(found, total),
-                pa.array(starts),
+                as_arrow(queries, _TIME),
+                dictionary(ops, _OPS),
+                self._fluent_column([store for store, _ in found], instances),
+                self._value_column(numeric, values),
+                as_arrow(starts, _TIME),
                 pa.Array.from_buffers(pa.int64(), total, [pa.py_buffer(there), pa.py_buffer(ends)]),
                 cause_texts(causes),
             ],
             schema=CHANGES,
         )
 
-    def _fluent_column(
-        self, found: Sequence[tuple[FluentStore, list[Part]]], indices: Indices
-    ) -> pa.DictionaryArray:
+    def _fluent_column(self, stores: Sequence[FluentStore], indices: Indices) -> pa.DictionaryArray:
         """The instances, of which `indices` are the numbers, counted from store to store; with each text once: of those
         that occur, or simply of all, by the indices as they are, where these are few."""
-        count = sum([store.instances.count for store, _ in found])
+        bases = np.cumsum([0, *(store.instances.count for store in stores)])
+        count = int(bases[-1])
         if 2 * count <= len(indices):
-            return dictionary(indices, self.words.all_fluents([store for store, _ in found]))
+            return dictionary(indices, self.words.all_fluents(stores))
         places, first = self._marks.of(count), np.empty(min(count, len(indices)), np.int64)
-        occurring = []
-        at = base = known = 0
-        for store, parts in found:
-            rows = indices[at : at + sum([part.length for part in parts])]
-            before, known = known, number_anew(rows, places, first, known, rows)
-            occurring.append((store, first[before:known] - base))
-            at += len(rows)
-            base += store.instances.count
-        unnumber(places, first[:known])
+        first = first[: number_anew(indices, places, first, 0, indices)]
+        unnumber(places, first)
+        ends = np.empty(len(bases), np.int64)
+        borders(first, bases, ends)
+        at = ends.tolist()
+        occurring = [(store, first[at[n] : at[n + 1]] - bases[n]) for n, store in enumerate(stores)]
         return dictionary(indices, self.words.fluents(occurring))
 
-    def _value_column(self, found: Sequence[tuple[FluentStore, list[Part]]], total: int) -> pa.DictionaryArray:
-        """The values, with each text once."""
-        indices = recycling.empty(total, np.int32)
+    def _value_column(
+        self, numeric: list[tuple[FluentStore, Part, slice]], indices: Indices
+    ) -> pa.DictionaryArray:
+        """The values, with each text once; `indices` are symbols, but for those that are numbers."""
         symbols = self.words.symbol_numbers()
-        places = self._marks.of(len(symbols))
-        first = np.empty(len(symbols), np.int64)
+        places, first = self._marks.of(len(symbols)), np.empty(len(symbols), np.int64)
         known = at = 0
-        numeric: list[tuple[FluentStore, Part, slice]] = []
-        for store, parts in found:
-            is_number = self.plan.catalogue.coder.sorts.numeric(("value", store.name, 0))
-            for part in parts:
-                here = slice(at, at + part.length)
-                at = here.stop
-                if is_number:
-                    numeric.append((store, part, here))
-                elif store.by_value:
-                    keys = store.instances.keys, store.arity, part.found.ids
-                    known = number_anew_by(*keys, places, first, known, indices[here])
-                else:
-                    known = number_anew(part.found.values, places, first, known, indices[here])
+        for _, _, here in numeric:
+            some = indices[at : here.start]
+            known, at = number_anew(some, places, first, known, some), here.stop
+        some = indices[at:]
+        known = number_anew(some, places, first, known, some)
         unnumber(places, first[:known])
-        texts = [self.words.take(symbols[first[:known]])]
+        texts = self.words.take(symbols[first[:known]])
         if numeric:
-            texts.append(self._numbers(numeric, known, indices))
-        return dictionary(indices, pa.concat_arrays(texts))
+            texts = pa.concat_arrays([texts, self._numbers(numeric, known, indices)])
+        return dictionary(indices, texts)
 
     def _numbers(self, numeric: list[tuple[FluentStore, Part, slice]], base: int, indices: Indices) -> pa.Array:
         """Values that are numbers: their indices, from `base` on, and their texts."""

@@ -21,6 +21,7 @@ from thalweg.columns.symbols import SymbolTable
 from thalweg.events.bounds import PAST, VIEW, hidden
 from thalweg.events.compile import BodyCompiler, Catalogue
 from thalweg.events.components import compile_head, delay_plans, sweep_unit
+from thalweg.events.constants import with_numbers
 from thalweg.events.determined import InputUnit, SpanUnit, ViewUnit
 from thalweg.events.drivers import Body, EdgeDriver, EventDriver
 from thalweg.events.expressions import (
@@ -273,7 +274,8 @@ class _Planner:
 
     def _span(self, s: SpanRule) -> SpanPlan:
         c = self.catalogue
-        compiler = BodyCompiler(c, id(s), s.span, None)
+        scope, s = id(s), with_numbers(s, self.catalogue.facts, self.catalogue.coder)
+        compiler = BodyCompiler(c, scope, s.span, None)
         every = names((*(x for _, x in s.inputs), *s.gates))
         leaf_of = {name: self._leaf(compiler, x) for name, x in s.inputs}
         node = self._node(s, Variable(s.result), leaf_of)

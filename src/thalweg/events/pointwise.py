@@ -2,7 +2,7 @@
 
 Union, intersection, difference and complement, however nested, say for each time-point whether the result holds from
 which of their inputs hold. In windows that do not overlap such an expression is evaluated in one pass over all inputs
-(`columns.fresh`), whatever its form.
+(`columns.fresh`), whatever its form; and so is a filter by duration over it, in a second pass.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ import numpy as np
 from thalweg.columns import fresh
 from thalweg.columns.ragged import Ragged
 from thalweg.columns.spans import INTERSECTION, UNION
-from thalweg.events.expressions import Apply, Complement, Leaf, Node, SpanPlan, leaves
-from thalweg.events.stores import Writer
+from thalweg.events.expressions import Apply, Complement, Lasting, Leaf, Node, SpanPlan, Whole, leaves
+from thalweg.events.moves import NEVER
+from thalweg.events.stores import Writer, renew
+from thalweg.events.units import Clock
 from thalweg.protocol import Ints, Mask
 
 _NO_TABLE = np.zeros((1, 4), np.int32)
@@ -78,15 +80,23 @@ def _any(parts: list[Mask]) -> Mask:
 
 def writer(table: Pointwise, heads: Ints, lows: Ints, expiry: int) -> Writer | None:
     """Writes the lists of the heads from `lows` on; None where one may have several bindings of one rule."""
+    bindings = []
+    for plan, _ in table.inputs:
+        mine = plan.binding_of(heads)
+        if mine is None:
+            return None
+        bindings.append(mine)
+    return _writer(table, bindings, heads, lows, expiry)
+
+
+def _writer(table: Pointwise, every_binding: Sequence[Ints], heads: Ints, lows: Ints, expiry: int) -> Writer:
+    """`writer`, given the binding of each rule that each head has, -1 where there is none."""
     every = [leaf for _, some in table.inputs for leaf in some]
     inputs = np.full((max(len(every), fresh.FEW), len(heads)), -1)
     values = np.zeros_like(inputs)
     n = 0
-    for plan, some in table.inputs:
-        bindings = plan.binding_of(heads)
-        if bindings is None:
-            return None
-        there = np.flatnonzero(bindings >= 0)
+    for (plan, some), bindings in zip(table.inputs, every_binding, strict=True):
+        there = (bindings >= 0).nonzero()[0]
         frame = plan.frame(bindings[there])
         for leaf in some:
             inputs[n, there] = leaf.ids(frame)
@@ -132,5 +142,69 @@ def _repeater(source: Ragged, inputs: Ints, values: Ints, heads: Ints, lows: Int
     def write(made: Ragged, first: int) -> tuple[int, int, int]:
         place = made.table, made.past, made.pool, made.used
         return fresh.repeat(source.table, source.pool, inputs, values, *place, heads, lows, first, expiry)
+
+    return write
+
+
+# --------------------------------------------------------------------------- durations
+
+
+@dataclass(slots=True)
+class Judged:
+    """A rule that judges the durations of the whole intervals of a pair, or of an expression that is decided point by
+    point and remembered."""
+
+    plan: SpanPlan
+    test: Lasting
+    inner: Pointwise | None
+
+
+def judged(plans: Sequence[SpanPlan]) -> Judged | None:
+    """The only rule of a fluent as such a one, if it is. What is remembered may not hold without its inputs: of new
+    bindings all is remembered, and that would have no beginning."""
+    if len(plans) != 1 or plans[0].gates:
+        return None
+    plan = plans[0]
+    match plan.node:
+        case Lasting(_, Leaf()) as test:
+            return Judged(plan, test, None)
+        case Lasting(_, Whole(child)) as test:
+            known = {id(leaf): n for n, leaf in enumerate(leaves(child))}
+            if len(known) > fresh.MOST:
+                return None
+            sets = np.arange(1 << len(known))
+            truth = _truth(child, {leaf: (sets >> n) & 1 == 1 for leaf, n in known.items()})
+            if truth is not None and not truth[0]:
+                return Judged(plan, test, Pointwise([(plan, leaves(child))], truth))
+    return None
+
+
+def judge(rule: Judged, heads: Ints, lows: Ints, clock: Clock) -> Writer | None:
+    """Renews what the rule remembers from `lows` on; then writes the lists of the heads, all of which have a binding.
+    None where one may have several."""
+    plan, test = rule.plan, rule.test
+    bindings = plan.binding_of(heads)
+    if bindings is None:
+        return None
+    frame = plan.frame(bindings)
+    if rule.inner is None:
+        assert isinstance(test.node, Leaf)
+        leaf = test.node
+        source, inputs = leaf.store.lists, leaf.ids(frame)
+        values = np.zeros(len(heads), np.int64) if leaf.value is None else leaf.value.column(frame)
+    else:
+        assert isinstance(test.node, Whole)
+        source, inputs, values = test.node.memory, bindings, np.zeros(len(heads), np.int64)
+        froms = np.where(bindings >= source.count, NEVER, lows)
+        source.ensure(plan.bindings.count)
+        renew(source, bindings, _writer(rule.inner, [bindings], bindings, froms, clock.final))
+    bounds, until, flips = test.bounds(frame), clock.query + plan.tick, np.empty(len(heads), np.int64)
+
+    def write(made: Ragged, first: int) -> tuple[int, int, int]:
+        read = test.op, bounds, until, source.table, source.pool, inputs, values, flips
+        place = made.table, made.past, made.pool, made.used
+        found = fresh.lasting(*read, *place, heads, lows, clock.first, first, clock.final)
+        plan.flips[bindings] = flips
+        return found
 
     return write

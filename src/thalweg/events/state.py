@@ -20,7 +20,7 @@ from thalweg.events.waiting import Coded, Waiting, joined
 if TYPE_CHECKING:
     from thalweg.events.reasoner import Reasoner
 
-MAGIC = b"thalweg-events-5\n"
+MAGIC = b"thalweg-events-6\n"
 SMALL = 1024
 """Bytes below which an array is stored as it is."""
 _CODEC = pa.Codec("lz4_raw")

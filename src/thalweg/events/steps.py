@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from thalweg.columns.symbols import numbers
 from thalweg.events.arithmetic import value_of
 from thalweg.events.frames import (
     ORIGIN,
+    Asked,
     Fixed,
     Frame,
     Held,
@@ -73,15 +74,10 @@ class HoldsStep:
     tick: int
     edge: Edge | None = None
     shift: int = 0
+    _asked: Asked = field(init=False)
 
-    def _instances(self, frame: Frame) -> Ints:
-        """The instance that each row asks for, -1 where unknown."""
-        names = [(i, slot.name) for i, slot in enumerate(self.match.slots) if slot.name is not None]
-        if len(names) == 1 and len(self.match.slots) > 1:
-            (position, name), slots = names[0], self.match.slots
-            constants = tuple((i, slot.code) for i, slot in enumerate(slots) if slot.name is None)
-            return self.store.find_by(constants, position, frame[name])
-        return self.store.find(self.match.keys(frame), len(frame))
+    def __post_init__(self) -> None:
+        self._asked = Asked(self.store, self.match.slots)
 
     def moved(self) -> bool:
         return bool(self.store.stretches)
@@ -90,7 +86,7 @@ class HoldsStep:
         store = self.store
         if self.match.complete:
             times = frame.time + self.shift if self.shift else frame.time
-            rows, values = self._hits(frame, None, self._instances(frame), times, reader, negated=self.negated)
+            rows, values = self._hits(frame, None, self._asked.ids(frame), times, reader, negated=self.negated)
             out = frame.take(rows) if len(rows) < len(frame) else frame
             if self._binds and not self.negated:
                 assert self.value is not None and self.value.name is not None

@@ -36,6 +36,19 @@ Writer = Callable[[Ragged, int], tuple[int, int, int]]
 """Writes lists from the k-th on at the end of the pool: the new end, how far it came, how many rows there were."""
 
 
+def renew(lists: Ragged, ids: Ints, write: Writer) -> int:
+    """Lists written anew at the end of the pool, as `columns.fresh` does; returns how many rows there were."""
+    lists.reserve_past(len(ids))
+    lists.touch(ids)
+    done = before = 0
+    while True:
+        lists.used, done, more = write(lists, done)
+        before += more
+        if done == len(ids):
+            return before
+        lists.reserve(len(lists.pool) - lists.used + 1)
+
+
 class EventStore:
     """Events of one relation in the window; the first index decides what is new, the others follow."""
 
@@ -82,7 +95,7 @@ class EventStore:
         """Take rows that are new, given as columns in time order; sets `moves`. Later queries will ask for rows from
         `needed_from` on, so others are kept only where rules look events up."""
         self.moves = Moves.arrivals(columns)
-        later = int(np.searchsorted(columns[0], needed_from))
+        later = int(columns[0].searchsorted(needed_from))
         for index in self.indexes.values():
             index.arrive(columns, later)
 
@@ -329,46 +342,19 @@ class FluentStore:
         ids, froms, tos, why = dirty
         return Difference(Spans(*removed), Spans(*added), Stretches(ids, froms, tos, why, first))
 
-    def renew(self, ids: Ints, write: Writer) -> int:
-        """Lists written anew at the end of the pool, as `columns.fresh` does; returns how many rows there were."""
-        lists = self.lists
-        lists.reserve_past(len(ids))
-        lists.touch(ids)
-        done = before = 0
-        while True:
-            lists.used, done, more = write(lists, done)
-            before += more
-            if done == len(ids):
-                return before
-            lists.reserve(len(lists.pool) - lists.used + 1)
-
     def compare_fresh(self, ids: Ints, before: int, start: int, expiry: int) -> Difference:
         """What changed in instances whose lists were just written, from `start` on in the pool; they had `before` rows.
         The result is valid during the query only."""
-        after = self.lists.used - start
-        columns = 2 if self.by_value else 3
-        removed_ids, added_ids = self._room("removed ids", 1, before), self._room("added ids", 1, after)
-        removed, added = self._room("removed", 3, before), self._room("added", columns, after)
+        lists = self.lists
+        removed = self._room("removed", 4, before)
+        added = self._room("added", 3 if self.by_value else 4, lists.used - start)
         touched = np.empty((3, len(ids)), np.int64)
         n_removed, n_added, n, first = fresh.changes(
-            *self.lists.view(Version.LAST),
-            self.lists.pool,
-            ids,
-            expiry,
-            removed_ids[0],
-            removed,
-            added_ids[0],
-            added,
-            touched,
+            lists.table, lists.past, int(Version.LAST), lists.pool, ids, expiry, removed, added, touched
         )
-
-        def spans(ids: Ints, found: Ints, n: int) -> Spans:
-            starts, ends, *values = found[:, :n]
-            return Spans(ids[0, :n], starts, ends, values[0] if columns == 3 else starts[:0], by_time(n))
-
         changed, froms, tos = touched[:, :n]
         stretches = Stretches(changed, froms, tos, by_time(n), first, single=True)
-        return Difference(spans(removed_ids, removed, n_removed), spans(added_ids, added, n_added), stretches)
+        return Difference(Spans.of_columns(removed, n_removed), Spans.of_columns(added, n_added), stretches)
 
     def _room(self, name: str, columns: int, length: int) -> Ints:
         """Columns of this length at least, the same ones in every query: memory that was used before costs less."""

@@ -8,12 +8,13 @@ leaves the unit's own changes for the units that read it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from thalweg.columns import fresh
+from thalweg.columns.compiled import owned
 from thalweg.columns.gathering import TIME, cause_by_id
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.points import Bench, Thinner
@@ -22,9 +23,9 @@ from thalweg.columns.slabs import LENGTH, OFFSET
 from thalweg.columns.sorting import distinct, group_starts
 from thalweg.columns.timelines import GREET, INITIATE, OPEN, rebuild
 from thalweg.events.drivers import Body, EdgeDriver
-from thalweg.events.frames import Frame, Reader, Slot, constant
+from thalweg.events.frames import Frame, Reader, Slot
 from thalweg.events.moves import NEVER, Difference, Moves, Stretches
-from thalweg.events.stores import EventStore, FluentStore, Writer, until
+from thalweg.events.stores import EventStore, FluentStore, Writer, renew, until
 from thalweg.language.rules import Edge
 from thalweg.protocol import Ints, Mask
 
@@ -82,6 +83,11 @@ class Head:
     value: Slot | None = None
     shift: int = 0
     conditions: tuple[Condition, ...] = ()
+    one_value: Ints = field(init=False)
+    """The value, where it is the same for all solutions."""
+
+    def __post_init__(self) -> None:
+        self.one_value = np.full(1, 0 if self.value is None else self.value.code)
 
     def changes(self, before: Reader, after: Reader, clock: Clock) -> list[tuple[Frame, int]]:
         """Solutions of the body that may have ceased (-1) or begun (1) to be, in frames that have rows."""
@@ -129,30 +135,30 @@ def head_rows(frame: Frame, head: Head, sign: int, width: int) -> tuple[Ints, In
 
 def instance_frame(store: FluentStore, slots: Sequence[Slot], ids: Ints) -> Frame:
     """Instances that fit a pattern, as bindings of its variables at no particular time; `origin` counts the ids."""
-    keys = store.instances.keys[ids]
     columns: dict[str, Ints] = {}
     keep: Mask | None = None
     for i, slot in enumerate(slots):
+        column = store.instances.column(i, ids)
         if slot.name is not None and slot.name not in columns:
-            columns[slot.name] = np.ascontiguousarray(keys[:, i])
+            columns[slot.name] = column
             continue
-        fits = keys[:, i] == (slot.code if slot.name is None else columns[slot.name])
+        fits = column == (slot.code if slot.name is None else columns[slot.name])
         keep = fits if keep is None else keep & fits
     frame = Frame.timeless(np.arange(len(ids)), columns)
     return frame if keep is None else frame.take(keep)
 
 
 def head_points(frame: Frame, head: Head) -> tuple[Ints, Ints, int, Ints]:
-    """Instance ids, times, kind and values of a frame's solutions."""
+    """Instance ids, times, kind and values of a frame's solutions: one value for each, or one for all."""
     store = head.store
     assert isinstance(store, FluentStore)
-    n = frame.length
-    ids = store.intern([s.column(frame) for s in head.slots], n)
-    times = frame.time + head.shift if head.shift else frame.time
+    ids = store.intern([s.column(frame) for s in head.slots], frame.length)
+    times = frame.time
+    times = times + head.shift if head.shift else owned(times)
     value = head.value
     if value is None or value.name is None:
-        return ids, times, head.kind, constant(0 if value is None else value.code, n)
-    return ids, times, head.kind, value.column(frame)
+        return ids, times, head.kind, head.one_value
+    return ids, times, head.kind, owned(value.column(frame))
 
 
 def point_rows(times: Ints, kinds: Ints | int, values: Ints, sign: int) -> Ints:
@@ -267,7 +273,7 @@ class FluentUnit:
                 differences.append(None)
                 continue
             start = store.lists.used
-            before = store.renew(*writer)
+            before = renew(store.lists, *writer)
             differences.append(store.compare_fresh(writer[0], before, start, clock.final))
         return self._announce(clock, differences)
 
@@ -309,6 +315,8 @@ class FluentUnit:
         self._touched[at].append((ids, causes))
 
     def finish(self, clock: Clock) -> None:
+        if not self._rounds:
+            return
         if self._rounds > 1:
             merged = []
             for parts in self._touched:
@@ -369,7 +377,7 @@ class FluentUnit:
 
 @dataclass(slots=True)
 class Found:
-    """Points of one rule: one kind, added (sign 1) or taken away (-1)."""
+    """Points of one rule: one kind, added (sign 1) or taken away (-1); one value for each, or one for all."""
 
     ids: Ints
     times: Ints
@@ -439,27 +447,31 @@ class SimpleUnit(FluentUnit):
         """Points that no later query needs: thinned, sorted, used, and forgotten, but for those of the query time
         itself. None where one would revise what is final."""
         parts = [(f.ids, f.times, f.kind, f.values) for f in found]
-        touched, starts, rows, low, highs = self._thin(parts, self.store.instances.count)
-        if low <= clock.final:
+        touched, starts, rows, low, last = self._thin(parts, self.store.instances.count)
+        final = clock.final
+        if low <= final:
             return None
-        last = (highs >= clock.needed_from).nonzero()[0]
-        if len(last):
-            self._keep_last([found[n] for n in last.tolist()], clock)
+        if last >= clock.needed_from:
+            self._keep_last(found, clock.needed_from)
+        tick = clock.tick
 
         def write(lists: Ragged, first: int) -> tuple[int, int, int]:
-            place = lists.table, lists.past, lists.pool, lists.used
-            return fresh.replay(starts, rows, *place, touched, first, clock.tick, clock.final)
+            return fresh.replay(
+                starts, rows, lists.table, lists.past, lists.pool, lists.used, touched, first, tick, final
+            )
 
         self.store.lists.reserve(len(rows) + 2 * len(touched))
         return touched, write
 
-    def _keep_last(self, found: Sequence[Found], clock: Clock) -> None:
+    def _keep_last(self, found: Sequence[Found], needed_from: int) -> None:
         """Keep the points that concern the next query too."""
         ids, rows = [], []
         for f in found:
-            last = (f.times >= clock.needed_from).nonzero()[0]
-            ids.append(f.ids[last])
-            rows.append(point_rows(f.times[last], f.kind, f.values[last], 1))
+            last = (f.times >= needed_from).nonzero()[0]
+            if len(last):
+                values = f.values if len(f.values) == 1 else f.values[last]
+                ids.append(f.ids[last])
+                rows.append(point_rows(f.times[last], f.kind, values, 1))
         self.store.points.merge(np.concatenate(ids), np.concatenate(rows))
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from thalweg.columns.compiled import owned
+from thalweg.columns.keys import ascends
 from thalweg.protocol import Ints, Mask
 
 ARRIVAL, OP, ROW, COUNTS, FACT = range(5)
@@ -55,13 +57,8 @@ def joined(parts: Sequence[Coded]) -> Coded:
     return Coded(columns, all(p.plain for p in parts))
 
 
-def in_order(times: Ints) -> bool:
-    """Never descending."""
-    return bool((times[1:] >= times[:-1]).all())
-
-
 def _by_arrival(rows: Coded) -> Coded:
-    if in_order(rows[ARRIVAL]):
+    if ascends(owned(rows[ARRIVAL])):
         return rows
     return rows.take(np.argsort(rows[ARRIVAL], kind="stable"))
 
@@ -81,8 +78,8 @@ class Waiting:
 
     def take(self, query: int) -> Coded | None:
         """Rows that have arrived by the query time, and those that came early."""
-        found = [] if self.early is None else [self.early]
-        rest = []
+        early, rest = self.early, []
+        found = [] if early is None else [early]
         for part in self.parts:
             at = int(part[ARRIVAL].searchsorted(query, side="right"))
             if at:
@@ -90,4 +87,6 @@ class Waiting:
             if at < len(part):
                 rest.append(part.take(slice(at, None)) if at else part)
         self.parts, self.early = rest, None
-        return _by_arrival(joined(found)) if found else None
+        if early is None and len(found) < 2:
+            return found[0] if found else None
+        return _by_arrival(joined(found))

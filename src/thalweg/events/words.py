@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,6 +21,7 @@ from thalweg.events.sorts import Coder
 from thalweg.events.stores import FluentStore
 from thalweg.protocol import Ints
 
+_INDEX = pa.int32()
 _HOLE = re.compile(r"(?<=[(,])_(?=[,)])")
 
 
@@ -37,6 +40,7 @@ class Words:
         self._symbols = Numbers()
         self._codes = KeyTable(1)
         self._numbers = Numbers()
+        self._numeric: dict[tuple[str, str, int], bool] = {}
         self._every: tuple[tuple[tuple[int, int, int], ...], pa.Array] | None = None
 
     def symbol_numbers(self) -> Ints:
@@ -46,9 +50,16 @@ class Words:
             self._symbols.extend(self._pool.add(pa.array(texts[self._symbols.count :], pa.string())))
         return self._symbols.known
 
+    def is_number(self, node: tuple[str, str, int]) -> bool:
+        """Are the constants in a position numbers?"""
+        found = self._numeric.get(node)
+        if found is None:
+            found = self._numeric[node] = self._coder.sorts.numeric(node)
+        return found
+
     def text_numbers(self, node: tuple[str, str, int], codes: Ints) -> Ints:
         """The numbers of the texts of constants in a position."""
-        if not self._coder.sorts.numeric(node):
+        if not self.is_number(node):
             return self.symbol_numbers()[codes]
         ids = self._codes.intern([codes], len(codes))
         if self._numbers.count < self._codes.count:
@@ -94,10 +105,13 @@ class Words:
         return self.take(self.text_numbers(("value", store.name, 0), values))
 
 
+_TIME = pa.array(["time"])
+
+
 def cause_texts(causes: Ints) -> pa.DictionaryArray:
     """``time``, or the input row."""
     if not told(causes) or (causes == TIME).all():
-        return dictionary(np.zeros(len(causes), np.int32), pa.array(["time"]))
+        return dictionary(np.zeros(len(causes), np.int32), _TIME)
     numbered = pa.array(causes).dictionary_encode()
     rows = pc.binary_join_element_wise("row", numbered.dictionary.cast(pa.string()), " ")
     texts = pc.if_else(pc.equal(numbered.dictionary, TIME), "time", rows)
@@ -106,4 +120,9 @@ def cause_texts(causes: Ints) -> pa.DictionaryArray:
 
 def dictionary(indices: Indices, texts: pa.Array) -> pa.DictionaryArray:
     """Texts by number; the numbers are known to be right."""
-    return pa.DictionaryArray.from_arrays(pa.array(indices), texts, safe=False)
+    return pa.DictionaryArray.from_arrays(as_arrow(indices, _INDEX), texts, safe=False)
+
+
+def as_arrow(column: npt.NDArray[Any], kind: pa.DataType) -> pa.Array:
+    """An array without gaps as it is. (`pyarrow.array` first finds out what it is given.)"""
+    return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(column)], 0)
