@@ -15,6 +15,7 @@ import numpy as np
 
 from thalweg.columns import fresh
 from thalweg.columns.gathering import TIME, cause_by_id
+from thalweg.columns.journal import REMOVED
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.points import Bench, Thinner
 from thalweg.columns.ragged import Ragged, Version
@@ -413,6 +414,8 @@ class SimpleUnit(FluentUnit):
             once = self._once(found, clock)
             if once is not None:
                 return self.renew(clock, [once])
+        if self._notes(clock, round=round):
+            return self._noted(found, clock)
         came = gone = None
         ids = np.concatenate([f.ids for f in found])
         rows = np.concatenate([point_rows(f.times, f.kind, f.values, f.sign) for f in found])
@@ -434,6 +437,26 @@ class SimpleUnit(FluentUnit):
         if gone is not None and came is not None and store.reads_points:
             self.keep_effects(store, effect_moves(store, gone, came, touched, why, clock.previous))
         return self.announce(clock, Version.LAST, [(touched, why)]) or bool(store.effects)
+
+    def _notes(self, clock: Clock, *, round: bool) -> bool:
+        """Do points go to a journal?"""
+        points = self.store.points
+        again = round or clock.tumbling or clock.recompute or self.store.reads_points
+        return not again and points.count >= points.MANY
+
+    def _noted(self, found: Sequence[Found], clock: Clock) -> bool:
+        """`apply`, where points are noted and only those are looked at that change something."""
+        parts = [(f.ids, f.times, f.kind if f.sign > 0 else f.kind - REMOVED, f.values) for f in found]
+        lists = self.store.lists
+        touched, starts, ends, first, last, points = self.store.points.note(parts, lists, clock.tick)
+        why = np.full(len(touched), TIME)
+        if clock.causes:
+            ids, causes = (np.concatenate(x) for x in zip(*((f.ids, _given(f.causes)) for f in found), strict=True))
+            why = cause_by_id(touched, ids, causes)
+        new = rebuild(starts, ends, points, lists.table, lists.pool, touched, first, last, clock.tick)
+        lists.replace(touched, *new, clock.final)
+        self.note(0, touched, why)
+        return self.announce(clock, Version.LAST, [(touched, why)])
 
     def _once(self, found: Sequence[Found], clock: Clock) -> tuple[Ints, Writer] | None:
         """Points that no later query needs: thinned, sorted, used, and forgotten, but for those of the query time
