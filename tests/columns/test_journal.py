@@ -89,14 +89,14 @@ def test_timelines_follow_from_the_points_that_a_journal_tells(seed: int, count:
     with patch.object(lists_of_rows, "CHUNKS", chunks):
         for query in range(WINDOW, 6 * WINDOW, 10):
             changes = drawn(rng, query, late, there)
-            touched, starts, ends, first, last, found = points.note(parts(changes), timelines, TICK)
+            touched, starts, ends, first, last, until, found = points.note(parts(changes), timelines, TICK)
             for i, point, sign in changes:
                 there[i][point] = there[i].get(point, 0) + sign
             there = [{p: n for p, n in mine.items() if n} for mine in there]
             for k, i in enumerate(touched.tolist()):
-                expected = [[*p, n] for p, n in sorted(there[i].items()) if p[0] >= first[k]]
+                expected = [[*p, n] for p, n in sorted(there[i].items()) if first[k] <= p[0] <= until[k]]
                 assert found[starts[k] : ends[k]].tolist() == expected
-            new = rebuild(starts, ends, found, timelines.table, timelines.pool, touched, first, last, TICK)
+            new = rebuild(starts, ends, found, timelines.table, timelines.pool, touched, first, last, until, TICK)
             timelines.replace(touched, *new, points.expiry)
             timelines.commit()
             points.commit()

@@ -9,13 +9,15 @@ A chunk goes as a whole when all its points have expired.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from thalweg.columns.compiled import kernel, njit, part
 from thalweg.columns.prefetch import ask
 from thalweg.columns.slabs import LENGTH, OFFSET, Places, widened
 from thalweg.columns.slabs import WIDTH as PLACE
-from thalweg.columns.timelines import INITIATE, TERMINATE
+from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE
 from thalweg.protocol import Ints
 
 WIDTH = 3
@@ -31,8 +33,34 @@ FAR, NEAR = 16, 8
 """So many lists ahead memory is asked for: where the timeline is, and then its end."""
 CHUNKS = 64
 """So many from which on it is better to have lists."""
-SHORT = 64
+SHORT = 32
 """Points that are put in order one by one."""
+
+
+@part
+def _before(a: Ints, i: int, b: Ints, j: int) -> bool:
+    """Does row i of `a` stand before row j of `b`, by time, kind and value?"""
+    if a[i, 0] != b[j, 0]:
+        return bool(a[i, 0] < b[j, 0])
+    if a[i, 1] != b[j, 1]:
+        return bool(a[i, 1] < b[j, 1])
+    return bool(a[i, 2] < b[j, 2])
+
+
+@part
+def _sort(rows: Ints, lo: int, hi: int) -> None:
+    """Put rows in the order of time, kind and value: one by one, where there are many by large steps first."""
+    gap = 1
+    while SHORT * gap < hi - lo:
+        gap = 3 * gap + 1
+    while gap:
+        for k in range(lo + gap, hi):
+            to = k
+            while to - gap >= lo and _before(rows, to, rows, to - gap):
+                for c in range(rows.shape[1]):
+                    rows[to, c], rows[to - gap, c] = rows[to - gap, c], rows[to, c]
+                to -= gap
+        gap //= 3
 
 
 @njit(cache=True)
@@ -74,26 +102,8 @@ def laid_out(
             latest = max(latest, times[k])
     for k in range(n):
         counts[seen[k]] = 0
-        if begins[k + 1] - begins[k] > SHORT:
-            _in_order(notes[begins[k] : begins[k + 1]])
-            continue
-        for r in range(begins[k] + 1, begins[k + 1]):
-            time, kind, value = notes[r, 0], notes[r, 1], notes[r, 2]
-            to = r
-            while to > begins[k] and notes[to - 1, 0] > time:
-                notes[to, 0], notes[to, 1], notes[to, 2] = notes[to - 1, 0], notes[to - 1, 1], notes[to - 1, 2]
-                to -= 1
-            notes[to, 0], notes[to, 1], notes[to, 2] = time, kind, value
+        _sort(notes, begins[k], begins[k + 1])
     return seen, begins, int(latest)
-
-
-@njit(cache=True)
-def _in_order(rows: Ints) -> None:
-    """Bring many rows into the order of time."""
-    for k in range(1, len(rows)):
-        if rows[k, 0] < rows[k - 1, 0]:
-            rows[:] = rows[np.argsort(rows[:, 0], kind="mergesort")]
-            return
 
 
 @part
@@ -114,8 +124,9 @@ def changing(
     ids: Ints, begins: Ints, notes: Ints, table: Places, pool: Ints, tick: int, out: Ints
 ) -> int:
     """Of lists ids[k] that get notes[begins[k]:begins[k + 1]], in the order of time, those that may change: `out`
-    receives k, the first and the last time of a point that changes something. Returns how many. `table` and `pool` are
-    the timelines so far."""
+    receives k, the first and the last time of a point that changes something, and the first time after it at which the
+    timeline comes to a value: it does so whatever held before, so that what follows stays as it is. Returns how many.
+    `table` and `pool` are the timelines so far."""
     n = 0
     for k in range(len(ids)):
         if k + FAR < len(ids):
@@ -124,7 +135,7 @@ def changing(
             i = ids[k + NEAR]
             ask(pool, 3 * (int(table[i, OFFSET]) + int(table[i, LENGTH])) - 3)
         start = int(table[ids[k], OFFSET])
-        at = start + int(table[ids[k], LENGTH]) - 1
+        at = last = start + int(table[ids[k], LENGTH]) - 1
         found = False
         for r in range(begins[k + 1] - 1, begins[k] - 1, -1):
             t = notes[r, 0] + tick
@@ -134,42 +145,13 @@ def changing(
             held = pool[max(at, 0), 2]
             if _changes(notes[r, 1], notes[r, 2], holds, held, holds and pool[max(at, 0), 0] < t):
                 if not found:
-                    out[0, n], out[2, n] = k, notes[r, 0]
+                    out[0, n], out[2, n], out[3, n] = k, notes[r, 0], OPEN
+                    if at < last:
+                        out[3, n] = pool[at + 1, 0] - tick
                     found = True
                 out[1, n] = notes[r, 0]
         n += int(found)
     return n
-
-
-@part
-def _before(a: Ints, i: int, b: Ints, j: int) -> bool:
-    """Does row i of `a` stand before row j of `b`, by time, kind and value?"""
-    if a[i, 0] != b[j, 0]:
-        return bool(a[i, 0] < b[j, 0])
-    if a[i, 1] != b[j, 1]:
-        return bool(a[i, 1] < b[j, 1])
-    return bool(a[i, 2] < b[j, 2])
-
-
-@part
-def _sort(rows: Ints, lo: int, hi: int) -> None:
-    """Put rows in order; each is not far from its place."""
-    for k in range(lo + 1, hi):
-        if not _before(rows, k, rows, k - 1):
-            continue
-        time, kind, value, count = rows[k, 0], rows[k, 1], rows[k, 2], rows[k, 3]
-        to = k
-        while to > lo and (
-            rows[to - 1, 0] > time
-            or (
-                rows[to - 1, 0] == time
-                and (rows[to - 1, 1] > kind or (rows[to - 1, 1] == kind and rows[to - 1, 2] > value))
-            )
-        ):
-            for c in range(4):
-                rows[to, c] = rows[to - 1, c]
-            to -= 1
-        rows[to, 0], rows[to, 1], rows[to, 2], rows[to, 3] = time, kind, value, count
 
 
 @part
@@ -210,54 +192,87 @@ def _first_from(points: Ints, lo: int, hi: int, time: int) -> int:
     return lo
 
 
-@njit(cache=True)
-def points_from(
-    keys: Ints, notes: Ints, chunks: Ints, table: Places, pool: Ints, ids: Ints, first: Ints
-) -> tuple[Ints, Ints, Ints]:
-    """The points of lists `ids`, ascending, from first[k] on: those that stand in their lists and those that are noted.
-    Where those of each list start and end, and the points, counted, by time, kind and value. Linear in these points and
-    the chunks, but for a binary search in each chunk, and for the order of points that came late."""
-    starts, ends = np.empty(len(ids), np.int64), np.empty(len(ids), np.int64)
-    out = np.empty((8 * len(ids) + 64, 4), np.int64)
-    cursors = chunks[:, FIRST_KEY].copy()
-    pieces = np.empty((len(chunks), 2), np.int64)
+@part
+def _forward(keys: Ints, at: int, end: int, wanted: int) -> int:
+    """The first of some keys that is not before a list: a search that widens from the front."""
+    reach = 1
+    while at + reach < end and keys[at + reach, 0] < wanted:
+        at += reach
+        reach *= 2
+    return _first_from(keys, at, min(at + reach, end), wanted)
+
+
+@part
+def _pieces(
+    keys: Ints, notes: Ints, chunks: Ints, cursors: Ints, i: int, time: int, out: Ints, side: int
+) -> int:
+    """Where the notes of a list stand in the chunks that have points from a time on, the last chunk first; returns in
+    how many. Their memory is asked for. `cursors` say where each chunk was last looked at, for a list up to this."""
     n = 0
-    for k in range(len(ids)):
-        i, time = ids[k], first[k]
-        n_pieces = size = 0
-        for c in range(len(chunks) - 1, -1, -1):
-            if chunks[c, LATEST] < time:
-                break
-            lo, hi = cursors[c], chunks[c, LAST_KEY]
-            while lo < hi:
-                mid = (lo + hi) >> 1
-                if keys[mid, 0] < i:
-                    lo = mid + 1
-                else:
-                    hi = mid
-            cursors[c] = lo
-            if keys[lo, 0] == i:
-                pieces[n_pieces, 0], pieces[n_pieces, 1] = keys[lo, 1], keys[lo + 1, 1]
-                size += keys[lo + 1, 1] - keys[lo, 1]
-                n_pieces += 1
-        p, end = int(table[i, OFFSET]), int(table[i, OFFSET]) + int(table[i, LENGTH])
-        p = _first_from(pool, p, end, time)
-        out = widened(out, n + size + end - p)
-        starts[k] = n
-        for r in range(p, end):
-            for c in range(4):
-                out[n, c] = pool[r, c]
+    for c in range(len(chunks) - 1, -1, -1):
+        if chunks[c, LATEST] < time:
+            break
+        at = _forward(keys, cursors[c], chunks[c, LAST_KEY], i)
+        cursors[c] = at
+        if keys[at, 0] == i:
+            out[side, n, 0], out[side, n, 1] = keys[at, 1], keys[at + 1, 1]
+            ask(notes, WIDTH * keys[at, 1])
             n += 1
-        for c in range(n_pieces - 1, -1, -1):
-            for r in range(pieces[c, 0], pieces[c, 1]):
-                if notes[r, 0] >= time:
+    return n
+
+
+@kernel
+def _collect(
+    keys: Ints,
+    notes: Ints,
+    chunks: Ints,
+    table: Places,
+    pool: Ints,
+    ids: Ints,
+    first: Ints,
+    until: Ints,
+    cursors: Ints,
+    pieces: Ints,
+    starts: Ints,
+    ends: Ints,
+    out: Ints,
+    done: tuple[int, int],
+) -> tuple[int, int]:
+    """`Journal.points`, into `out`. `done` says how many lists are dealt with, and how many points were found. Returns
+    the same again: where there is no room for those of a list, it is not dealt with yet. Linear in these points and the
+    chunks, but for a search in each chunk, and for the order of points that came late."""
+    begin, n = done
+    count = more = 0
+    for k in range(begin, len(ids)):
+        if k == begin:
+            more = _pieces(keys, notes, chunks, cursors, ids[k], first[k], pieces, k & 1)
+        count = more
+        if k + 1 < len(ids):
+            more = _pieces(keys, notes, chunks, cursors, ids[k + 1], first[k + 1], pieces, (k + 1) & 1)
+        size = 0
+        for c in range(count):
+            size += pieces[k & 1, c, 1] - pieces[k & 1, c, 0]
+        start = int(table[ids[k], OFFSET])
+        end = start + int(table[ids[k], LENGTH])
+        p = _first_from(pool, start, end, first[k])
+        if n + size + end - p > len(out):
+            return k, n
+        starts[k] = n
+        while p < end and pool[p, 0] <= until[k]:
+            for c in range(4):
+                out[n, c] = pool[p, c]
+            n += 1
+            p += 1
+        for nth in range(count - 1, -1, -1):
+            for r in range(pieces[k & 1, nth, 0], pieces[k & 1, nth, 1]):
+                if notes[r, 0] > until[k]:
+                    break
+                if notes[r, 0] >= first[k]:
                     _note(notes, r, out, n)
                     n += 1
-        if n - starts[k] > SHORT:
-            _in_order(out[starts[k] : n])
         _sort(out, starts[k], n)
         n = ends[k] = _net(out, starts[k], n)
-    return starts, ends, out
+    return len(ids), n
 
 
 @kernel
@@ -272,6 +287,19 @@ def _all(keys: Ints, notes: Ints, chunks: Ints, ids: Ints, out: Ints) -> None:
                 n += 1
 
 
+class Noted(NamedTuple):
+    """Of lists that change: which they are, where their points start and end, the first and the last time of a change,
+    the time up to which there are points; and the points."""
+
+    ids: Ints
+    starts: Ints
+    ends: Ints
+    first: Ints
+    last: Ints
+    until: Ints
+    points: Ints
+
+
 class Journal:
     """Notes, keys (a list, and where its notes start) and chunks."""
 
@@ -279,6 +307,7 @@ class Journal:
         self.notes = np.empty((64, WIDTH), np.int64)
         self.keys = np.empty((64, 2), np.int64)
         self.chunks = np.empty((0, 4), np.int64)
+        self._found = np.empty((64, 4), np.int64)
 
     def __len__(self) -> int:
         return len(self.chunks)
@@ -336,6 +365,21 @@ class Journal:
     def clear(self) -> None:
         """Forget everything."""
         self.chunks = self.chunks[:0]
+
+    def points(self, lists: tuple[Places, Ints], ids: Ints, first: Ints, until: Ints) -> tuple[Ints, Ints, Ints]:
+        """The points of lists `ids`, ascending, from first[k] to until[k]: those that stand in `lists` and those that
+        are noted. Where those of each list start and end, and the points, counted, by time, kind and value, which are
+        valid until this is called again."""
+        starts, ends = np.empty((2, len(ids)), np.int64)
+        pieces = np.empty((2, len(self.chunks), 2), np.int64)
+        done = 0, 0
+        while True:
+            noted = self.keys, self.notes, self.chunks
+            wanted = ids, first, until, self.chunks[:, FIRST_KEY].copy()
+            done = _collect(*noted, *lists, *wanted, pieces, starts, ends, self._found, done)
+            if done[0] == len(ids):
+                return starts, ends, self._found
+            self._found = widened(self._found, 2 * len(self._found))
 
     def everything(self) -> tuple[Ints, Ints]:
         """All that is noted, as lists and counted points."""

@@ -19,7 +19,7 @@ from thalweg.columns import inserting, merging, slabs
 from thalweg.columns.compiled import kernel, part
 from thalweg.columns.gathering import TIME
 from thalweg.columns.inserting import slab
-from thalweg.columns.journal import CHUNKS, Journal, changing, laid_out, points_from
+from thalweg.columns.journal import CHUNKS, Journal, Noted, changing, laid_out
 from thalweg.columns.slabs import LENGTH, OFFSET, PAST, ROOM, Places, drop_front, place
 from thalweg.columns.sorting import group_starts, sort_changes
 from thalweg.protocol import Ints
@@ -306,12 +306,9 @@ class Ragged:
                 return changed[:, : done[1]]
             self.reserve(len(self.pool) - self.used + 1)
 
-    def note(
-        self, parts: Sequence[tuple[Ints, Ints, int, Ints]], timelines: Ragged, tick: int
-    ) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints]:
-        """`insert` for lists of points (ids, times, kind, values) that go to a journal, not to their lists. Returns of
-        the lists that change, as columns: the list, where its points from the first change on start and end, the first
-        and the last time of a change; and the points."""
+    def note(self, parts: Sequence[tuple[Ints, Ints, int, Ints]], timelines: Ragged, tick: int) -> Noted:
+        """`insert` for lists of points (ids, times, kind, values) that go to a journal, not to their lists. Returns the
+        points of those that change, from the first change on."""
         if len(self._counts) < self.count:
             self._counts = np.zeros(len(self.table), np.int64)
         journal = self.journal
@@ -320,18 +317,16 @@ class Ragged:
         starts[1:] = [len(some) for some in every_id]
         starts.cumsum(out=starts)
         ids, times, values = (np.concatenate(given) for given in (every_id, every_time, every_value))
-        counts = self._counts[: self.count]
         notes = journal.room(min(len(ids), self.count), len(ids))
-        lists, begins, latest = laid_out(ids, times, values, starts, kinds, counts, notes)
-        changed = np.empty((3, len(lists)), np.int64)
+        lists, begins, latest = laid_out(ids, times, values, starts, kinds, self._counts[: self.count], notes)
+        changed = np.empty((4, len(lists)), np.int64)
         n = changing(lists, begins, notes, timelines.table, timelines.pool, tick, changed)
         journal.add(lists, begins, latest)
-        touched, first, last = lists[changed[0, :n]], changed[1, :n], changed[2, :n]
-        noted = journal.keys, journal.notes, journal.chunks
-        begin, end, points = points_from(*noted, self.table, self.pool, touched, first)
+        at, first, last, until = changed[:, :n]
+        begin, end, points = journal.points((self.table, self.pool), lists[at], first, until)
         if len(journal) > CHUNKS:
             self._put_away()
-        return touched, begin, end, first, last, points
+        return Noted(lists[at], begin, end, first, last, until, points)
 
     def _put_away(self) -> None:
         """Put the points of the journal into their lists."""

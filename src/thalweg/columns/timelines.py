@@ -86,10 +86,12 @@ def rebuild(
     ids: Ints,
     first: Ints,
     last: Ints,
+    until: Ints,
     tick: int,
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """New timelines of the instances `ids`, whose points are points[p_starts[k]:p_ends[k]] and changed between first[k]
-    and last[k] inclusive: how many intervals stay, and the others (for `Ragged.replace`).
+    and last[k] inclusive: how many intervals stay, and the others (for `Ragged.replace`). Points after until[k], where
+    given, are left out: the timeline is known to be the old one there.
 
     Intervals that started by first[k] stay, the points from there on are replayed, and once past last[k] with the state
     as it was, the rest of the old list follows. Linear in the points and intervals from first[k] on.
@@ -115,8 +117,9 @@ def rebuild(
         lo = p + _before_from_behind(points, p, p_end - p, first[k])
         out = widened(out, n + n_old - kept[k] + p_end - lo + 2)
         joined = False
-        while lo < p_end:
-            t = points[lo, 0]
+        ahead = OPEN if len(until) == 0 or until[k] == OPEN else until[k] + tick
+        while lo < p_end or ahead != OPEN:
+            t = int(points[lo, 0]) if lo < p_end else int(ahead)
             if t > last[k]:
                 # the old state at t: the interval of the old list that covers t, if any
                 while a < n_old and pool[old + a, 1] <= t:
@@ -140,6 +143,8 @@ def rebuild(
                         b += 1
                     joined = True
                     break
+            if lo == p_end:
+                break
             nxt = lo
             while nxt < p_end and points[nxt, 0] == t:
                 nxt += 1

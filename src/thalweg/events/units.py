@@ -15,7 +15,7 @@ import numpy as np
 
 from thalweg.columns import fresh
 from thalweg.columns.gathering import TIME, cause_by_id
-from thalweg.columns.journal import REMOVED
+from thalweg.columns.journal import REMOVED, Noted
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.points import Bench, Thinner
 from thalweg.columns.ragged import Ragged, Version
@@ -430,13 +430,11 @@ class SimpleUnit(FluentUnit):
                 store.points.expiry = max(store.points.expiry, clock.final - 1)
             touched, starts, ends, first, last = store.points.insert(ids.copy() if clock.causes else ids, rows)
         why = cause_by_id(touched, ids, causes)
-        lists = store.lists
-        new = rebuild(starts, ends, store.points.pool, lists.table, lists.pool, touched, first, last, clock.tick)
-        lists.replace(touched, *new, clock.final)
-        self.note(0, touched, why)
+        points = Noted(touched, starts, ends, first, last, last[:0], store.points.pool)
+        changed = self._rebuilt(points, why, clock)
         if gone is not None and came is not None and store.reads_points:
             self.keep_effects(store, effect_moves(store, gone, came, touched, why, clock.previous))
-        return self.announce(clock, Version.LAST, [(touched, why)]) or bool(store.effects)
+        return changed or bool(store.effects)
 
     def _notes(self, clock: Clock, *, round: bool) -> bool:
         """Do points go to a journal?"""
@@ -448,15 +446,21 @@ class SimpleUnit(FluentUnit):
         """`apply`, where points are noted and only those are looked at that change something."""
         parts = [(f.ids, f.times, f.kind if f.sign > 0 else f.kind - REMOVED, f.values) for f in found]
         lists = self.store.lists
-        touched, starts, ends, first, last, points = self.store.points.note(parts, lists, clock.tick)
-        why = np.full(len(touched), TIME)
+        noted = self.store.points.note(parts, lists, clock.tick)
+        why = np.full(len(noted.ids), TIME)
         if clock.causes:
             ids, causes = (np.concatenate(x) for x in zip(*((f.ids, _given(f.causes)) for f in found), strict=True))
-            why = cause_by_id(touched, ids, causes)
-        new = rebuild(starts, ends, points, lists.table, lists.pool, touched, first, last, clock.tick)
-        lists.replace(touched, *new, clock.final)
-        self.note(0, touched, why)
-        return self.announce(clock, Version.LAST, [(touched, why)])
+            why = cause_by_id(noted.ids, ids, causes)
+        return self._rebuilt(noted, why, clock)
+
+    def _rebuilt(self, noted: Noted, why: Ints, clock: Clock) -> bool:
+        """New timelines of instances whose points changed; True when they are others."""
+        lists, ids = self.store.lists, noted.ids
+        points = noted.starts, noted.ends, noted.points
+        times = noted.first, noted.last, noted.until
+        lists.replace(ids, *rebuild(*points, lists.table, lists.pool, ids, *times, clock.tick), clock.final)
+        self.note(0, ids, why)
+        return self.announce(clock, Version.LAST, [(ids, why)])
 
     def _once(self, found: Sequence[Found], clock: Clock) -> tuple[Ints, Writer] | None:
         """Points that no later query needs: thinned, sorted, used, and forgotten, but for those of the query time
