@@ -97,7 +97,7 @@ def test_timelines_follow_from_the_points_that_a_journal_tells(seed: int, count:
                 expected = [[*p, n] for p, n in sorted(there[i].items()) if first[k] <= p[0] <= until[k]]
                 assert found[starts[k] : ends[k]].tolist() == expected
             new = rebuild(starts, ends, found, timelines.table, timelines.pool, touched, first, last, until, TICK)
-            timelines.replace(touched, *new, points.expiry)
+            timelines.replace(*new, points.expiry)
             timelines.commit()
             points.commit()
             points.expiry = query - WINDOW

@@ -123,10 +123,10 @@ def _changes(kind: int, value: int, holds: bool, held: int, before: bool) -> boo
 def changing(
     ids: Ints, begins: Ints, notes: Ints, table: Places, pool: Ints, tick: int, out: Ints
 ) -> int:
-    """Of lists ids[k] that get notes[begins[k]:begins[k + 1]], in the order of time, those that may change: `out`
-    receives k, the first and the last time of a point that changes something, and the first time after it at which the
-    timeline comes to a value: it does so whatever held before, so that what follows stays as it is. Returns how many.
-    `table` and `pool` are the timelines so far."""
+    """Of lists ids[k] that get notes[begins[k]:begins[k + 1]], in the order of time, the changes that they may make:
+    `out` receives the list, the first and the last time of a point that changes something, and the first time after it
+    at which the timeline comes to a value: it does so whatever held before, so that what follows stays as it is, up to
+    the next change. Returns how many. `table` and `pool` are the timelines so far."""
     n = 0
     for k in range(len(ids)):
         if k + FAR < len(ids):
@@ -136,7 +136,7 @@ def changing(
             ask(pool, 3 * (int(table[i, OFFSET]) + int(table[i, LENGTH])) - 3)
         start = int(table[ids[k], OFFSET])
         at = last = start + int(table[ids[k], LENGTH]) - 1
-        found = False
+        begin = n
         for r in range(begins[k + 1] - 1, begins[k] - 1, -1):
             t = notes[r, 0] + tick
             while at >= start and pool[at, 0] > t:
@@ -144,13 +144,14 @@ def changing(
             holds = at >= start and pool[at, 1] > t
             held = pool[max(at, 0), 2]
             if _changes(notes[r, 1], notes[r, 2], holds, held, holds and pool[max(at, 0), 0] < t):
-                if not found:
-                    out[0, n], out[2, n], out[3, n] = k, notes[r, 0], OPEN
-                    if at < last:
-                        out[3, n] = pool[at + 1, 0] - tick
-                    found = True
-                out[1, n] = notes[r, 0]
-        n += int(found)
+                until = pool[at + 1, 0] - tick if at < last else OPEN
+                if n == begin or until < out[1, n - 1]:
+                    out[0, n], out[2, n], out[3, n] = ids[k], notes[r, 0], until
+                    n += 1
+                out[1, n - 1] = notes[r, 0]
+        for r in range((n - begin) // 2):  # they were found from behind
+            for c in range(1, 4):
+                out[c, begin + r], out[c, n - 1 - r] = out[c, n - 1 - r], out[c, begin + r]
     return n
 
 
@@ -288,8 +289,9 @@ def _all(keys: Ints, notes: Ints, chunks: Ints, ids: Ints, out: Ints) -> None:
 
 
 class Noted(NamedTuple):
-    """Of lists that change: which they are, where their points start and end, the first and the last time of a change,
-    the time up to which there are points; and the points."""
+    """Changes: the list, ascending and several times where changes are far apart, where the points that are to be
+    looked at start and end, the first and the last time of the change, the time up to which there are points; and the
+    points."""
 
     ids: Ints
     starts: Ints
@@ -368,7 +370,7 @@ class Journal:
 
     def points(self, lists: tuple[Places, Ints], ids: Ints, first: Ints, until: Ints) -> tuple[Ints, Ints, Ints]:
         """The points of lists `ids`, ascending, from first[k] to until[k]: those that stand in `lists` and those that
-        are noted. Where those of each list start and end, and the points, counted, by time, kind and value, which are
+        are noted. Where those of each start and end, and the points, counted, by time, kind and value, which are
         valid until this is called again."""
         starts, ends = np.empty((2, len(ids)), np.int64)
         pieces = np.empty((2, len(self.chunks), 2), np.int64)

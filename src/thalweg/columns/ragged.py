@@ -308,7 +308,7 @@ class Ragged:
 
     def note(self, parts: Sequence[tuple[Ints, Ints, int, Ints]], timelines: Ragged, tick: int) -> Noted:
         """`insert` for lists of points (ids, times, kind, values) that go to a journal, not to their lists. Returns the
-        points of those that change, from the first change on."""
+        changes that they make, with the points from there on."""
         if len(self._counts) < self.count:
             self._counts = np.zeros(len(self.table), np.int64)
         journal = self.journal
@@ -319,14 +319,14 @@ class Ragged:
         ids, times, values = (np.concatenate(given) for given in (every_id, every_time, every_value))
         notes = journal.room(min(len(ids), self.count), len(ids))
         lists, begins, latest = laid_out(ids, times, values, starts, kinds, self._counts[: self.count], notes)
-        changed = np.empty((4, len(lists)), np.int64)
+        changed = np.empty((4, len(ids)), np.int64)
         n = changing(lists, begins, notes, timelines.table, timelines.pool, tick, changed)
         journal.add(lists, begins, latest)
-        at, first, last, until = changed[:, :n]
-        begin, end, points = journal.points((self.table, self.pool), lists[at], first, until)
+        touched, first, last, until = changed[:, :n]
+        begin, end, points = journal.points((self.table, self.pool), touched, first, until)
         if len(journal) > CHUNKS:
             self._put_away()
-        return Noted(lists[at], begin, end, first, last, until, points)
+        return Noted(touched, begin, end, first, last, until, points)
 
     def _put_away(self) -> None:
         """Put the points of the journal into their lists."""

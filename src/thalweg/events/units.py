@@ -429,12 +429,13 @@ class SimpleUnit(FluentUnit):
             if clock.tumbling:  # earlier windows left only the points of their very end
                 store.points.expiry = max(store.points.expiry, clock.final - 1)
             touched, starts, ends, first, last = store.points.insert(ids.copy() if clock.causes else ids, rows)
-        why = cause_by_id(touched, ids, causes)
         points = Noted(touched, starts, ends, first, last, last[:0], store.points.pool)
-        changed = self._rebuilt(points, why, clock)
+        touched = self._rebuild(points, clock)
+        why = cause_by_id(touched, ids, causes)
+        self.note(0, touched, why)
         if gone is not None and came is not None and store.reads_points:
             self.keep_effects(store, effect_moves(store, gone, came, touched, why, clock.previous))
-        return changed or bool(store.effects)
+        return self.announce(clock, Version.LAST, [(touched, why)]) or bool(store.effects)
 
     def _notes(self, clock: Clock, *, round: bool) -> bool:
         """Do points go to a journal?"""
@@ -445,22 +446,21 @@ class SimpleUnit(FluentUnit):
     def _noted(self, found: Sequence[Found], clock: Clock) -> bool:
         """`apply`, where points are noted and only those are looked at that change something."""
         parts = [(f.ids, f.times, f.kind if f.sign > 0 else f.kind - REMOVED, f.values) for f in found]
-        lists = self.store.lists
-        noted = self.store.points.note(parts, lists, clock.tick)
-        why = np.full(len(noted.ids), TIME)
+        touched = self._rebuild(self.store.points.note(parts, self.store.lists, clock.tick), clock)
+        why = np.full(len(touched), TIME)
         if clock.causes:
             ids, causes = (np.concatenate(x) for x in zip(*((f.ids, _given(f.causes)) for f in found), strict=True))
-            why = cause_by_id(noted.ids, ids, causes)
-        return self._rebuilt(noted, why, clock)
+            why = cause_by_id(touched, ids, causes)
+        self.note(0, touched, why)
+        return self.announce(clock, Version.LAST, [(touched, why)])
 
-    def _rebuilt(self, noted: Noted, why: Ints, clock: Clock) -> bool:
-        """New timelines of instances whose points changed; True when they are others."""
-        lists, ids = self.store.lists, noted.ids
-        points = noted.starts, noted.ends, noted.points
+    def _rebuild(self, noted: Noted, clock: Clock) -> Ints:
+        """New timelines of instances whose points changed; returns which these are."""
+        lists, points = self.store.lists, (noted.starts, noted.ends, noted.points)
         times = noted.first, noted.last, noted.until
-        lists.replace(ids, *rebuild(*points, lists.table, lists.pool, ids, *times, clock.tick), clock.final)
-        self.note(0, ids, why)
-        return self.announce(clock, Version.LAST, [(ids, why)])
+        new = rebuild(*points, lists.table, lists.pool, noted.ids, *times, clock.tick)
+        lists.replace(*new, clock.final)
+        return new[0]
 
     def _once(self, found: Sequence[Found], clock: Clock) -> tuple[Ints, Writer] | None:
         """Points that no later query needs: thinned, sorted, used, and forgotten, but for those of the query time
