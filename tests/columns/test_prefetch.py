@@ -36,8 +36,8 @@ def test_only_arrays_without_gaps_are_asked_for() -> None:
 
 def test_kernels_that_ask_for_memory_are_kept_on_disk() -> None:
     table, fronts, numbers = np.zeros((1, 4), np.int32), np.zeros(1, np.int32), np.zeros(4, np.int64)
-    none, out, shelves = np.zeros(0, np.int64), np.zeros((5, 0), np.int64), np.zeros(0, np.int32)
-    lists = table, fronts, numbers, 0, none, shelves
+    none, out = np.zeros(0, np.int64), np.zeros((5, 0), np.int64)
+    lists = table, fronts, numbers, 0
     inserting.insert(*lists, none, none, np.zeros(1, np.int64), 0, out, numbers, (0, 0))
     kept = Path(inserting.insert.stats.cache_path)  # type: ignore[attr-defined]
     assert list(kept.glob("inserting.insert-*.nbc"))

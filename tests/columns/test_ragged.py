@@ -238,60 +238,6 @@ def test_lists_that_slide_through_their_slabs_keep_their_points(
     assert size < 64 + 8192 + 40 * count * overlap
 
 
-class Shelved(Ragged):
-    """Lists with shelves for their newest points, however few they are."""
-
-    _MANY = 1
-
-
-@settings(max_examples=40)
-@given(st.integers(0, 2**30), st.integers(10, 60), st.integers(6, 16), st.sampled_from([0.0, 0.05, 0.3]))
-def test_points_that_wait_on_shelves_are_told_and_kept_as_if_they_did_not(
-    seed: int, count: int, overlap: int, late_share: float
-) -> None:
-    rng = np.random.default_rng(seed)
-    shelved, plain = Shelved(4), Ragged(4)
-    for query in range(10, 500, 10):
-        ids = rng.integers(0, IDS + query // 100, count)
-        late = rng.random(count) < late_share
-        times = np.where(late, rng.integers(query - 10 * overlap, query, count), rng.integers(query - 10, query, count))
-        kinds = (rng.random(count) < 0.1).astype(np.int64)
-        points = np.column_stack([times, kinds, np.zeros_like(times), np.ones_like(times)])
-        points = points[times > plain.expiry]
-        ids = ids[times > plain.expiry]
-        told = []
-        for ragged in (shelved, plain):
-            ragged.ensure(IDS + query // 100 + 1)
-            i, starts, ends, first, last = ragged.insert(ids.copy(), points.copy())
-            lists = [ragged.pool[a:b] for a, b in zip(starts, ends, strict=True)]
-            live = [rows[rows[:, 0] > ragged.expiry].tolist() for rows in lists]
-            told.append((i.tolist(), first.tolist(), last.tolist(), live))
-            ragged.commit()
-            ragged.expiry = query - 10 * overlap
-        assert told[0] == told[1]
-        match int(rng.integers(0, 40)):
-            case 0:
-                states = zip(shelved.state().values(), plain.state().values(), strict=True)
-                assert all((a == b).all() for a, b in states)
-            case 1:
-                found = [ragged.live().tolist() for ragged in (shelved, plain)]
-                assert found[0] == found[1]
-            case 2:
-                kept = rng.permutation(shelved.count)
-                shelved.keep(kept)
-                plain.keep(kept)
-            case 3:
-                shelved.drop()
-                plain.drop()
-    assert lists_of(shelved) == lists_of(plain)
-
-
-def lists_of(ragged: Ragged) -> list[list[list[int]]]:
-    ragged.live()
-    rows, sizes = ragged.gather(np.arange(ragged.count), Version.NOW)
-    return [part.tolist() for part in np.split(rows, np.cumsum(sizes)[:-1])]
-
-
 # --------------------------------------------------------------------------- order
 
 

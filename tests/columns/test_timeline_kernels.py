@@ -77,8 +77,8 @@ def rebuilt(
     made = ragged(lists, 3, roomy=roomy)
     starts, sizes, rows = packed(all_points, 4)
     starts, ends = starts[ids], (starts + sizes)[ids]
-    found = timelines.rebuild(starts, ends, rows, made.table, made.pool, ids, first, last, tick)
-    made.replace(ids, *found, expiry)
+    found = timelines.rebuild(starts, ends, rows, made.table, made.pool, ids, first, last, last[:0], tick)
+    made.replace(*found, expiry)
     base = [[row for row in rows if row[1] > expiry] for rows in rows_of(made, Version.BASE)]
     assert base == [[row for row in rows if row[1] > expiry] for rows in lists], "an earlier version has changed"
     return rows_of(made, Version.NOW)
@@ -140,7 +140,7 @@ def test_points_that_come_and_go_in_any_order_keep_timelines_right(batches: list
         found = kept.insert(ints([i for i, _ in rows]), table([point for _, point in rows], 4))
         ids, starts, ends, first, last = found
         points = starts, ends, kept.pool
-        lists.replace(ids, *timelines.rebuild(*points, lists.table, lists.pool, ids, first, last, 1), -99)
+        lists.replace(*timelines.rebuild(*points, lists.table, lists.pool, ids, first, last, last[:0], 1), -99)
         lists.commit()
         assert rows_of(kept, Version.NOW) == [sorted(found) for found in model]
         assert rows_of(lists, Version.NOW) == [inertia(sorted(found)) for found in model]

@@ -81,6 +81,15 @@ def hulls(ids: Ints, lows: Ints, highs: Ints, causes: Ints) -> tuple[Ints, Ints,
 
 @njit(cache=True)
 def _largest(wanted: Ints, ids: Ints, causes: Ints, out: Ints) -> None:
+    if wanted[-1] < 8 * len(ids):
+        places = np.full(wanted[-1] + 1, -1, np.int32)
+        for k in range(len(wanted)):
+            places[wanted[k]] = k
+        for k in range(len(ids)):
+            if causes[k] != TIME and ids[k] < len(places) and places[ids[k]] >= 0:
+                at = places[ids[k]]
+                out[at] = max(out[at], causes[k])
+        return
     at = 0
     for k in range(len(ids)):
         if causes[k] == TIME:
@@ -95,6 +104,6 @@ def cause_by_id(wanted: Ints, ids: Ints, causes: Ints | None) -> Ints:
     """The largest cause of each of some ascending ids."""
     found = np.empty(len(wanted), np.int64)
     found.fill(TIME)
-    if causes is not None and causes.strides != (0,):
+    if len(wanted) and causes is not None and causes.strides != (0,):
         _largest(wanted, ids, causes, found)
     return found

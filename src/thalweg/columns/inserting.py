@@ -92,9 +92,6 @@ FAR, NEAR = 12, 4
 """So many lists ahead memory is asked for: the ends of lists, and then what a late point will move."""
 LINE = 8
 """Numbers that come from memory together."""
-SLOTS = 16
-"""Points on the shelf of a list: the last two of the list itself, and then those that it holds, which come after."""
-SHELF = WIDTH * SLOTS
 
 
 @part
@@ -172,39 +169,23 @@ def _repeats(points: Ints, start: int, at: int, row: Ints, r: int, following: in
 
 @part
 def _ask_ahead(
-    table: Places,
-    points: Ints,
-    recent: Ints,
-    held: Places,
-    ids: Ints,
-    rows: Ints,
-    groups: Ints,
-    g: int,
-    expiry: int,
+    table: Places, points: Ints, ids: Ints, rows: Ints, groups: Ints, g: int, expiry: int
 ) -> None:
     """Ask for the memory of the lists that come after a group."""
     if g + 2 * FAR < len(groups) - 1:
-        i = ids[groups[g + 2 * FAR]]
-        ask(table, 4 * i)
-        if len(held) and held[i] >= 0:
-            ask(recent, SHELF * i + WIDTH * (1 + held[i]))
-            ask(recent, SHELF * i + WIDTH * (3 + held[i]))
+        ask(table, 4 * ids[groups[g + 2 * FAR]])
     if g + FAR < len(groups) - 1:
-        i, more = ids[groups[g + FAR]], groups[g + FAR + 1] - groups[g + FAR]
-        if not len(held) or held[i] < 0 or held[i] + more > SLOTS - 2:
-            end = WIDTH * (int(table[i, OFFSET]) + int(table[i, LENGTH]))
-            ask(points, end - 1)
-            ask(points, end + LINE)
+        i = ids[groups[g + FAR]]
+        end = WIDTH * (int(table[i, OFFSET]) + int(table[i, LENGTH]))
+        ask(points, end - 1)
+        ask(points, end + LINE)
     if g + NEAR < len(groups) - 1:
         i, row = ids[groups[g + NEAR]], WIDTH * groups[g + NEAR]
         start, length = WIDTH * int(table[i, OFFSET]), int(table[i, LENGTH])
         end = start + WIDTH * length
         if length == 0:
             return
-        if len(held) and held[i] >= 0:
-            latest = int(recent[SHELF * i + WIDTH * (1 + held[i])])
-        else:
-            latest = int(points[end - WIDTH])
+        latest = int(points[end - WIDTH])
         if rows[row] <= latest:
             for at in range(_guess(start, end, latest, rows[row], expiry) - WIDTH, end + LINE, LINE):
                 ask(points, at)
@@ -237,73 +218,6 @@ def _make_room(table: Places, fronts: Places, points: Ints, used: int, i: int, m
         table[i, OFFSET] = target
     fronts[i] = 0
     return used
-
-
-# --------------------------------------------------------------------------- the newest points
-
-
-@part
-def _take(recent: Ints, held: Places, i: int, rows: Ints, r: int, r_end: int, expiry: int) -> tuple[bool, int, int]:
-    """Put points on the shelf of a list, behind those that it holds, if they are later and there is room; and the first
-    and the last time of one that does not repeat the one before it."""
-    start = SHELF * i
-    end = start + WIDTH * (2 + int(held[i]))
-    earliest = latest = int(NOTHING)
-    if end + r_end - r > start + SHELF or not _before(recent, end - WIDTH, rows, r):
-        return False, earliest, latest
-    for k in range(r, r_end, WIDTH):
-        if rows[k + 3] <= 0:
-            return False, earliest, latest
-    for k in range(r, r_end, WIDTH):
-        if not _repeats(recent, start, end, rows, k, int(NOTHING), expiry):
-            earliest = int(rows[k]) if earliest == NOTHING else earliest
-            latest = int(rows[k])
-        _copy(recent, end, rows, k)
-        end += WIDTH
-    held[i] += (r_end - r) // WIDTH
-    return True, earliest, latest
-
-
-@part
-def _put_away(table: Places, points: Ints, recent: Ints, held: Places, i: int) -> None:
-    """Move what the shelf of a list holds to its end, where there is room."""
-    start, count = SHELF * i, int(held[i])
-    to = WIDTH * (int(table[i, OFFSET]) + int(table[i, LENGTH]))
-    for k in range(WIDTH * count):
-        points[to + k] = recent[start + 2 * WIDTH + k]
-    table[i, LENGTH] += count
-    for k in range(2 * WIDTH):
-        recent[start + k] = recent[start + WIDTH * count + k]
-    held[i] = 0
-
-
-@part
-def _show_last(table: Places, points: Ints, recent: Ints, held: Places, i: int) -> None:
-    """Show the last two points of a list on its shelf, which holds none."""
-    held[i] = -1
-    if table[i, LENGTH] >= 2:
-        end = WIDTH * (int(table[i, OFFSET]) + int(table[i, LENGTH]))
-        for k in range(2 * WIDTH):
-            recent[SHELF * i + k] = points[end - 2 * WIDTH + k]
-        held[i] = 0
-
-
-@kernel
-def put_away(
-    table: Places, fronts: Places, points: Ints, used: int, recent: Ints, held: Places, expiry: int, begin: int
-) -> tuple[int, int]:
-    """Move what the shelves of all lists from `begin` on hold to their ends. Returns the new end of the pool, and the
-    first list for which it has no room."""
-    for i in range(begin, len(held)):
-        if held[i] > 0:
-            if table[i, LENGTH] + held[i] > table[i, ROOM]:
-                found = _make_room(table, fronts, points, used, i, int(held[i]), expiry)
-                if found < 0:
-                    return used, i
-                used = found
-            _put_away(table, points, recent, held, i)
-        held[i] = -1
-    return used, len(held)
 
 
 @part
@@ -345,8 +259,6 @@ def insert(
     fronts: Places,
     points: Ints,
     used: int,
-    recent: Ints,
-    held: Places,
     ids: Ints,
     rows: Ints,
     groups: Ints,
@@ -359,32 +271,21 @@ def insert(
     `out` gets of each list that changed its id, where its points start and end, and the first and the last time of a
     point that came or went and does not repeat the one before it. `spare` has room for the longest list. `done` says
     how many groups are dealt with, and how many lists changed. Returns the new end of the pool and the same again:
-    where the pool has no room for a group, it is not dealt with yet. Where lists have shelves (`recent`, and how many
-    points each holds), new points that change nothing wait there: shelves stand side by side, lists far apart."""
+    where the pool has no room for a group, it is not dealt with yet."""
     begin, n = done
     for g in range(begin, len(groups) - 1):
-        _ask_ahead(table, points, recent, held, ids, rows, groups, g, expiry)
+        _ask_ahead(table, points, ids, rows, groups, g, expiry)
         lo, hi = groups[g], groups[g + 1]
         i = ids[lo]
-        more = hi - lo
-        taken, earliest, latest = False, int(NOTHING), int(NOTHING)
-        if len(held) and held[i] >= 0:
-            taken, earliest, latest = _take(recent, held, i, rows, WIDTH * lo, WIDTH * hi, expiry)
-            if taken and earliest == NOTHING:
-                continue
-            more = int(held[i]) + (0 if taken else hi - lo)
-        if table[i, LENGTH] + more > table[i, ROOM]:
-            found = _make_room(table, fronts, points, used, i, more, expiry)
+        if table[i, LENGTH] + hi - lo > table[i, ROOM]:
+            found = _make_room(table, fronts, points, used, i, hi - lo, expiry)
             if found < 0:
-                if taken:
-                    held[i] -= hi - lo
                 return used, (g, n)
             used = found
-        if len(held) and held[i] > 0:
-            _put_away(table, points, recent, held, i)
         start = WIDTH * int(table[i, OFFSET])
         end = start + WIDTH * int(table[i, LENGTH])
-        r, r_end = WIDTH * (hi if taken else lo), WIDTH * hi
+        r, r_end = WIDTH * lo, WIDTH * hi
+        earliest = latest = int(NOTHING)
         if r < r_end and end > start and not _before(points, end - WIDTH, rows, r):
             late = _places(points, start, end, rows, r, r_end, expiry, spare)
             if late:
@@ -433,8 +334,6 @@ def insert(
                 end += WIDTH
             r += WIDTH
         table[i, LENGTH], table[i, PAST] = (end - start) // WIDTH, 0
-        if len(held) and not taken:
-            _show_last(table, points, recent, held, i)
         if earliest != NOTHING:
             out[0, n], out[1, n], out[2, n], out[3, n], out[4, n] = i, start // WIDTH, end // WIDTH, earliest, latest
             n += 1

@@ -10,6 +10,7 @@ pool is packed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 import numpy as np
@@ -18,6 +19,7 @@ from thalweg.columns import inserting, merging, slabs
 from thalweg.columns.compiled import kernel, part
 from thalweg.columns.gathering import TIME
 from thalweg.columns.inserting import slab
+from thalweg.columns.journal import CHUNKS, Journal, Noted, changing, laid_out
 from thalweg.columns.slabs import LENGTH, OFFSET, PAST, ROOM, Places, drop_front, place
 from thalweg.columns.sorting import group_starts, sort_changes
 from thalweg.protocol import Ints
@@ -168,8 +170,8 @@ class Ragged:
     """Lists of rows of a fixed width; the first column is a time. Rows of a list are `ordered` by their clock too,
     unless told otherwise."""
 
-    _MANY, _LONG = 512, 2 * inserting.SLOTS
-    """So many lists, and so many rows for each, from which on the newest points wait on shelves."""
+    MANY = 512
+    """So many lists from which on it is better to `note` points than to `insert` them."""
 
     def __init__(self, width: int, clock: int = 0, *, ordered: bool = True) -> None:
         self.width = width
@@ -180,8 +182,9 @@ class Ragged:
         self.past = np.zeros((8, 2 * slabs.WIDTH), np.int32)
         self.fronts = np.zeros(0, np.int32)
         """Of lists that slide through their slabs: how many rows have expired at its front."""
-        self._recent, self._held = np.empty(0, np.int64), np.empty(0, np.int32)
-        """Shelves for the newest points of lists, and how many they hold; see `inserting`."""
+        self.journal = Journal()
+        """Points that are not in their lists."""
+        self._counts = np.zeros(0, np.int64)
         self.pool = np.empty((64, width), np.int64)
         self._spare = np.empty((0, width), np.int64)
         """The pool before the last time that it was packed."""
@@ -281,6 +284,7 @@ class Ragged:
         lists that changed, as columns: the list, where it starts and ends in the pool, and the first and the last time
         of a change. A row that only repeats what the one before it said is no change."""
         self._slides = True
+        self._put_away()
         ids, rows, _ = sort_changes(ids, rows)
         n = inserting.net(ids, rows)
         ids, rows = ids[:n], rows[:n]
@@ -290,12 +294,11 @@ class Ragged:
             fronts[: len(self.fronts)] = self.fronts
             self.fronts = fronts
         longest = int(self.places[:, LENGTH].max(initial=0))
-        spare = np.empty(inserting.WIDTH * (max(longest, inserting.FEW) + inserting.SLOTS), np.int64)
+        spare = np.empty(inserting.WIDTH * max(longest, inserting.FEW), np.int64)
         changed = np.empty((5, len(groups) - 1), np.int64)
-        self._put_up_shelves()
         done = 0, 0
         while True:
-            lists = self.table, self.fronts, self.pool.reshape(-1), self.used, self._recent, self._held
+            lists = self.table, self.fronts, self.pool.reshape(-1), self.used
             self.used, done = inserting.insert(
                 *lists, ids, rows.reshape(-1), groups, self.expiry, changed, spare, done
             )
@@ -303,26 +306,34 @@ class Ragged:
                 return changed[:, : done[1]]
             self.reserve(len(self.pool) - self.used + 1)
 
-    def _put_up_shelves(self) -> None:
-        """Shelves for all lists, where these are long enough to be worth it and far apart; none otherwise."""
-        if len(self._held) >= self.count:
-            return
-        self._put_away()
-        if self.count >= self._MANY and self.used >= self._LONG * self.count:
-            room = self.count + (self.count >> 3)
-            self._recent, self._held = np.empty(inserting.SHELF * room, np.int64), np.full(room, -1, np.int32)
+    def note(self, parts: Sequence[tuple[Ints, Ints, int, Ints]], timelines: Ragged, tick: int) -> Noted:
+        """`insert` for lists of points (ids, times, kind, values) that go to a journal, not to their lists. Returns the
+        changes that they make, with the points from there on."""
+        if len(self._counts) < self.count:
+            self._counts = np.zeros(len(self.table), np.int64)
+        journal = self.journal
+        every_id, every_time, given_kinds, every_value = zip(*parts, strict=True)
+        starts, kinds = np.zeros(len(parts) + 1, np.int64), np.array(given_kinds)
+        starts[1:] = [len(some) for some in every_id]
+        starts.cumsum(out=starts)
+        ids, times, values = (np.concatenate(given) for given in (every_id, every_time, every_value))
+        notes = journal.room(min(len(ids), self.count), len(ids))
+        lists, begins, latest = laid_out(ids, times, values, starts, kinds, self._counts[: self.count], notes)
+        changed = np.empty((4, len(ids)), np.int64)
+        n = changing(lists, begins, notes, timelines.table, timelines.pool, tick, changed)
+        journal.add(lists, begins, latest)
+        touched, first, last, until = changed[:, :n]
+        begin, end, points = journal.points((self.table, self.pool), touched, first, until)
+        if len(journal) > CHUNKS:
+            self._put_away()
+        return Noted(touched, begin, end, first, last, until, points)
 
     def _put_away(self) -> None:
-        """Take the shelves down; what they hold goes to its list."""
-        if not len(self._held):
-            return
-        done = 0
-        while done < len(self._held):
-            lists = self.table, self.fronts, self.pool.reshape(-1), self.used
-            self.used, done = inserting.put_away(*lists, self._recent, self._held, self.expiry, done)
-            if done < len(self._held):
-                self.reserve(len(self.pool) - self.used + 1)
-        self._recent, self._held = self._recent[:0], self._held[:0]
+        """Put the points of the journal into their lists."""
+        if len(self.journal):
+            ids, rows = self.journal.everything()
+            self.journal.clear()
+            self.insert(ids, rows)
 
     def replace(self, ids: Ints, kept: Ints, froms: Ints, tos: Ints, rows: Ints, expiry: int) -> None:
         """List ids[k] keeps its first kept[k] rows, but for what expired, and goes on with rows[froms[k]:tos[k]]."""
@@ -402,7 +413,7 @@ class Ragged:
         """Empty all lists whose earlier versions nobody reads, and use their room again."""
         self.table[: self.count] = 0
         self.fronts[:] = 0
-        self._held[:] = -1
+        self.journal.clear()
         self.used = self._packed = 0
 
     def settle(self) -> None:
@@ -412,6 +423,7 @@ class Ragged:
 
     def commit(self) -> None:
         """What is now becomes the base (at the end of a query)."""
+        self.journal.expire(self.expiry)
         if self._touched:
             for ids in self._touched:
                 slabs.follow(self.table, ids)

@@ -86,37 +86,50 @@ def rebuild(
     ids: Ints,
     first: Ints,
     last: Ints,
+    until: Ints,
     tick: int,
-) -> tuple[Ints, Ints, Ints, Ints]:
+) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """New timelines of the instances `ids`, whose points are points[p_starts[k]:p_ends[k]] and changed between first[k]
-    and last[k] inclusive: how many intervals stay, and the others (for `Ragged.replace`).
+    and last[k] inclusive: each instance once, how many intervals stay, and the others (for `Ragged.replace`). Points
+    after until[k], where given, are left out: the timeline is known to be the old one there. So an instance may be
+    there several times, one behind the other, for changes that are far apart.
 
     Intervals that started by first[k] stay, the points from there on are replayed, and once past last[k] with the state
-    as it was, the rest of the old list follows. Linear in the points and intervals from first[k] on.
+    as it was, the old list follows. Linear in the points and intervals from first[k] on.
     """
-    kept = np.empty(len(ids), np.int64)
-    froms = np.empty(len(ids), np.int64)
-    tos = np.empty(len(ids), np.int64)
+    changed, kept = np.empty(len(ids), np.int64), np.empty(len(ids), np.int64)
+    froms, tos = np.empty(len(ids), np.int64), np.empty(len(ids), np.int64)
     out = np.empty((2 * len(ids) + 16, 3), np.int64)
-    n = 0
+    n = a = 0
+    m = -1
     for k in range(len(ids)):
         i = ids[k]
-        froms[k] = n
         old, n_old = int(table[i, OFFSET]), int(table[i, LENGTH])
         p, p_end = p_starts[k], p_ends[k]
-        a = _before_from_behind(pool, old, n_old, first[k] + 1)
-        kept[k] = a
-        held, value, since = False, 0, 0
-        if a > 0 and pool[old + a - 1, 1] > first[k]:
-            kept[k] = a - 1
-            held = True
-            since = pool[old + a - 1, 0]
-            value = pool[old + a - 1, 2]
         lo = p + _before_from_behind(points, p, p_end - p, first[k])
-        out = widened(out, n + n_old - kept[k] + p_end - lo + 2)
+        out = widened(out, n + n_old + p_end - lo + 2)
+        held, value, since = False, 0, 0
+        if k > 0 and ids[k - 1] == i:
+            while a < n_old and pool[old + a, 0] <= first[k]:
+                for c in range(3):
+                    out[n, c] = pool[old + a, c]
+                n += 1
+                a += 1
+            if n > froms[m] and out[n - 1, 1] > first[k]:
+                n -= 1
+                held, since, value = True, int(out[n, 0]), int(out[n, 2])
+        else:
+            m += 1
+            changed[m], froms[m] = i, n
+            a = _before_from_behind(pool, old, n_old, first[k] + 1)
+            kept[m] = a
+            if a > 0 and pool[old + a - 1, 1] > first[k]:
+                kept[m] = a - 1
+                held, since, value = True, int(pool[old + a - 1, 0]), int(pool[old + a - 1, 2])
         joined = False
-        while lo < p_end:
-            t = points[lo, 0]
+        ahead = OPEN if len(until) == 0 or until[k] == OPEN else until[k] + tick
+        while lo < p_end or ahead != OPEN:
+            t = int(points[lo, 0]) if lo < p_end else int(ahead)
             if t > last[k]:
                 # the old state at t: the interval of the old list that covers t, if any
                 while a < n_old and pool[old + a, 1] <= t:
@@ -133,13 +146,11 @@ def rebuild(
                         b += 1
                     while b < n_old and pool[old + b, 0] <= t:
                         b += 1
-                    while b < n_old:
-                        for c in range(3):
-                            out[n, c] = pool[old + b, c]
-                        n += 1
-                        b += 1
+                    a = b
                     joined = True
                     break
+            if lo == p_end:
+                break
             nxt = lo
             while nxt < p_end and points[nxt, 0] == t:
                 nxt += 1
@@ -156,8 +167,15 @@ def rebuild(
         if held and not joined:
             out[n, 0], out[n, 1], out[n, 2] = since, OPEN, value
             n += 1
-        tos[k] = n
-    return kept, froms, tos, out
+        if k + 1 == len(ids) or ids[k + 1] != i:
+            while joined and a < n_old:
+                for c in range(3):
+                    out[n, c] = pool[old + a, c]
+                n += 1
+                a += 1
+            tos[m] = n
+    m += 1
+    return changed[:m], kept[:m], froms[:m], tos[:m], out
 
 
 @kernel

@@ -16,6 +16,7 @@ import numpy as np
 from thalweg.columns import fresh
 from thalweg.columns.compiled import owned
 from thalweg.columns.gathering import TIME, cause_by_id
+from thalweg.columns.journal import REMOVED, Noted
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.points import Bench, Thinner
 from thalweg.columns.ragged import Ragged, Version
@@ -421,6 +422,8 @@ class SimpleUnit(FluentUnit):
             once = self._once(found, clock)
             if once is not None:
                 return self.renew(clock, [once])
+        if self._notes(clock, round=round):
+            return self._noted(found, clock)
         came = gone = None
         ids = np.concatenate([f.ids for f in found])
         rows = np.concatenate([point_rows(f.times, f.kind, f.values, f.sign) for f in found])
@@ -434,14 +437,38 @@ class SimpleUnit(FluentUnit):
             if clock.tumbling:  # earlier windows left only the points of their very end
                 store.points.expiry = max(store.points.expiry, clock.final - 1)
             touched, starts, ends, first, last = store.points.insert(ids.copy() if clock.causes else ids, rows)
+        points = Noted(touched, starts, ends, first, last, last[:0], store.points.pool)
+        touched = self._rebuild(points, clock)
         why = cause_by_id(touched, ids, causes)
-        lists = store.lists
-        new = rebuild(starts, ends, store.points.pool, lists.table, lists.pool, touched, first, last, clock.tick)
-        lists.replace(touched, *new, clock.final)
         self.note(0, touched, why)
         if gone is not None and came is not None and store.reads_points:
             self.keep_effects(store, effect_moves(store, gone, came, touched, why, clock.previous))
         return self.announce(clock, Version.LAST, [(touched, why)]) or bool(store.effects)
+
+    def _notes(self, clock: Clock, *, round: bool) -> bool:
+        """Do points go to a journal?"""
+        points = self.store.points
+        again = round or clock.tumbling or clock.recompute or self.store.reads_points
+        return not again and points.count >= points.MANY
+
+    def _noted(self, found: Sequence[Found], clock: Clock) -> bool:
+        """`apply`, where points are noted and only those are looked at that change something."""
+        parts = [(f.ids, f.times, f.kind if f.sign > 0 else f.kind - REMOVED, f.values) for f in found]
+        touched = self._rebuild(self.store.points.note(parts, self.store.lists, clock.tick), clock)
+        why = np.full(len(touched), TIME)
+        if clock.causes:
+            ids, causes = (np.concatenate(x) for x in zip(*((f.ids, _given(f.causes)) for f in found), strict=True))
+            why = cause_by_id(touched, ids, causes)
+        self.note(0, touched, why)
+        return self.announce(clock, Version.LAST, [(touched, why)])
+
+    def _rebuild(self, noted: Noted, clock: Clock) -> Ints:
+        """New timelines of instances whose points changed; returns which these are."""
+        lists, points = self.store.lists, (noted.starts, noted.ends, noted.points)
+        times = noted.first, noted.last, noted.until
+        new = rebuild(*points, lists.table, lists.pool, noted.ids, *times, clock.tick)
+        lists.replace(*new, clock.final)
+        return new[0]
 
     def _once(self, found: Sequence[Found], clock: Clock) -> tuple[Ints, Writer] | None:
         """Points that no later query needs: thinned, sorted, used, and forgotten, but for those of the query time
