@@ -184,3 +184,13 @@ def test_columns_that_may_not_be_written_are_keys_like_others(length: int) -> No
     ids = table.intern([constant, np.arange(length)], length)
     assert ids.tolist() == list(range(length))
     assert table.find([constant, np.arange(length)], length).tolist() == ids.tolist()
+
+
+def test_texts_as_an_array_are_those_of_the_table_whenever_they_came() -> None:
+    table = SymbolTable(["a", "b"])
+    table.expect_all()
+    copy = table.copy()
+    copy.add("c")
+    for first in range(4):
+        assert copy.array(first).to_pylist() == ["a", "b", "c"][first:]
+    assert table.array(0).to_pylist() == ["a", "b"]

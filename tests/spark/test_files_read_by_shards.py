@@ -128,11 +128,13 @@ def test_rows_are_read_by_arrival_and_numbered_as_they_stand(
     assert sorted(found) == list(range(1, story.rows.num_rows + 1))
 
 
+@pytest.mark.parametrize("words", ["few", "many"])
 def test_columns_by_other_names_and_in_another_order_are_read(
-    spark: Any, story: Story, embedded: dict[str, pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: Any, story: Story, embedded: dict[str, pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
     """Shards hand their row groups to one another, in a directory that is gone afterwards."""
     monkeypatch.setattr(engine, "SHARED_FROM", 1)
+    monkeypatch.setattr("thalweg.spark.footers.WORDS_PER_ROW", 10 if words == "few" else 0)
     read: list[Files | None] = []
     monkeypatch.setattr(engine, "woken", _noting(engine.woken, read))
     (tmp_path / "in").mkdir()
@@ -143,6 +145,7 @@ def test_columns_by_other_names_and_in_another_order_are_read(
     found = ts.recognise(named, story.program, row="nr", shards=2, **story.options)
     (files,) = read
     assert files is not None and files.exchange is not None and not Path(files.exchange).exists()
+    assert (len(files.worded) > 1) == (words == "few")
     assert_same_tables(embedded, found)
 
 

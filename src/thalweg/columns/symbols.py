@@ -62,6 +62,7 @@ class SymbolTable:
         self._raw: dict[str, str] = {}
         self._recent: list[tuple[pa.Array, Ints]] = []
         self._ranks: Ints = np.empty(0, np.int64)
+        self._array: pa.Array = pa.array([], pa.string())
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -70,11 +71,18 @@ class SymbolTable:
         """A table that knows the same texts, by the same ids."""
         found = SymbolTable()
         found.texts, found._ids, found._recent = self.texts.copy(), self._ids.copy(), self._recent.copy()
+        found._array = self._array
         return found
+
+    def array(self, first: int) -> pa.Array:
+        """The texts from an id on."""
+        known = self._array.slice(first)
+        new = pa.array(self.texts[first + len(known) :], pa.string())
+        return pa.concat_arrays([known, new]) if len(new) else known
 
     def expect_all(self) -> None:
         """Be ready for columns of the texts that are known so far."""
-        texts = pa.array(self.texts, pa.string())
+        texts = self._array = pa.array(self.texts, pa.string())
         own = np.flatnonzero(pc.match_substring_regex(texts, _CANONICAL).to_numpy(zero_copy_only=False))
         if len(own) >= MANY:
             self._recent = [(texts.take(pa.array(own)), own)]

@@ -152,7 +152,7 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
     plan = reasoner._plan
     symbols = SymbolTable(header["symbols"])
     plan.symbols.texts[:] = symbols.texts
-    plan.symbols.__dict__.update(_ids=symbols._ids, _raw={}, _recent=[])
+    plan.symbols.__dict__.update(_ids=symbols._ids, _raw={}, _recent=[], _array=symbols._array)
     reasoner.query_time, reasoner.kept = header["query_time"], header["kept"]
     if header["seeded"]:
         for unit in plan.units():

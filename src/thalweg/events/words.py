@@ -45,9 +45,9 @@ class Words:
 
     def symbol_numbers(self) -> Ints:
         """The numbers of the texts of all symbols."""
-        texts = self._coder.symbols.texts
-        if self._symbols.count < len(texts):
-            self._symbols.extend(self._pool.add(pa.array(texts[self._symbols.count :], pa.string())))
+        symbols = self._coder.symbols
+        if self._symbols.count < len(symbols):
+            self._symbols.extend(self._pool.add(symbols.array(self._symbols.count)))
         return self._symbols.known
 
     def is_number(self, node: tuple[str, str, int]) -> bool:

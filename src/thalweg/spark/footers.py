@@ -9,7 +9,7 @@ Arrow read alike, the shards can read the files themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_FILES = 100
 """Footers are read one after the other; of more files Spark looks at the rows, side by side."""
+WORDS_PER_ROW = 1
+"""Bytes of different words per row up to which they are few."""
 _SIMPLE: dict[str, tuple[pa.DataType, ...]] = {
     "string": (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())),
     "bigint": (pa.int64(),),
@@ -83,13 +85,14 @@ def _arriving(settings: Settings) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """A row group and what its footer says of its columns."""
+    """A row group and what its footer says of its columns; of texts, how many bytes their different words take."""
 
     file: str
     number: int
     size: int
     schema: pa.Schema
     said: dict[str, Any]
+    words: dict[str, int]
 
     def span(self, column: str) -> tuple[int, int] | None:
         """The least and the greatest value; None where there is no value at all."""
@@ -107,8 +110,11 @@ def _groups(file: str) -> Iterator[_Group]:
     schema = footer.schema.to_arrow_schema()
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
-        said = {(c := group.column(i)).path_in_schema: c.statistics for i in range(group.num_columns)}
-        yield _Group(file, number, group.num_rows, schema, said)
+        columns = [group.column(i) for i in range(group.num_columns)]
+        said = {column.path_in_schema: column.statistics for column in columns}
+        stored = [column for column in columns if column.has_dictionary_page]
+        words = {c.path_in_schema: c.data_page_offset - c.dictionary_page_offset for c in stored}
+        yield _Group(file, number, group.num_rows, schema, said, words)
 
 
 def _told(
@@ -128,7 +134,19 @@ def _told(
         return Footers(seen, None)
     needed = {name: columns[name] for name in settings.header.needed(settings.shapes)}
     number = None if row is None else columns[row]
-    return Footers(seen, Files(_by_arrival(groups, arrivals), needed, number))
+    return Footers(seen, Files(_by_arrival(groups, arrivals), needed, number, _worded(groups, needed.values())))
+
+
+def _worded(groups: Sequence[_Group], columns: Iterable[str]) -> tuple[str, ...]:
+    """The columns of texts that are stored as words and numbers for them, and with few words for their rows: to look up
+    many in every row group takes longer than to look at the rows."""
+    texts = [name for name in columns if groups and groups[0].schema.field(name).type in _SIMPLE["string"]]
+    return tuple(
+        name
+        for name in texts
+        if all(name in group.words for group in groups)
+        and sum(group.words[name] for group in groups) < WORDS_PER_ROW * sum(group.size for group in groups)
+    )
 
 
 def _readable(

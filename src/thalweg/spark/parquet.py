@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from thalweg.columns.wording import worded
 from thalweg.protocol import Ints, Mask
 from thalweg.spark.exchange import Exchange
 from thalweg.spark.keying import Route, key_hashes, strides
@@ -45,12 +46,13 @@ class Piece:
 @dataclass(frozen=True, slots=True)
 class Files:
     """The row groups of a batch, by arrival, and under which names its columns stand in the files. `row` is the column
-    with row numbers; without one, rows are numbered as they stand in the files. `exchange` is a directory in which
-    shards hand rows to one another."""
+    with row numbers; without one, rows are numbered as they stand in the files. `worded` are the columns of texts that
+    are read as words and numbers for them. `exchange` is a directory in which shards hand rows to one another."""
 
     pieces: tuple[Piece, ...]
     columns: Mapping[str, str]
     row: str | None
+    worded: tuple[str, ...] = ()
     exchange: str | None = None
 
     @property
@@ -86,9 +88,9 @@ def _picked(files: Files, settings: Settings, stage: int, shard: int) -> Callabl
 
     def taken(pieces: range) -> pa.Table:
         table = pa.concat_tables([reader.read(files.pieces[place]) for place in pieces]).unify_dictionaries()
-        if _reads_all(settings, stage):
-            return table
-        return _own(table, Belonging(table, settings, stage), shard)
+        if not _reads_all(settings, stage):
+            table = _own(table, Belonging(table, settings, stage), shard)
+        return _in_words(table)
 
     return taken
 
@@ -111,7 +113,7 @@ def _exchanged(files: Files, settings: Settings, stage: int, shard: int) -> Call
 
     def taken(pieces: range) -> pa.Table:
         following = range(pieces.stop, min(pieces.stop + shards, len(files.pieces)))
-        return pa.concat_tables(exchange.rows(pieces, following)).unify_dictionaries()
+        return _in_words(pa.concat_tables(exchange.rows(pieces, following)).unify_dictionaries())
 
     return taken
 
@@ -120,13 +122,15 @@ def _own(table: pa.Table, places: Belonging, shard: int) -> pa.Table:
     """The rows of a shard. Of columns in one piece, places are taken in half the time that a mask takes."""
     mask = places.of(shard)
     whole = all(column.num_chunks == 1 for column in table.columns)
-    return _own_words(table.take(pa.array(np.flatnonzero(mask))) if whole else table.filter(pa.array(mask)))
+    return table.take(pa.array(np.flatnonzero(mask))) if whole else table.filter(pa.array(mask))
 
 
-def _own_words(table: pa.Table) -> pa.Table:
-    """The same table; columns know no words but those that stand in them."""
+def _in_words(table: pa.Table) -> pa.Table:
+    """The same table with texts as words and numbers for them; columns know no words but those that stand in them."""
     for at, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+            table = table.set_column(at, field.name, worded(table.column(at).combine_chunks().cast(pa.string())))
+        elif pa.types.is_dictionary(field.type):
             column = table.column(at).combine_chunks()
             if len(column.dictionary) > FEW_WORDS:
                 table = table.set_column(at, field, with_own_words(column))
@@ -145,9 +149,8 @@ class _Pieces:
         files = self.files
         if self._open is None or self._name != piece.file:
             store, path = fs.FileSystem.from_uri(piece.file)
-            schema = pq.read_schema(path, filesystem=store)
-            texts = [name for name in files.columns.values() if _is_text(schema.field(name).type)]
-            self._name, self._open = piece.file, pq.ParquetFile(path, filesystem=store, read_dictionary=texts)
+            self._open = pq.ParquetFile(path, filesystem=store, read_dictionary=list(files.worded))
+            self._name = piece.file
         wanted = [*files.columns.values(), *([files.row] if files.row is not None else [])]
         found = self._open.read_row_group(piece.group, columns=list(dict.fromkeys(wanted)), use_threads=False)
         numbers = (
@@ -157,10 +160,6 @@ class _Pieces:
         )
         columns = {name: found.column(place) for name, place in files.columns.items()}
         return pa.table({**columns, ROW: numbers})
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 # --------------------------------------------------------------------------- which rows are a shard's own
@@ -251,6 +250,9 @@ class Belonging:
         """Where the constants of a column lie along a part of the key."""
         if (column, part) not in self._places:
             values = self.table.column(column).combine_chunks()
+            if pa.types.is_string(values.type):
+                self._places[column, part] = (key_hashes(values) % self.grid[part]).astype(np.int32)
+                return self._places[column, part]
             if not pa.types.is_dictionary(values.type):
                 values = values.dictionary_encode()
             nothing = key_hashes(pa.nulls(1, values.dictionary.type))

@@ -83,7 +83,7 @@ class Settings:
     def identity(self) -> str:
         """What a state belongs to. Where the stream starts is part of the state, not of this."""
         told = {name: value for name, value in self.options.items() if name != "start"}
-        return hashlib.sha256(json.dumps([self.text, told, self.shards], sort_keys=True).encode()).hexdigest()
+        return identified(self.text, tuple(told.items()), self.shards)
 
     def starting(self, start: int) -> Settings:
         """The same with a known start."""
@@ -100,6 +100,12 @@ class Settings:
         fields = {name: value for name, value in told.items() if name not in ("format", "stages", "columns")}
         stages = tuple(_with_one_text(_stage_of(stage), told["text"]) for stage in told["stages"])
         return Settings(**fields, stages=stages, columns=tuple(told["columns"]))
+
+
+@lru_cache(maxsize=KNOWN)
+def identified(text: str, options: tuple[tuple[str, Any], ...], shards: int) -> str:
+    """The identity of settings; of a long text it is found once."""
+    return hashlib.sha256(json.dumps([text, dict(options), shards], sort_keys=True).encode()).hexdigest()
 
 
 @lru_cache(maxsize=KNOWN)

@@ -70,7 +70,7 @@ def tables_of(spark: SparkSession, directory: Directory, settings: Settings) -> 
     """The tables of a pipeline; the directory says what lies in it."""
     schemas = settings.schemas()
     told = {name: b64encode(schema.serialize().to_pybytes()).decode() for name, schema in schemas.items()}
-    directory.write_json({"kind": settings.kind, "program": settings.text, "schemas": told}, ABOUT)
+    directory.write_json({"kind": settings.kind, "schemas": told}, ABOUT)
     return Tables(spark, directory, settings.kind, schemas)
 
 

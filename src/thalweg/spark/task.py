@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.columns.wording import worded
 from thalweg.io.assemble import filtered
 from thalweg.io.fold import concatenate
 from thalweg.io.rejects import REJECTED, Rejects, repeat
@@ -257,7 +258,9 @@ def within(
 
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    """A column in one piece; texts as words, which are looked for once and not for each event name."""
+    whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return worded(whole) if pa.types.is_string(whole.type) else whole
 
 
 # --------------------------------------------------------------------------- results
@@ -293,9 +296,7 @@ class Found:
             if name == "rejected":
                 counted(table, self.note)
             if name == "changes" and "cause" in table.column_names:
-                self.note.revised = (
-                    pc.sum(pc.not_equal(table.column("cause").cast(pa.string()), "time")).as_py() or 0
-                )
+                self.note.revised = _revised(table.column("cause"))
             again = "-again" if self.order.again and name not in self._standing else ""
             place = (*staging(self.order.batch), name, f"part-{self.order.stage}-{shard:05d}{again}.parquet")
             if table.num_rows:
@@ -306,6 +307,14 @@ class Found:
     def messages(self) -> Iterator[pa.RecordBatch]:
         for (stage, shard), rows in sorted(self.forwards.items()):
             yield message(stage, shard, "rows", packed(rows))
+
+
+def _revised(causes: pa.ChunkedArray) -> int:
+    """How many changes have a row as their cause."""
+    words = [cause.as_py() for cause in pc.unique(causes)]
+    if words in ([], ["time"]):
+        return 0
+    return int(pc.sum(pc.not_equal(causes.cast(pa.string()), "time")).as_py())
 
 
 def counted(rejected: pa.Table, note: Note) -> None:

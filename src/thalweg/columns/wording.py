@@ -1,0 +1,131 @@
+"""Texts as words and numbers for them: each different text once, in the order of first sight, and for every row which
+one it is. Where there are many of them, Arrow takes several times as long.
+
+A text of up to seven letters is one number, which is compared in one step; of longer ones the letters are compared when
+their hashes agree.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from thalweg.columns.compiled import T, kernel, part
+from thalweg.columns.texts import Indices
+
+Eights = npt.NDArray[np.uint64]
+"""Letters, eight by eight."""
+FEW = 1 << 12
+"""Places for words to begin with; a power of two."""
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
+_LONG = np.uint64(0xFF << 56)
+
+
+@part
+def _eight(letters: Eights, at: int, end: int) -> np.uint64:
+    """The letters from `at` on, eight at most, as one number."""
+    first, shift = np.uintp(at) >> np.uintp(3), (np.uint64(at) & np.uint64(7)) << np.uint64(3)
+    high = (letters[first + np.uintp(1)] << np.uint64(1)) << (np.uint64(63) - shift)
+    found: np.uint64 = (letters[first] >> shift) | high
+    if end - at < 8:
+        found &= (np.uint64(1) << (np.uint64(end - at) << np.uint64(3))) - np.uint64(1)
+    return found
+
+
+@part
+def _mixed(key: np.uint64) -> np.uint64:
+    key = (key ^ (key >> np.uint64(29))) * _PRIME
+    return key ^ (key >> np.uint64(32))
+
+
+@part
+def _key(letters: Eights, start: int, end: int) -> np.uint64:
+    """A text of up to seven letters as a number, or the hash of a longer one; no two texts of different kinds agree."""
+    size = end - start
+    if size < 8:
+        return _eight(letters, start, end) | (np.uint64(size) << np.uint64(56))
+    found = np.uint64(size)
+    for at in range(start, end, 8):
+        found = _mixed(found ^ _eight(letters, at, end))
+    return found | _LONG
+
+
+@part
+def _same(letters: Eights, start: int, end: int, other: int, until: int) -> bool:
+    if until - other != end - start:
+        return False
+    for k in range(0, end - start, 8):
+        if _eight(letters, other + k, until) != _eight(letters, start + k, end):
+            return False
+    return True
+
+
+@kernel
+def _number(
+    row: int, count: int, ends: Indices, letters: Eights, places: Indices, keys: Eights, first: Indices, out: Indices
+) -> tuple[int, int]:
+    """Number the texts from `row` on, of which so many different ones are known; returns how far it went, which is not
+    to the end where `places` are half full, and how many are known then. A place holds a word's number, or -1; of each
+    word there are the key and the first row."""
+    last = np.uint64(len(places) - 1)
+    while row < len(out) and 2 * count < len(places):
+        start, end = ends[row], ends[row + 1]
+        key = _key(letters, start, end)
+        place = _mixed(key) & last
+        number = places[place]
+        while number >= 0:
+            if keys[np.uintp(number)] == key:
+                known = first[np.uintp(number)]
+                if key < _LONG or _same(letters, start, end, ends[known], ends[known + 1]):
+                    break
+            place = (place + np.uint64(1)) & last
+            number = places[place]
+        if number < 0:
+            number = places[place] = count
+            keys[count], first[count] = key, row
+            count += 1
+        out[row] = number
+        row += 1
+    return row, count
+
+
+@kernel
+def _put(keys: Eights, places: Indices) -> None:
+    """Give words their places, all of which are free."""
+    last = np.uint64(len(places) - 1)
+    for number in range(len(keys)):
+        place = _mixed(keys[number]) & last
+        while places[place] >= 0:
+            place = (place + np.uint64(1)) & last
+        places[place] = number
+
+
+def worded(texts: pa.Array) -> pa.DictionaryArray:
+    """A column of texts (`string`) as words, by first sight, and numbers for them."""
+    _, offsets, data = texts.buffers()
+    size = len(texts)
+    if not size or data is None or texts.null_count:
+        return texts.dictionary_encode()
+    ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + size + 1]
+    letters = np.zeros((ends[-1] + 7) // 8 + 1, np.uint64)
+    letters.view(np.uint8)[: ends[-1]] = np.frombuffer(data, np.uint8)[: ends[-1]]
+    out = np.empty(size, np.int32)
+    places: Indices = np.full(FEW, -1, np.int32)
+    keys: Eights = np.empty(0, np.uint64)
+    first: Indices = np.empty(0, np.int32)
+    row = count = 0
+    while True:
+        keys, first = _enlarged(keys, len(places) // 2), _enlarged(first, len(places) // 2)
+        row, count = _number(row, count, ends, letters, places, keys, first, out)
+        if row == size:
+            break
+        places = np.full(4 * len(places), -1, np.int32)
+        _put(keys[:count], places)
+    return pa.DictionaryArray.from_arrays(pa.array(out), texts.take(pa.array(first[:count])), safe=False)
+
+
+def _enlarged(some: npt.NDArray[T], size: int) -> npt.NDArray[T]:
+    found = np.empty(size, some.dtype)
+    found[: len(some)] = some
+    return found
