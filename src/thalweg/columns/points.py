@@ -194,6 +194,17 @@ def _lay(ids: Ints, times: Ints, values: Ints, points: Ints, at: int) -> None:
             points[2, at + k] = values[k]
 
 
+def side_by_side(parts: Sequence[tuple[Ints, Ints, int, Ints]], points: Ints, lists: Ints) -> None:
+    """Put lists of points (ids, times, kind, values or one value) side by side: ids, times and values of all points,
+    and where each list starts and the last one ends, and the kind of each."""
+    at = 0
+    for nth, (ids, times, kind, values) in enumerate(parts):
+        lists[0, nth], lists[1, nth] = at, kind
+        _lay(ids, times, values, points, at)
+        at += len(ids)
+    lists[0, len(parts)] = at
+
+
 @njit(cache=True)
 def _ordered(
     points: Ints,
@@ -301,12 +312,7 @@ class Thinner:
         total, thin = sum([len(part[0]) for part in parts]), self._rest == 0
         bench.reserve(count, total, n_lists)
         points, lists = bench.points, bench.lists
-        at = 0
-        for nth, (ids, times, kind, values) in enumerate(parts):
-            lists[0, nth], lists[1, nth] = at, kind
-            _lay(ids, times, values, points, at)
-            at += len(ids)
-        lists[0, n_lists] = total
+        side_by_side(parts, points, lists)
         found = np.empty((2, min(total, count) + 1), np.int64)
         by_id = bench.marks, bench.stamp, bench.counts, count
         n, low, last = _ordered(points, lists, n_lists, *by_id, thin, bench.rows, found)

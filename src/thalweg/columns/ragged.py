@@ -20,6 +20,7 @@ from thalweg.columns.compiled import kernel, part
 from thalweg.columns.gathering import TIME
 from thalweg.columns.inserting import slab
 from thalweg.columns.journal import CHUNKS, Journal, Noted, changing, laid_out
+from thalweg.columns.points import side_by_side
 from thalweg.columns.slabs import LENGTH, OFFSET, PAST, ROOM, Places, drop_front, place
 from thalweg.columns.sorting import group_starts, sort_changes
 from thalweg.protocol import Ints
@@ -307,19 +308,18 @@ class Ragged:
             self.reserve(len(self.pool) - self.used + 1)
 
     def note(self, parts: Sequence[tuple[Ints, Ints, int, Ints]], timelines: Ragged, tick: int) -> Noted:
-        """`insert` for lists of points (ids, times, kind, values) that go to a journal, not to their lists. Returns the
-        changes that they make, with the points from there on."""
+        """`insert` for lists of points (ids, times, kind, values or one value) that go to a journal, not to their
+        lists. Returns the changes that they make, with the points from there on."""
         if len(self._counts) < self.count:
             self._counts = np.zeros(len(self.table), np.int64)
         journal = self.journal
-        every_id, every_time, given_kinds, every_value = zip(*parts, strict=True)
-        starts, kinds = np.zeros(len(parts) + 1, np.int64), np.array(given_kinds)
-        starts[1:] = [len(some) for some in every_id]
-        starts.cumsum(out=starts)
-        ids, times, values = (np.concatenate(given) for given in (every_id, every_time, every_value))
-        notes = journal.room(min(len(ids), self.count), len(ids))
-        lists, begins, latest = laid_out(ids, times, values, starts, kinds, self._counts[: self.count], notes)
-        changed = np.empty((4, len(ids)), np.int64)
+        total = sum(len(part[0]) for part in parts)
+        given, starts = np.empty((3, total), np.int64), np.empty((2, len(parts) + 1), np.int64)
+        side_by_side(parts, given, starts)
+        (ids, times, values), kinds = given, starts[1, :-1]
+        notes = journal.room(min(total, self.count), total)
+        lists, begins, latest = laid_out(ids, times, values, starts[0], kinds, self._counts[: self.count], notes)
+        changed = np.empty((4, total), np.int64)
         n = changing(lists, begins, notes, timelines.table, timelines.pool, tick, changed)
         journal.add(lists, begins, latest)
         touched, first, last, until = changed[:, :n]
