@@ -140,6 +140,8 @@ class Checkpoint:
 
     def __init__(self, directory: Directory) -> None:
         self.directory = directory
+        self._noted: Settings | None = None
+        """The settings that were written last; a long program is not written twice."""
 
     # ------------------------------------------------------------------ settings
 
@@ -170,7 +172,7 @@ class Checkpoint:
     def begin(self, settings: Settings) -> Settings:
         """The settings to go on with: those of the first start, where there was one. Others are refused."""
         if not self.begun:
-            self.directory.write_json(settings.as_json(), "pipeline.json")
+            self.started(settings)
             return settings
         kept = self.settings()
         if kept.identity != settings.identity:
@@ -202,8 +204,10 @@ class Checkpoint:
         self.directory.write_json({"directory": directory.address}, "tables.json")
 
     def started(self, settings: Settings) -> None:
-        """Note where the stream starts, once that is known."""
-        self.directory.write_json(settings.as_json(), "pipeline.json")
+        """Note the settings: where the stream starts, once that is known."""
+        if settings != self._noted:
+            self.directory.write_json(settings.as_json(), "pipeline.json")
+            self._noted = settings
 
     # ------------------------------------------------------------------ commits
 

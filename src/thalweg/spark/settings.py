@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -92,14 +92,14 @@ class Settings:
     # ------------------------------------------------------------------ on disk
 
     def as_json(self) -> dict[str, Any]:
-        told = {name: value for name, value in asdict(self).items() if name != "stages"}
-        return {"format": FORMAT, **told, "stages": [_stage_json(stage) for stage in self.stages]}
+        told = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "stages"}
+        return {"format": FORMAT, **told, "stages": [_stage_json(stage, self.text) for stage in self.stages]}
 
     @staticmethod
     def of_json(told: Mapping[str, Any]) -> Settings:
-        fields = {name: value for name, value in told.items() if name not in ("format", "stages", "columns")}
-        stages = tuple(_with_one_text(_stage_of(stage), told["text"]) for stage in told["stages"])
-        return Settings(**fields, stages=stages, columns=tuple(told["columns"]))
+        plain = {name: value for name, value in told.items() if name not in ("format", "stages", "columns")}
+        stages = tuple(_with_one_text(_stage_of(stage, told["text"]), told["text"]) for stage in told["stages"])
+        return Settings(**plain, stages=stages, columns=tuple(told["columns"]))
 
 
 @lru_cache(maxsize=KNOWN)
@@ -207,9 +207,10 @@ def first_query(settings: Settings, first: int) -> int:
 # --------------------------------------------------------------------------- stages as JSON
 
 
-def _stage_json(stage: StagePlan) -> dict[str, Any]:
+def _stage_json(stage: StagePlan, whole: str) -> dict[str, Any]:
+    """A stage; the text of one that is the whole program, which may be long, is told once."""
     return {
-        "text": stage.text,
+        "text": None if stage.text == whole else stage.text,
         "grid": stage.grid,
         "inputs": [[*name, routes] for name, routes in stage.inputs.items()],
         "foreign": [[*name, routes] for name, routes in stage.foreign.items()],
@@ -219,12 +220,12 @@ def _stage_json(stage: StagePlan) -> dict[str, Any]:
     }
 
 
-def _stage_of(told: Mapping[str, Any]) -> StagePlan:
+def _stage_of(told: Mapping[str, Any], whole: str) -> StagePlan:
     def route(given: Sequence[Any]) -> Route:
         return Route(tuple(tuple(path) for path in given[0]), tuple(given[1]))
 
     return StagePlan(
-        told["text"],
+        whole if told["text"] is None else told["text"],
         tuple(told["grid"]),
         {Name(*name): tuple(map(route, routes)) for *name, routes in told["inputs"]},
         {Name(*name): tuple(map(route, routes)) for *name, routes in told["foreign"]},
