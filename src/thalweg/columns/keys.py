@@ -194,6 +194,24 @@ def _rehash_packed(old: Ints, table: Ints, shift: int) -> None:
             table[slot, 0], table[slot, 1] = old[k, 0], old[k, 1]
 
 
+@kernel
+def passed_on(ids: Ints, others: Ints) -> None:
+    """Put others[i] in the place of each id i that is known."""
+    for k in range(len(ids)):
+        if ids[k] >= 0:
+            ids[k] = others[ids[k]]
+
+
+@kernel
+def look_up(known: Ints, at: Ints, out: Ints) -> int:
+    """What is known at each place, -1 where nothing is or where the places end; returns of how many nothing is."""
+    unknown = 0
+    for k in range(len(at)):
+        out[k] = known[at[k]] if at[k] < len(known) else -1
+        unknown += int(out[k] < 0)
+    return unknown
+
+
 SMALL = 1 << 26
 """Single keys below this are looked up in an array; symbols are small, numbers are not."""
 

@@ -217,7 +217,8 @@ def verdict_changes(op: int, start: int, bound: int) -> int:
 def by_length(
     op: int, offsets: Ints, lengths: Ints, pool: Ints, bounds: Ints, until: int
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """Intervals longer or shorter than the bounds, see `lasts`; a running one is measured up to `until`. Also, per list, the measuring time at which a running interval's verdict changes (`OPEN`: never)."""
+    """Intervals longer or shorter than the bounds, see `lasts`; a running one is measured up to `until`. Also, per
+    list, the measuring time at which a running interval's verdict changes (`OPEN`: never)."""
     n = len(offsets)
     out = np.empty((int(lengths.sum()), 2), np.int64)
     o = np.empty(n, np.int64)

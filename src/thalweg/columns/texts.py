@@ -67,8 +67,8 @@ def number_anew(codes: Ints | Indices, places: Indices, first: Ints, known: int,
 
 @kernel
 def borders(numbers: Ints, bases: Ints, out: Ints) -> None:
-    """Where numbers stand that are at least bases[n], which ascend; the numbers ascend from one base to the next, though
-    not between them."""
+    """Where numbers stand that are at least bases[n]. The bases ascend, and so do the numbers from one base to the
+    next, though not between two."""
     k = 0
     for n in range(len(bases)):
         while k < len(numbers) and numbers[k] < bases[n]:

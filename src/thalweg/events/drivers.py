@@ -294,11 +294,13 @@ class Body:
         literal touches."""
         driver = self.driver
         moves = driver.moves() if after.sees(driver.store) else Moves.none(len(driver.slots) + 1)  # type: ignore[attr-defined]
-        touching = [t for t in self.triggers if t.changed_by(high) and after.sees(t.store)]
-        if touching:
-            touching = [t for t in touching if driver.reaches(t.positions, low)]
+        touching = self.triggers and [
+            t
+            for t in self.triggers
+            if t.changed_by(high) and after.sees(t.store) and driver.reaches(t.positions, low)
+        ]
         if not touching:
-            return self._moved(moves, before, after, causes)
+            return self._moved(moves, before, after, causes) if moves else []
         sides = (
             (before, -1, moves.gone_block, moves.gone_cause),
             (after, 1, moves.came_block, moves.came_cause),

@@ -17,17 +17,17 @@ import numpy as np
 
 from thalweg.columns import spans
 from thalweg.columns.gathering import TIME, hulls
-from thalweg.columns.keys import KeyTable
+from thalweg.columns.keys import KeyTable, look_up
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.slabs import LENGTH, OFFSET, Places
 from thalweg.columns.timelines import OPEN
-from thalweg.events.arithmetic import value_of
+from thalweg.events.arithmetic import Floats, value_of
 from thalweg.events.bindings import Known, Owners
 from thalweg.events.frames import NOW, Asked, Frame, Reader, Slot, Step, run_steps
 from thalweg.events.moves import NEVER
 from thalweg.events.stores import Access, FluentStore
 from thalweg.events.units import Clock, instance_frame
-from thalweg.language.terms import Term
+from thalweg.language.terms import Number, Term
 from thalweg.protocol import Ints
 
 
@@ -62,14 +62,14 @@ class Leaf:
     def ids(self, frame: Frame) -> Ints:
         """The instances that the bindings of a frame (its origin) read, -1 where there is none."""
         bindings = frame.origin
-        most = int(bindings.max()) + 1 if len(bindings) else 0
-        if most > len(self.known):
-            known = np.full(max(most, 2 * len(self.known)), -1)
-            known[: len(self.known)] = self.known
-            self.known = known
-        found = self.known[bindings]
-        unknown = (found < 0).nonzero()[0]
-        if len(unknown):
+        found = np.empty(len(bindings), np.int64)
+        if look_up(self.known, bindings, found):
+            most = int(bindings.max()) + 1
+            if most > len(self.known):
+                known = np.full(max(most, 2 * len(self.known)), -1)
+                known[: len(self.known)] = self.known
+                self.known = known
+            unknown = (found < 0).nonzero()[0]
             some = frame.take(unknown) if len(unknown) < frame.length else frame
             found[unknown] = self.store.find([s.column(some) for s in self.slots], len(unknown))
             self.known[bindings[unknown]] = found[unknown]
@@ -118,10 +118,18 @@ class Lasting:
     op: int
     node: Node
     bound: Term
+    same: Ints | None = field(init=False, default=None)
+    """The bound, where it is one number for all bindings."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.bound, Number):
+            self.same = self._whole_numbers(np.full(1, float(self.bound.value)))
 
     def bounds(self, frame: Frame) -> Ints:
         """The bound of each binding, as a whole number."""
-        limits = value_of(self.bound, frame)
+        return self._whole_numbers(value_of(self.bound, frame))
+
+    def _whole_numbers(self, limits: Floats) -> Ints:
         return (np.floor(limits) if self.op in (0, 3) else np.ceil(limits)).astype(np.int64)
 
 

@@ -79,16 +79,17 @@ class Frame:
 
     def _fetch(self, name: str) -> Ints:
         """A column that the frame does not hold itself."""
-        if name in self._lazy:
-            return self._lazy[name]()
+        lazy, rows = self._lazy.get(name), self._rows
+        if lazy is not None:
+            return lazy()
         if self._parent is None:
             if name != ORIGIN:
                 raise KeyError(name)
             return np.arange(self.length)
-        if self._rows is None:
-            return self._parent[name]
         column = self._parent[name]
-        return constant(column[0], len(self._rows)) if is_constant(column) else column[self._rows]
+        if rows is None:
+            return column
+        return constant(column[0], len(rows)) if is_constant(column) else column[rows]
 
     def __contains__(self, name: object) -> bool:
         return name in self._own or name in self._lazy or (self._parent is not None and name in self._parent)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from thalweg.columns.compiled import kernel, owned
-from thalweg.columns.keys import KeyTable, longest_run
+from thalweg.columns.keys import KeyTable, extent, longest_run
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.events.moves import Block, Moves
 from thalweg.protocol import Ints
@@ -54,6 +54,8 @@ class EventIndex:
         self._lists = Ragged(arity + 2)
         self._waiting: tuple[Sequence[Ints], int] | None = None
         """Columns of rows that are not in the lists yet, and from which of them on later queries will ask."""
+        self._together = 0
+        """How many of these at most have the same time."""
 
     @property
     def keys(self) -> KeyTable:
@@ -93,7 +95,7 @@ class EventIndex:
         those from `later` on will be asked for."""
         self._put_in()
         if self.probed:
-            self._waiting = columns, later
+            self._waiting, self._together = (columns, later), longest_run(columns[0])
         else:
             self._append([column[later:] for column in columns])
 
@@ -102,13 +104,13 @@ class EventIndex:
         if self._waiting is None or version is not Version.NOW or not self.positions:
             return self._not_in_lists(keys, times, version)
         columns = self._waiting[0]
-        if len(times) * longest_run(columns[0]) > 8 * len(columns[0]):
+        if not len(times) or len(times) * self._together > 8 * len(columns[0]):
             return self._not_in_lists(keys, times, version)
         out = np.empty(len(times), np.int64)
         mine = tuple([owned(columns[1 + p]) for p in self.positions])
         theirs = tuple([owned(key) for key in keys])
         found = out[: _not_among(columns[0], mine, times, theirs, out)]
-        if len(found) and self._lists.latest >= times[found].min():
+        if len(found) and self._lists.latest >= extent(times)[0]:
             ids = self._keys.find([key[found] for key in keys], len(found))
             found = found[self._lists.absent(ids, times[found], version)]
         return found

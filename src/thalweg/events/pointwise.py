@@ -96,12 +96,13 @@ def _writer(table: Pointwise, every_binding: Sequence[Ints], heads: Ints, lows: 
     values = np.zeros_like(inputs)
     n = 0
     for (plan, some), bindings in zip(table.inputs, every_binding, strict=True):
-        there = (bindings >= 0).nonzero()[0]
+        bound = (bindings >= 0).nonzero()[0]
+        there = bound if len(bound) < len(bindings) else slice(None)
         frame = plan.frame(bindings[there])
         for leaf in some:
             inputs[n, there] = leaf.ids(frame)
             if leaf.value is not None:
-                values[n, there] = leaf.value.column(frame)
+                values[n, there] = leaf.value.code if leaf.value.name is None else leaf.value.column(frame)
             n += 1
     lists = [leaf.store.lists for leaf in every]
     if table.repeats:
@@ -198,7 +199,8 @@ def judge(rule: Judged, heads: Ints, lows: Ints, clock: Clock) -> Writer | None:
         froms = np.where(bindings >= source.count, NEVER, lows)
         source.ensure(plan.bindings.count)
         renew(source, bindings, _writer(rule.inner, [bindings], bindings, froms, clock.final))
-    bounds, until, flips = test.bounds(frame), clock.query + plan.tick, np.empty(len(heads), np.int64)
+    bounds = test.bounds(frame) if test.same is None else test.same
+    until, flips = clock.query + plan.tick, np.empty(len(heads), np.int64)
 
     def write(made: Ragged, first: int) -> tuple[int, int, int]:
         read = test.op, bounds, until, source.table, source.pool, inputs, values, flips

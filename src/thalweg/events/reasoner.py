@@ -151,8 +151,9 @@ class Reasoner:
     def _query(self, query: int, previous: int, final: int, *, recompute: bool) -> None:
         clock = Clock(final, previous, query, self.tick, self.start)
         clock.tumbling = self.window <= self.step
-        for store in self._plan.catalogue.events.values():
-            store.expire(final - 1)
+        if not clock.tumbling:  # otherwise that has been said at the end of the last query
+            for store in self._plan.catalogue.events.values():
+                store.expire(final - 1)
         clock.causes = self._admission.admit(query, previous)
         if recompute:
             self._forget(clock)

@@ -75,9 +75,13 @@ class HoldsStep:
     edge: Edge | None = None
     shift: int = 0
     _asked: Asked = field(init=False)
+    _wanted: Ints = field(init=False)
+    """The value that is asked for, if it is a constant; otherwise nothing."""
 
     def __post_init__(self) -> None:
         self._asked = Asked(self.store, self.match.slots)
+        given = self.value is not None and self.value.name is None
+        self._wanted = np.full(int(given), self.value.code if self.value is not None else 0)
 
     def moved(self) -> bool:
         return bool(self.store.stretches)
@@ -143,12 +147,10 @@ class HoldsStep:
         self, frame: Frame, which: Ints | None, ids: Ints, times: Ints, reader: Reader, *, negated: bool
     ) -> tuple[Ints, Ints]:
         """Positions of the instances for which the literal is true (or is not), and the values there."""
-        wanted = np.empty(0, np.int64)
-        if self.value is not None and not self.value.binds:
-            wanted = np.full(1, self.value.code)
-            if self.value.name is not None:
-                wanted = frame[self.value.name] if which is None else frame[self.value.name][which]
-                wanted = np.full(1, wanted[0]) if is_constant(wanted) else np.ascontiguousarray(wanted)
+        wanted = self._wanted
+        if self.value is not None and self.value.name is not None and not self.value.binds:
+            wanted = frame[self.value.name] if which is None else frame[self.value.name][which]
+            wanted = np.full(1, wanted[0]) if is_constant(wanted) else np.ascontiguousarray(wanted)
         version = reader.version(self.store)
         if self.edge is None:
             return self.store.holding(ids, times, wanted, version, negated=negated, values=self._binds)

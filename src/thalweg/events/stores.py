@@ -14,7 +14,7 @@ import numpy as np
 from thalweg.columns import fresh
 from thalweg.columns.comparing import changed_spans, moved_edges
 from thalweg.columns.gathering import TIME, runs
-from thalweg.columns.keys import KeyTable
+from thalweg.columns.keys import KeyTable, passed_on
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.slabs import LENGTH
 from thalweg.columns.timelines import edge_at, edges_in, holding, truncate
@@ -201,7 +201,8 @@ class Narrow:
         if not self.keys.count:
             return np.full(len(column), -1)
         found = self.keys.find([column], len(column))
-        return np.where(found >= 0, self.ids[found], -1)
+        passed_on(found, self.ids)
+        return found
 
     def _refresh(self, instances: KeyTable) -> None:
         """Take in instances that are new since the last time."""
