@@ -387,6 +387,41 @@ CASES = {
         "idle(a)=true [7,..)\nidle(b)=true [7,..)\nf(b)=true [3,7)\nd(b)=true [3,..)",
         (10, 5, 20),
     ),
+    "who is known by the rule of one value is not known to be able to have another": (
+        """
+        initially(always=true).
+        holdsFor(f(X)=on, I) :- holdsFor(mode(X)=on, I1), complement_all([I1], I).
+        holdsFor(f(X)=lit, I) :- holdsFor(walk(X)=on, I1), complement_all([I1], I).
+        holdsFor(nobody(X)=true, I) :- holdsFor(f(X)=dull, I1), holdsFor(always=true, I2), union_all([I1, I2], I).
+        holdsFor(walker(X)=true, I) :- holdsFor(f(X)=lit, I1), holdsFor(always=true, I2), union_all([I1, I2], I).
+        """,
+        "mode(a)=off 3..10\nwalk(a)=off 7..10\nwalk(a)=on 10..12",
+        "always=true [0,..)\nf(a)=on [3,..)\nf(a)=lit [7,10) [12,..)\nwalker(a)=true [7,..)",
+        (10, 5, 20),
+    ),
+    "a value that somebody can have from the moment an event shows it has no start, though the fluent is known": (
+        """
+        initiatedAt(walk(X)=on, T) :- happensAt(go(X), T), not happensAt(stay(X), T).
+        terminatedAt(walk(X)=on, T) :- happensAt(halt(X), T).
+        holdsFor(f(X)=on, I) :- holdsFor(mode(X)=on, I1), complement_all([I1], I).
+        holdsFor(f(X)=lit, I) :- holdsFor(walk(X)=on, I1), complement_all([I1], I).
+        initiatedAt(noted(X)=true, T) :- happensAt(start(f(X)=lit), T).
+        initiatedAt(last(X)=V, T) :- happensAt(start(f(X)=V), T).
+        """,
+        "mode(a)=off 3..10\nmode(b)=off 3..10\ngo(a) 7\nstay(a) 7\ngo(b) 7\nhalt(b) 12",
+        """
+        f(a)=on [3,..)
+        f(b)=on [3,..)
+        f(a)=lit [7,..)
+        f(b)=lit [7,8) [13,..)
+        walk(b)=on [8,13)
+        noted(b)=true [13,..)
+        last(a)=on [3,..)
+        last(b)=on [3,13)
+        last(b)=lit [13,..)
+        """,
+        (10, 5, 20),
+    ),
 }
 
 

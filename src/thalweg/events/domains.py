@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from thalweg.analysis.roles import may_equal
 from thalweg.events.bounds import TRUE, VIEW, Bounds, hidden
 from thalweg.events.forms import (
     DelayRule,
@@ -238,9 +239,11 @@ class Domains:
 
     # ----------------------------------------------------------------- known instances
 
-    def known(self, fluent: str) -> str:
-        """The hidden fluent of known instances, with its rules."""
-        name = f"known {fluent}"
+    def known(self, fluent: str, value: Term | None = None) -> str:
+        """The hidden fluent of known instances, with its rules; those that may have a value, where one is given."""
+        rules = [rule for rule in self.spans if rule.fluent == fluent]
+        giving = [rule for rule in rules if value is None or may_equal(rule.value, value)]
+        name = f"known {fluent}" if len(giving) == len(rules) else f"known {fluent}={value}"
         if name in self._done:
             return name
         self._done.add(name)
@@ -258,9 +261,8 @@ class Domains:
             self._reached(name, fluent)
             if self.meets(fluent):
                 self._met(name, fluent)
-            for rule in self.spans:
-                if rule.fluent == fluent:
-                    self._instances(name, rule)
+            for rule in giving:
+                self._instances(name, rule)
         return name
 
     def _reached(self, name: str, fluent: str) -> None:
@@ -372,7 +374,7 @@ class Domains:
                 for effect in Effect if fluent in self.effects_of else ():  # a value may come and end at once
                     self.add(name, (Variable(variable),), (EffectAt(effect, fluent, x.args, x.value),))
             else:
-                body = (EdgeAt(Edge.START, self.known(x.fluent.removeprefix(VIEW)), x.args, TRUE),)
+                body = (EdgeAt(Edge.START, self.known(x.fluent.removeprefix(VIEW), x.value), x.args, TRUE),)
                 if x.fluent not in self.inputs and x.fluent not in self.determined and not hidden(x.fluent):
                     held: Flat = EdgeAt(Edge.START, x.fluent, x.args, Variable("_Held"))
                     self.add(name, (Variable(variable),), (held,))
