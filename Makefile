@@ -20,7 +20,7 @@ demo: $(VENV)/.core
 	@$(BIN)/python examples/demo.py
 
 test: lint
-	$(PYTEST) -n 2 --dist loadfile -m "not slow"
+	$(PYTEST) -n 3 --dist loadfile -m "not slow" --durations=12
 
 lint: $(VENV)/.all
 	$(BIN)/ruff check src tests bench examples docs
