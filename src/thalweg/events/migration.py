@@ -21,9 +21,9 @@ from thalweg.columns.timelines import INITIATE, OPEN
 from thalweg.events.determined import InputUnit, SpanUnit
 from thalweg.events.output import CHANGES, Output
 from thalweg.events.plan import Plan, Unit
+from thalweg.events.simple import SimpleUnit
 from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit
-from thalweg.events.units import SimpleUnit
 from thalweg.protocol import CannotGoOn
 
 if TYPE_CHECKING:

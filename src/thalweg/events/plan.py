@@ -53,9 +53,10 @@ from thalweg.events.forms import (
 from thalweg.events.frames import Frame, Reader, Slot, run_steps
 from thalweg.events.normal import refuse
 from thalweg.events.outline import outline
+from thalweg.events.simple import SimpleUnit
 from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit
-from thalweg.events.units import EventUnit, FluentUnit, SimpleUnit
+from thalweg.events.units import EventUnit, FluentUnit
 from thalweg.language.program import Program
 from thalweg.language.rules import Allen, Combine, Duration
 from thalweg.language.terms import Term, Variable, variables
