@@ -14,6 +14,9 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 PYTEST ?= $(BIN)/python -m pytest -q
 
+# Where many processes run, modules that are compiled to bytecode once save a second in each.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test lint bench fuzz pages site lock clean
 
 demo: $(VENV)/.core
