@@ -41,6 +41,7 @@ from workloads.columns import delayed
 SHARES = (0.05, 0.10, 0.20, 0.40, 0.80)
 OVERLAPS = (1, 2, 4, 8, 16)
 DOUBLED = (8, 16, 32)
+DOUBLED_FILL = 3 * max(DOUBLED)
 FILL = 5 * max(OVERLAPS)
 MEASURED, BLOCK = 12, 3
 
@@ -127,7 +128,7 @@ def doubling(workload: Workload, step: int, unit: float) -> None:
     """The cost of a query with the same late rows in windows of more and more steps: none comes too late for the
     shortest, so delays are a quarter of what they are elsewhere."""
     print(f"{workload.name}: the same late rows (10 %) in longer windows")
-    found = costs(late(workload, 0.10, unit / 4), [Setting(k) for k in DOUBLED], fill=max(DOUBLED), step=step)
+    found = costs(late(workload, 0.10, unit / 4), [Setting(k) for k in DOUBLED], fill=DOUBLED_FILL, step=step)
     for overlap, cost in zip(DOUBLED, found, strict=True):
         print(f"{overlap:>4} steps {1000 * cost.median:7.1f} ms per query")
     for (half, shorter), (whole, longer) in pairwise(zip(DOUBLED, found, strict=True)):
@@ -194,7 +195,7 @@ def main() -> None:
         both = (Setting(2), Setting(2, recompute=True))
         costs(late(warm.workload, 0.2, warm.unit), both, fill=2, measured=1, step=warm.step)
         for part in [options.part] if options.part else PARTS:
-            steps = (FILL if part == "table" else max(DOUBLED)) + MEASURED + 2
+            steps = (FILL if part == "table" else DOUBLED_FILL) + MEASURED + 2
             if name in PROTOCOLS:
                 size = protocol(name, steps, scale=options.scale)
             else:
