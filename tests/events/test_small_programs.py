@@ -422,6 +422,16 @@ CASES = {
         """,
         (10, 5, 20),
     ),
+    "the length of what a pair leaves of itself, in windows that do not overlap": (
+        """
+        holdsFor(f(X)=true, I) :-
+            holdsFor(walk(X)=true, I1), relative_complement_all(I1, [I1], I2), intDurLess(I2, 7, I).
+        holdsFor(g(X)=true, I) :- holdsFor(walk(X)=true, I1), union_all([I1, I1], I2), intDurLess(I2, 7, I).
+        """,
+        "walk(b)=true 6..7",
+        "g(b)=true [6,7)",
+        (2, 2, 10),
+    ),
 }
 
 

@@ -45,12 +45,16 @@ def pointwise(plans: Sequence[SpanPlan]) -> Pointwise | None:
     every = [leaf for _, some in inputs for leaf in some]
     if len(every) > fresh.MOST or any(plan.gates for plan in plans):
         return None
-    sets = np.arange(1 << len(every))
-    known = {id(leaf): (sets >> n) & 1 == 1 for n, leaf in enumerate(every)}
-    truths = [_truth(plan.node, known) for plan in plans]
+    truths = [_truth(plan.node, _sets(every)) for plan in plans]
     if any(truth is None or (len(plans) > 1 and truth[0]) for truth in truths):
         return None
     return Pointwise(inputs, _any([truth for truth in truths if truth is not None]))
+
+
+def _sets(every: list[Leaf]) -> dict[int, Mask]:
+    """For each leaf, in which of the sets of inputs it is. One that is read twice is two inputs that hold together."""
+    sets = np.arange(1 << len(every))
+    return {id(leaf): (sets >> n) & 1 == 1 for n, leaf in enumerate(every)}
 
 
 def _truth(node: Node, known: dict[int, Mask]) -> Mask | None:
@@ -170,13 +174,10 @@ def judged(plans: Sequence[SpanPlan]) -> Judged | None:
         case Lasting(_, Leaf()) as test:
             return Judged(plan, test, None)
         case Lasting(_, Whole(child)) as test:
-            known = {id(leaf): n for n, leaf in enumerate(leaves(child))}
-            if len(known) > fresh.MOST:
-                return None
-            sets = np.arange(1 << len(known))
-            truth = _truth(child, {leaf: (sets >> n) & 1 == 1 for leaf, n in known.items()})
+            every = leaves(child)
+            truth = _truth(child, _sets(every)) if len(every) <= fresh.MOST else None
             if truth is not None and not truth[0]:
-                return Judged(plan, test, Pointwise([(plan, leaves(child))], truth))
+                return Judged(plan, test, Pointwise([(plan, every)], truth))
     return None
 
 
