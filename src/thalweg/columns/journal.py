@@ -17,7 +17,7 @@ from thalweg.columns.compiled import kernel, njit, part
 from thalweg.columns.prefetch import ask
 from thalweg.columns.slabs import LENGTH, OFFSET, Places, widened
 from thalweg.columns.slabs import WIDTH as PLACE
-from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE
+from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, rows_before
 from thalweg.protocol import Ints
 
 WIDTH = 3
@@ -182,25 +182,13 @@ def _note(row: Ints, k: int, out: Ints, n: int) -> None:
 
 
 @part
-def _first_from(points: Ints, lo: int, hi: int, time: int) -> int:
-    """The first of some points in the order of time that is not before a time."""
-    while lo < hi:
-        mid = (lo + hi) >> 1
-        if points[mid, 0] < time:
-            lo = mid + 1
-        else:
-            hi = mid
-    return lo
-
-
-@part
 def _forward(keys: Ints, at: int, end: int, wanted: int) -> int:
     """The first of some keys that is not before a list: a search that widens from the front."""
     reach = 1
     while at + reach < end and keys[at + reach, 0] < wanted:
         at += reach
         reach *= 2
-    return _first_from(keys, at, min(at + reach, end), wanted)
+    return at + rows_before(keys, at, min(reach, end - at), wanted)
 
 
 @part
@@ -255,7 +243,7 @@ def _collect(
             size += pieces[k & 1, c, 1] - pieces[k & 1, c, 0]
         start = int(table[ids[k], OFFSET])
         end = start + int(table[ids[k], LENGTH])
-        p = _first_from(pool, start, end, first[k])
+        p = start + rows_before(pool, start, end - start, first[k])
         if n + size + end - p > len(out):
             return k, n
         starts[k] = n

@@ -54,7 +54,7 @@ def next_value(pool: Ints, lo: int, hi: int, held: bool, value: int) -> tuple[bo
 
 
 @part
-def _before(rows: Ints, start: int, length: int, time: int) -> int:
+def rows_before(rows: Ints, start: int, length: int, time: int) -> int:
     """How many rows of a list have a first column before the time."""
     lo, hi = start, start + length
     while lo < hi:
@@ -68,12 +68,12 @@ def _before(rows: Ints, start: int, length: int, time: int) -> int:
 
 @part
 def _before_from_behind(rows: Ints, start: int, length: int, time: int) -> int:
-    """`_before`, where few rows are not: a search that widens from behind."""
+    """`rows_before`, where few rows are not: a search that widens from behind."""
     reach = 1
     while reach < length and rows[start + length - reach, 0] >= time:
         reach *= 2
     skipped = max(0, length - reach)
-    return skipped + _before(rows, start + skipped, length - skipped, time)
+    return skipped + rows_before(rows, start + skipped, length - skipped, time)
 
 
 @njit(cache=True)
