@@ -33,6 +33,41 @@ def _write(pool: Ints, at: int, start: int, end: int, value: int) -> int:
 
 
 @part
+def _present(table: Places, pool: Ints, i: int, expiry: int) -> tuple[int, int]:
+    """Where the rows of a list begin that have not expired, and where they end."""
+    start = int(table[i, OFFSET])
+    end = start + int(table[i, LENGTH])
+    return _live(pool, start, end, expiry), end
+
+
+@part
+def _keep_before(pool: Ints, r: int, end: int, low: int, used: int) -> tuple[int, int]:
+    """Write the rows again that end before a time; returns the first other one, and the end of the pool."""
+    while r < end and pool[r, 1] < low:
+        used = _write(pool, used, pool[r, 0], pool[r, 1], pool[r, 2])
+        r += 1
+    return r, used
+
+
+@part
+def _next_of(pool: Ints, at: int, stop: int, value: int) -> int:
+    """The next interval with the value, or the end."""
+    while at < stop and pool[at, 2] != value:
+        at += 1
+    return at
+
+
+@part
+def _ending_after(table: Places, pool: Ints, j: int, value: int, time: int) -> tuple[int, int]:
+    """The first interval with the value of list j (-1: none) that ends after a time, and where the list ends."""
+    if j < 0:
+        return 0, 0
+    start = int(table[j, OFFSET])
+    stop = start + int(table[j, LENGTH])
+    return _next_of(pool, ending_after(pool, start, stop, time), stop, value), stop
+
+
+@part
 def _put(table: Places, past: Places, i: int, start: int, end: int) -> None:
     """The list is now the pool's rows from start to end."""
     remember_all(table, past, i)
@@ -57,8 +92,7 @@ def replay(
     before = 0
     for k in range(first, len(ids)):
         i = ids[k]
-        end = int(table[i, OFFSET] + table[i, LENGTH])
-        r = _live(pool, int(table[i, OFFSET]), end, expiry)
+        r, end = _present(table, pool, i, expiry)
         lo, hi = starts[k], starts[k + 1]
         if used + end - r + hi - lo + 1 > len(pool):
             return used, k, before
@@ -109,22 +143,27 @@ def take_over(
         i = ids[k]
         if used + stops[k] - starts[k] > len(pool):
             return used, k, before
-        end = int(table[i, OFFSET] + table[i, LENGTH])
-        before += end - _live(pool, int(table[i, OFFSET]), end, expiry)
+        r, end = _present(table, pool, i, expiry)
+        before += end - r
         new = used
-        for r in range(starts[k], stops[k]):
-            if rows[r, 1] > expiry:
-                used = _write(pool, used, rows[r, 0], rows[r, 1], rows[r, 2])
+        for n in range(starts[k], stops[k]):
+            if rows[n, 1] > expiry:
+                used = _write(pool, used, rows[n, 0], rows[n, 1], rows[n, 2])
         _put(table, past, i, new, used)
     return used, len(ids), before
 
 
 @part
+def _start(pool: Ints, at: int, stop: int) -> int:
+    """Where an interval starts; never, where there is none before the end."""
+    return int(pool[at, 0]) if at < stop else int(OPEN)
+
+
+@part
 def _next_border(pool: Ints, at: Ints, stop: Ints, n: int, value: int) -> int:
     """Move input n on to its next interval with the value; returns where that starts."""
-    while at[n] < stop[n] and pool[at[n], 2] != value:
-        at[n] += 1
-    return int(pool[at[n], 0]) if at[n] < stop[n] else int(OPEN)
+    at[n] = _next_of(pool, at[n], stop[n], value)
+    return _start(pool, at[n], stop[n])
 
 
 @kernel
@@ -154,8 +193,7 @@ def evaluate(
     before = 0
     for k in range(first, len(ids)):
         i, low = ids[k], lows[k]
-        end = int(table[i, OFFSET] + table[i, LENGTH])
-        r = _live(pool, int(table[i, OFFSET]), end, expiry)
+        r, end = _present(table, pool, i, expiry)
         mask = 0
         room = end - r + 2
         for n in range(len(inputs)):
@@ -175,9 +213,7 @@ def evaluate(
             return used, k, before
         before += end - r
         new = used
-        while r < end and pool[r, 1] < low:
-            used = _write(pool, used, pool[r, 0], pool[r, 1], pool[r, 2])
-            r += 1
+        r, used = _keep_before(pool, r, end, low, used)
         on = truth[mask]
         since = low
         if r < end and pool[r, 0] < low:  # reaches to where the new part begins
@@ -213,27 +249,18 @@ def evaluate(
 def _enter(table: Places, pool: Ints, j: int, value: int, low: int) -> tuple[int, int, int, bool]:
     """Where the intervals with the value of list j (-1: none) go on that end after `low`, where the list ends, when
     that input changes next, and whether it holds at `low`."""
-    if j < 0:
-        return 0, 0, int(OPEN), False
-    stop = int(table[j, OFFSET] + table[j, LENGTH])
-    at, border = _next_of(pool, ending_after(pool, int(table[j, OFFSET]), stop, low), stop, value)
-    if at < stop and border <= low:
-        return at, stop, int(pool[at, 1]), True
-    return at, stop, border, False
-
-
-@part
-def _next_of(pool: Ints, at: int, stop: int, value: int) -> tuple[int, int]:
-    """The next interval with the value, and where it starts."""
-    while at < stop and pool[at, 2] != value:
-        at += 1
-    return at, int(pool[at, 0]) if at < stop else int(OPEN)
+    at, stop = _ending_after(table, pool, j, value, low)
+    border = _start(pool, at, stop)
+    return (at, stop, int(pool[at, 1]), True) if border <= low else (at, stop, border, False)
 
 
 @part
 def _turn(pool: Ints, at: int, stop: int, value: int, held: bool) -> tuple[int, int]:
     """An input changes: which interval is its next or, now, its present one, and when it changes again."""
-    return _next_of(pool, at + 1, stop, value) if held else (at, int(pool[at, 1]))
+    if not held:
+        return at, int(pool[at, 1])
+    at = _next_of(pool, at + 1, stop, value)
+    return at, _start(pool, at, stop)
 
 
 @kernel
@@ -260,8 +287,7 @@ def evaluate_few(
     before = 0
     for k in range(first, len(ids)):
         i, low = ids[k], lows[k]
-        end = int(table[i, OFFSET] + table[i, LENGTH])
-        r = _live(pool, int(table[i, OFFSET]), end, expiry)
+        r, end = _present(table, pool, i, expiry)
         value_a, value_b, value_c = values[0, k], values[1, k], values[2, k]
         a, stop_a, border_a, held_a = _enter(table_a, pool_a, inputs[0, k], value_a, low)
         b, stop_b, border_b, held_b = _enter(table_b, pool_b, inputs[1, k], value_b, low)
@@ -270,9 +296,7 @@ def evaluate_few(
             return used, k, before
         before += end - r
         new = used
-        while r < end and pool[r, 1] < low:
-            used = _write(pool, used, pool[r, 0], pool[r, 1], pool[r, 2])
-            r += 1
+        r, used = _keep_before(pool, r, end, low, used)
         mask = int(held_a) + 2 * int(held_b) + 4 * int(held_c)
         on = truth[mask]
         since = low
@@ -323,22 +347,13 @@ def repeat(
     before = 0
     for k in range(first, len(ids)):
         i, low = ids[k], lows[k]
-        end = int(table[i, OFFSET] + table[i, LENGTH])
-        r = _live(pool, int(table[i, OFFSET]), end, expiry)
-        at = stop = 0
-        if inputs[k] >= 0:
-            at = int(others[inputs[k], OFFSET])
-            stop = at + others[inputs[k], LENGTH]
-            at = ending_after(source, at, stop, low)
-        while at < stop and source[at, 2] != values[k]:
-            at += 1
+        r, end = _present(table, pool, i, expiry)
+        at, stop = _ending_after(others, source, inputs[k], values[k], low)
         if used + end - r + stop - at > len(pool):
             return used, k, before
         before += end - r
         new = used
-        while r < end and pool[r, 1] < low:
-            used = _write(pool, used, pool[r, 0], pool[r, 1], pool[r, 2])
-            r += 1
+        r, used = _keep_before(pool, r, end, low, used)
         since = low
         if r < end and pool[r, 0] < low:  # reaches to where the new part begins
             since = pool[r, 0]
@@ -381,23 +396,14 @@ def lasting(
     before = 0
     for k in range(first, len(ids)):
         i, bound = ids[k], bounds[k if len(bounds) > 1 else 0]
-        end = int(table[i, OFFSET] + table[i, LENGTH])
-        r = _live(pool, int(table[i, OFFSET]), end, expiry)
-        at = stop = 0
-        if inputs[k] >= 0:
-            at = int(others[inputs[k], OFFSET])
-            stop = at + others[inputs[k], LENGTH]
-            at = ending_after(source, at, stop, lows[k] - 1)
-        while at < stop and source[at, 2] != values[k]:
-            at += 1
+        r, end = _present(table, pool, i, expiry)
+        at, stop = _ending_after(others, source, inputs[k], values[k], lows[k] - 1)
         low = max(min(lows[k], source[at, 0]), earliest) if at < stop else lows[k]
         if used + end - r + stop - at + 1 > len(pool):
             return used, k, before
         before += end - r
         new = used
-        while r < end and pool[r, 1] < low:
-            used = _write(pool, used, pool[r, 0], pool[r, 1], pool[r, 2])
-            r += 1
+        r, used = _keep_before(pool, r, end, low, used)
         reaches = r < end and pool[r, 0] < low  # to where the new part begins
         if reaches:
             used = _write(pool, used, pool[r, 0], low, 0)
