@@ -104,7 +104,7 @@ class RowRejected(InputError):
 
 def as_program(program: Program | str | Path, background: Sequence[str | Path] = ()) -> Program:
     """The program behind a path, a text or a Program, with background knowledge from paths or texts. An event
-    description that the checker refuses is refused here; the other kinds are by their reasoners, with their query."""
+    description that the checker refuses is refused here; the other kinds when they are run, with their query."""
     program = _read(program, background)
     if program.kind is Kind.EVENTS:
         refuse_errors(program)
@@ -199,6 +199,7 @@ def prepare(program: Program, events: Any, options: Options) -> Plan:
     an earlier row) unless that is very long ago, as for dates; then they begin with the first row."""
     began = time.perf_counter()
     program = with_query(program, options.query)
+    refuse_errors(program)
     if options.on_error not in ("reject", "stop"):
         raise InputError("on-error", f"on-error {options.on_error} is neither reject nor stop")
     spacing, clock = _ticks(program, options.tick)
