@@ -116,6 +116,8 @@ def _read(program: Program | str | Path, background: Sequence[str | Path]) -> Pr
         paths = [item for item in background if not _is_text(item)]
         for path in (program, *paths):
             if not Path(path).is_file():
+                if Path(path).is_dir():
+                    raise InputError("program", f"{path} is a directory, not a file of rules")
                 raise InputError("program", f"there is no file {path}")
         program = load(program, *paths)
         background = [item for item in background if _is_text(item)]
@@ -263,7 +265,8 @@ def _check(program: Program, options: Options, durations: dict[str, int | None])
     if program.kind is not Kind.EVENTS:
         return
     if window is None or step is None:
-        raise InputError("window", "an event description runs with a window and a step")
+        hint = "such as 4h and 30m: each query looks back so far, and there is one every so often"
+        raise InputError("window", "an event description runs with a window and a step", hint)
     if window < step and not options.allow_gaps:
         raise InputError(
             "window",
