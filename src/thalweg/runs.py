@@ -104,7 +104,7 @@ class RowRejected(InputError):
 
 def as_program(program: Program | str | Path, background: Sequence[str | Path] = ()) -> Program:
     """The program behind a path, a text or a Program, with background knowledge from paths or texts. An event
-    description that the checker refuses is refused here; the other kinds are by their reasoners, with their query."""
+    description that the checker refuses is refused here; the other kinds when they are run, with their query."""
     program = _read(program, background)
     if program.kind is Kind.EVENTS:
         refuse_errors(program)
@@ -116,6 +116,8 @@ def _read(program: Program | str | Path, background: Sequence[str | Path]) -> Pr
         paths = [item for item in background if not _is_text(item)]
         for path in (program, *paths):
             if not Path(path).is_file():
+                if Path(path).is_dir():
+                    raise InputError("program", f"{path} is a directory, not a file of rules")
                 raise InputError("program", f"there is no file {path}")
         program = load(program, *paths)
         background = [item for item in background if _is_text(item)]
@@ -199,6 +201,7 @@ def prepare(program: Program, events: Any, options: Options) -> Plan:
     an earlier row) unless that is very long ago, as for dates; then they begin with the first row."""
     began = time.perf_counter()
     program = with_query(program, options.query)
+    refuse_errors(program)
     if options.on_error not in ("reject", "stop"):
         raise InputError("on-error", f"on-error {options.on_error} is neither reject nor stop")
     spacing, clock = _ticks(program, options.tick)
@@ -262,7 +265,8 @@ def _check(program: Program, options: Options, durations: dict[str, int | None])
     if program.kind is not Kind.EVENTS:
         return
     if window is None or step is None:
-        raise InputError("window", "an event description runs with a window and a step")
+        hint = "such as 4h and 30m: each query looks back so far, and there is one every so often"
+        raise InputError("window", "an event description runs with a window and a step", hint)
     if window < step and not options.allow_gaps:
         raise InputError(
             "window",

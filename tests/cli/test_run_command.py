@@ -212,3 +212,21 @@ def test_a_directory_with_other_files_is_not_replaced(thalweg: Callable[..., Any
     result = thalweg(f"{RUN} --out result")
     assert result.exit_code == 2
     assert (here / "result" / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (f"{RUN} --format csv", "add --out DIR"),
+        (f"{RUN} --per-fluent", "add --out DIR"),
+        (f"{RUN} --engine flink", "there are embedded and spark"),
+        ("run . --input events.csv --window 20 --step 10", ". is a directory, not a file of rules"),
+        ("run rules.ec --background background.ec --input events.csv", "such as 4h and 30m"),
+    ],
+)
+def test_requests_that_make_no_sense_are_told_what_would(
+    thalweg: Callable[..., Any], command: str, message: str
+) -> None:
+    result = thalweg(command)
+    assert result.exit_code == 2
+    assert message in result.stderr

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from thalweg import parse
@@ -468,3 +471,27 @@ def test_a_delay_that_is_no_multiple_of_the_tick_lasts_until_the_next_point() ->
     assert_same_timeline(drawn, replay(program, given, **run)[-1].timeline, names=("written", "reference"))
     found = replay_with(Reasoner, program, given, **run)[-1].timeline
     assert_same_timeline(drawn, found, names=("written", "reasoner"))
+
+
+LAMP = parse("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).")
+
+
+def made(program: Any = LAMP, window: Any = 10, step: Any = 10) -> Any:
+    return Reasoner(program, window=window, step=step)
+
+
+@pytest.mark.parametrize(
+    ("misuse", "message"),
+    [
+        (lambda: made(LAMP, window="1h", step=10), "whole numbers of time-points here, not '1h'"),
+        (lambda: made(LAMP, window=10.5, step=10), r"not 10\.5"),
+        (lambda: made("a.", window=10, step=10), "takes an event description"),
+        (lambda: made(parse("program lars. a if b."), window=10, step=10), "not lars"),
+        (lambda: made(LAMP, window=10, step=10).accept([{"name": "press"}]), "thalweg.rows"),
+        (lambda: made(LAMP, window=10, step=10).accept(None), "thalweg.rows"),
+        (lambda: made(LAMP, window=10, step=10).advance(to=25.5), r"not 25\.5"),
+    ],
+)
+def test_a_reasoner_that_is_misused_says_what_it_takes(misuse: Callable[[], object], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        misuse()

@@ -239,3 +239,49 @@ def test_a_simple_value_of_a_fluent_that_has_determined_ones_is_explained_by_its
     assert not [n for n in tree if n.part is Part.UNEXPLAINED]
     assert "lamp(a)=off held from 3 to 9" in str(result.why_not("lamp(a)=off @ 12"))
     assert "mode(a)=on" in str(result.why("lamp(a)=lit @ 5"))
+
+
+ROOMS = """
+initiatedAt(room(R)=busy, T) :- happensAt(enter(R), T).
+initiatedAt(room(R)=free, T) :- happensAt(leave(R), T).
+holdsFor(long(R)=true, I) :- holdsFor(room(R)=busy, B), intDurAtLeast(B, 5, I).
+holdsFor(idle(R)=true, I) :- holdsFor(room(R)=busy, B), complement_all([B], I).
+holdsFor(within(R)=true, I) :- holdsFor(room(R)=busy, B), holdsFor(room(R)=free, F), allen(during, B, F, source, I).
+"""
+
+
+def rooms() -> Result:
+    rows = [{"name": n, "time": t, "r": "hall"} for n, t in (("enter", 4), ("leave", 7), ("enter", 20))]
+    return thalweg.run(ROOMS, rows, window=40, step=10, end=30)
+
+
+def test_a_duration_that_is_too_short_is_said_with_its_length() -> None:
+    tree = str(rooms().why_not("long(hall) @ 6"))
+    assert "room(hall)=busy holds from 5 to 8" in tree
+    assert "fails: it lasts 3, not >= 5" in tree
+
+
+def test_an_allen_relation_that_no_interval_has_is_said() -> None:
+    assert "fails: no interval is `during` another here" in str(rooms().why_not("within(hall) @ 6"))
+
+
+def test_a_complement_does_not_hold_of_whom_nobody_has_seen() -> None:
+    tree = str(rooms().why_not("idle(hall) @ 2"))
+    assert "idle(hall) is not known before 4" in tree
+    assert "room(hall)=busy does not hold at 2" in tree
+    assert "from 4 to 5" in str(rooms().why("idle(hall) @ 4").children[0])
+
+
+def test_what_holds_instead_is_said_of_a_value_that_no_rule_gives() -> None:
+    assert "room(hall)=busy holds from 5 to 8" in str(rooms().why_not("room(hall)=closed @ 6"))
+
+
+def test_after_the_last_query_time_nothing_is_claimed() -> None:
+    tree = str(rooms().why("room(hall)=busy @ 500"))
+    assert "nothing has ended it up to 30, the last query time" in tree
+    assert "before 500" not in tree
+
+
+def test_a_misspelt_fluent_with_a_value_is_refused() -> None:
+    with pytest.raises(InputError, match="the program has no rom/1; did you mean room/1"):
+        rooms().why("rom(hall)=busy @ 6")

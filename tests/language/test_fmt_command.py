@@ -103,3 +103,8 @@ def _run_light(action: str) -> tuple[str, float]:
     ]
     heavy, _ = outputs[0].stderr.splitlines()[-2:]
     return heavy, min(float(done.stderr.splitlines()[-1]) for done in outputs)
+
+
+def test_a_file_that_is_not_there_is_said_plainly() -> None:
+    result = CliRunner().invoke(app, ["fmt", "--write", "nowhere.ec"])
+    assert (result.exit_code, result.output) == (2, "error: there is no file nowhere.ec\n")

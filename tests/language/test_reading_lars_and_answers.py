@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import thalweg
 from thalweg.language.diagnostics import ProgramError
 from thalweg.language.parser import read
+from thalweg.language.printer import to_text
 from thalweg.language.rules import Aggregate, Call, Clause, Compare, Kind, Literal, Query, Window, Windowed
 from thalweg.language.terms import Atom, Compound, Number, Variable
 
@@ -159,3 +162,12 @@ def test_the_bus_and_tram_program_is_read_whole() -> None:
     assert program.kind is Kind.LARS
     assert len(program.statements) == 6
     assert "at(T+3m) expBusM :-\n    [3m] at(T) busG,\n    on." in str(program)
+
+
+@pytest.mark.parametrize(("suffix", "kind"), [("lars", Kind.LARS), ("tdl", Kind.ANSWERS), ("ec", Kind.EVENTS)])
+def test_where_nothing_shows_the_kind_the_name_of_the_file_does(tmp_path: Path, suffix: str, kind: Kind) -> None:
+    path = tmp_path / f"loop.{suffix}"
+    path.write_text("a(X, When) :- b(X, When).\n")
+    program = thalweg.load(path)
+    assert program.kind is kind
+    assert thalweg.parse(to_text(program)).kind is kind

@@ -91,3 +91,35 @@ def test_every_answer_is_explained_from_rows_that_derive_it(seed: int) -> None:
         assert result.holds(f"{head} @ {row['from']}")
         if row["from"] > 0 and row["at"] is None:
             assert not result.holds(f"{head} @ {row['from'] - 1}")
+
+
+ARITHMETIC = """program lars.
+big(X, V) if [5] sometime temp(X, D), V is {}.
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("floor(D / 2)", -43), ("ceiling(D / 2)", -42), ("round(D / 2)", -43), ("truncate(D / 2)", -42),
+        ("D div 2", -43), ("D // 2", -42), ("D mod 2", 1), ("sqrt(abs(D) - 4)", 9), ("D ^ 2", 7225),
+        ("integer(D / 2)", -43),
+    ],
+)  # fmt: skip
+def test_what_is_computed_is_explained(expression: str, value: int) -> None:
+    result = thalweg.run(ARITHMETIC.format(expression), [{"name": "temp", "time": 1, "x": "a", "d": -85}], end=2)
+    assert result["answers"].column("atom").to_pylist() == [f"big(a,{value})"]
+    assert Part.UNEXPLAINED not in {n.part for n in result.why(f"big(a, {value}) @ 1")}
+
+
+def test_the_standard_order_is_explained() -> None:
+    rows = [{"name": "p", "time": 1, "x": x} for x in ("inf", "b", "10", "9")]
+    result = thalweg.run("program lars. q(X, Y) if [5] sometime p(X), [5] sometime p(Y), X @< Y.", rows, end=1)
+    found = set(result["answers"].column("atom").to_pylist())
+    assert found == {"q(9,10)", "q(9,b)", "q(9,inf)", "q(10,b)", "q(10,inf)", "q(b,inf)"}
+    assert all(Part.UNEXPLAINED not in {n.part for n in result.why(f"{atom} @ 1")} for atom in found)
+
+
+def test_a_question_about_what_the_program_does_not_have_is_refused() -> None:
+    with pytest.raises(InputError, match="the program has no takeBusN/0; did you mean takeBusM/0"):
+        asked().why_not("takeBusN @ 401")

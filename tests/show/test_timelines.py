@@ -197,3 +197,14 @@ def test_run_draws_on_the_terminal_and_writes_tables_at_once(tmp_path: Path) -> 
 def _command(folder: Path, *more: str) -> list[str]:
     given = ["run", str(folder / "rules.ec"), "--input", str(folder / "events.csv")]
     return [*given, "--window", "20", "--step", "5", "--explained", "0", *more]
+
+
+def test_control_characters_in_names_steer_no_terminal_and_break_no_drawing() -> None:
+    rows = [{"name": "press", "time": 5, "x": "a\x00b\x1b[31mred\nline\tend\x7f"}]
+    rules = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    picture = thalweg.run(rules, rows, window=10, step=10).timeline()
+    ElementTree.fromstring(picture.svg)
+    text = picture.text()
+    assert "a\N{SYMBOL FOR NULL}b\N{SYMBOL FOR ESCAPE}[31mred\N{SYMBOL FOR LINE FEED}line" in text
+    assert not set(text) & {"\x00", "\x1b", "\t", "\x7f"}
+    assert len(text.splitlines()) == 4

@@ -18,12 +18,12 @@ from thalweg.analysis.reach import check_reach, check_twice
 from thalweg.analysis.roles import entities, named
 from thalweg.analysis.safety import Safety, occurrences, safety
 from thalweg.analysis.shape import check_shape
-from thalweg.analysis.types import Types, infer
+from thalweg.analysis.types import COMPUTED, FUNCTIONS, NUMERIC_COMPARISONS, Types, infer
 from thalweg.analysis.wording import listed, place, sig, text
 from thalweg.language.diagnostics import Diagnostic, ProgramError, Severity, has_errors
 from thalweg.language.program import Program
-from thalweg.language.rules import Absent, Call, Clause, Kind, Literal, Statement, literal_terms
-from thalweg.language.terms import Span, Variable, signature, variables
+from thalweg.language.rules import Absent, Call, Clause, Compare, Kind, Literal, Statement, literal_terms
+from thalweg.language.terms import Compound, Span, Term, Variable, signature, variables
 
 REASONER_CHECKS = {Kind.ANSWERS: "thalweg.answers.offline", Kind.LARS: "thalweg.lars.stratify"}
 """Modules whose `check(program)` knows what their reasoner can run."""
@@ -59,6 +59,7 @@ def check(program: Program) -> list[Diagnostic]:
         *_safety(program, safe),
         *_shared_negations(program),
         *_types(types),
+        *_computations(program),
     ]
     if program.kind is Kind.EVENTS:
         diagnostics += check_shape(program)
@@ -80,6 +81,8 @@ def refuse_errors(program: Program) -> None:
     if program._sound:
         return
     wrong = [diagnostic for diagnostic in check(program) if diagnostic.severity is Severity.ERROR]
+    if program.kind is Kind.ANSWERS:  # its reasoner knows better which times are bound
+        wrong = [diagnostic for diagnostic in wrong if diagnostic.code != "TW110"]
     if wrong:
         raise ProgramError(wrong, program.sources)
     trusted(program)
@@ -207,6 +210,24 @@ def _types(types: Types) -> Iterator[Diagnostic]:
             notes.append(f"and {len(more) - 3} more")
         message = f"{other.why}, and a number is needed"
         yield Diagnostic("TW120", Severity.ERROR, message, other.span, tuple(notes))
+
+
+def _computations(program: Program) -> Iterator[Diagnostic]:
+    """Functions that another kind of program computes, or with another number of arguments."""
+    known = COMPUTED[program.kind]
+    for statement in program.statements:
+        for where in literals(body_of(statement)):
+            if not (isinstance(where.literal, Compare) and where.literal.op in NUMERIC_COMPARISONS):
+                continue
+            terms: list[Term] = [where.literal.left, where.literal.right]
+            while terms:
+                term = terms.pop()
+                if isinstance(term, Compound) and term.functor in FUNCTIONS:
+                    terms += term.args
+                    if signature(term) not in known:
+                        message = f"{sig(*signature(term))} is not computed in a program of kind `{program.kind}`"
+                        help_ = f"known are {', '.join(sorted({name for name, _ in known}))}"
+                        yield Diagnostic("TW120", Severity.ERROR, message, term.span, (), help_)
 
 
 def node_text(node: Node) -> str:

@@ -10,6 +10,7 @@ from thalweg.analysis.bodies import body_of, literals
 from thalweg.analysis.nearest import Names, distance, fold
 from thalweg.analysis.roles import BUILTINS, Entities, Entity, EntityKind, Part, named
 from thalweg.analysis.wording import listed, pair_text, place, sig, text
+from thalweg.language.bodies import DURATIONS
 from thalweg.language.diagnostics import Diagnostic, Severity
 from thalweg.language.program import Program
 from thalweg.language.rules import (
@@ -32,12 +33,24 @@ from thalweg.language.rules import (
 )
 from thalweg.language.terms import NOWHERE, Atom, Compound, Span, Term, Variable, is_ground, signature
 
+CONDITIONS = {
+    **dict.fromkeys(("happensAt", "holdsAt", "holdsFor", "initiatedAt", "terminatedAt"), 2),
+    **dict.fromkeys(("union_all", "intersect_all", "complement_all"), 2),
+    **dict.fromkeys(("findall", "relative_complement_all", *DURATIONS), 3),
+    "allen": 5,
+}
+"""Words with which conditions of event descriptions begin, and how many arguments they have."""
+HEADS = {"initiatedAt": 2, "terminatedAt": 2, "happensAt": 2, "holdsFor": 2, "initially": 1}
+"""Words with which rules of event descriptions begin."""
+
 
 def check_names(program: Program, known: Entities) -> Iterator[Diagnostic]:
     """Everything that is wrong with names."""
     grounded = _grounded(program)
     uses = _Uses(program)
     yield from _unknown_predicates(program, known, uses)
+    if program.kind is Kind.EVENTS:
+        yield from _misspelt_heads(known, uses)
     yield from _two_arities(known, grounded, uses)
     yield from _two_roles(known, uses)
     yield from _misspelt(program, known, grounded, uses)
@@ -106,12 +119,10 @@ def _unknown_predicates(program: Program, known: Entities, uses: _Uses) -> Itera
     if not unknown:
         return
     defined = [entity for entity in known.of_kind(EntityKind.PREDICATE) if entity.part is not Part.UNKNOWN]
-    builtin_names = [name for name, _ in BUILTINS]
-    names = Names([*(entity.name for entity in defined), *builtin_names])
+    words = CONDITIONS if program.kind is Kind.EVENTS else {}
+    names = Names([*(entity.name for entity in defined), *(name for name, _ in BUILTINS), *words])
     arities: dict[str, set[int]] = defaultdict(set)
-    for entity in defined:
-        arities[entity.name].add(entity.arity)
-    for name, arity in BUILTINS:
+    for name, arity in (*((entity.name, entity.arity) for entity in defined), *BUILTINS, *words.items()):
         arities[name].add(arity)
     any_facts = any(isinstance(statement, Clause) for statement in program.statements)
     for entity in unknown:
@@ -137,6 +148,17 @@ def _predicate_suggestion(
         return None
     best = entity.arity if entity.arity in arities[nearest] else min(arities[nearest])
     return f"did you mean {sig(nearest, best)}?"
+
+
+def _misspelt_heads(known: Entities, uses: _Uses) -> Iterator[Diagnostic]:
+    """Facts and rules that nothing reads, with nearly the name of a word of the language."""
+    words = Names(HEADS)
+    for entity in known.of_kind(EntityKind.PREDICATE):
+        nearest = words.nearest(entity.name)
+        if entity.part is Part.BACKGROUND and nearest is not None and not uses.of(entity):
+            message = f"nothing reads the predicate {sig(entity.name, entity.arity)}"
+            help_ = f"did you mean {sig(nearest, HEADS[nearest])}?"
+            yield Diagnostic("TW104", Severity.ERROR, message, entity.span, (), help_)
 
 
 def _a(kind: str) -> str:

@@ -16,7 +16,6 @@ from thalweg.language.rules import (
     Allen,
     Body,
     Boundary,
-    Call,
     Clause,
     Combine,
     Delayed,
@@ -44,7 +43,6 @@ INTERVALS = (HoldsFor, Combine, Allen, Duration)
 
 def check_shape(program: Program) -> Iterator[Diagnostic]:
     """Everything that is wrong with the shape of rules of an event description."""
-    with_events = _predicates_with_events(program)
     for statement in program.statements:
         match statement:
             case EffectRule() | EventRule():
@@ -52,12 +50,16 @@ def check_shape(program: Program) -> Iterator[Diagnostic]:
                 yield from _misplaced(
                     statement.body, INTERVALS, "looks at intervals, the rule at one time-point"
                 )
-                if not _has_event(statement.body, with_events) and not _is_fact(statement):
+                if not _has_event(statement.body) and not _is_fact(statement):
                     yield _no_event(statement)
             case IntervalRule(_, _, body):
                 yield from _misplaced(body, POINTWISE, "looks at one time-point, the rule at intervals")
             case Initially(_, body) | Delayed(_, _, _, body) | Postponable(_, body) | Grounding(_, body):
                 yield from _misplaced(body, (*POINTWISE, *INTERVALS), "has no place in a rule without time")
+            case Clause(_, body):
+                help_ = "background rules know no time: write it into the rules that need it, or derive an event"
+                why = "has no place in a background rule"
+                yield from _misplaced(body, (*POINTWISE, *INTERVALS), why, help_)
             case _:
                 pass
     yield from _delays(program)
@@ -66,40 +68,16 @@ def check_shape(program: Program) -> Iterator[Diagnostic]:
 # --------------------------------------------------------------------------- events and times
 
 
-def _predicates_with_events(program: Program) -> set[Signature]:
-    """The background predicates whose rules all contain an event, through other predicates too."""
-    rules: dict[Signature, list[Clause]] = {}
-    for statement in program.statements:
-        if isinstance(statement, Clause) and named(statement.head):
-            rules.setdefault(signature(statement.head), []).append(statement)
-    timed = [key for key, clauses in rules.items() if any(_mentions_time(clause.body) for clause in clauses)]
-    found: set[Signature] = set()
-    changed = bool(timed)
-    while changed:
-        new = {
-            key for key in rules if key not in found and all(_has_event(c.body, found) for c in rules[key])
-        }
-        changed = bool(new)
-        found |= new
-    return found
+def _has_event(body: Body) -> bool:
+    return any(map(_is_event, body))
 
 
-def _mentions_time(body: Body) -> bool:
-    return any(isinstance(where.literal, POINTWISE) for where in literals(body))
-
-
-def _has_event(body: Body, with_events: set[Signature]) -> bool:
-    return any(_is_event(literal, with_events) for literal in body)
-
-
-def _is_event(literal: Literal, with_events: set[Signature]) -> bool:
+def _is_event(literal: Literal) -> bool:
     match literal:
         case Happens(_, _, negated) | Boundary(_, _, _, negated) | Affects(_, _, _, negated):
             return not negated
-        case Call(goal, negated):
-            return not negated and named(goal) and signature(goal) in with_events
         case Either(alternatives):
-            return all(_has_event(alternative, with_events) for alternative in alternatives)
+            return all(map(_has_event, alternatives))
         case _:
             return False
 
@@ -157,10 +135,12 @@ def _span_of(term: Term, literal: Literal) -> Span:
     return term.span if term.span.line else literal.span
 
 
-def _misplaced(body: Body, forbidden: tuple[type, ...], why: str) -> Iterator[Diagnostic]:
+def _misplaced(
+    body: Body, forbidden: tuple[type, ...], why: str, help_: str | None = None
+) -> Iterator[Diagnostic]:
     for where in literals(body):
         if isinstance(where.literal, forbidden):
-            yield Diagnostic("TW113", Severity.ERROR, f"this literal {why}", where.literal.span)
+            yield Diagnostic("TW113", Severity.ERROR, f"this literal {why}", where.literal.span, (), help_)
 
 
 # --------------------------------------------------------------------------- delayed effects

@@ -54,42 +54,18 @@ NUMBER = "number"
 SYMBOL = "symbol"
 NUMERIC_COMPARISONS = frozenset({"<", ">", "=<", ">=", "=:=", "=\\=", "is"})
 UNIFICATIONS = frozenset({"=", "\\=", "==", "\\=="})
-FUNCTIONS = frozenset(
-    [
-        "+",
-        "-",
-        "*",
-        "/",
-        "//",
-        "mod",
-        "rem",
-        "div",
-        "abs",
-        "sign",
-        "min",
-        "max",
-        "sqrt",
-        "floor",
-        "ceiling",
-        "round",
-        "truncate",
-        "integer",
-        "float",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "exp",
-        "log",
-        "log2",
-        "**",
-        "^",
-        "gcd",
-    ]
-)
+_EVERYWHERE = {
+    *((name, 2) for name in ("+", "-", "*", "/", "//", "div", "mod", "min", "max", "**", "^")),
+    *((name, 1) for name in ("-", "abs", "floor", "ceiling", "round", "sqrt")),
+}
+_IN_EVENTS = ("+", "sign", "truncate", "integer", "float", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log")
+COMPUTED: Mapping[Kind, frozenset[tuple[str, int]]] = {
+    Kind.EVENTS: frozenset(_EVERYWHERE | {("rem", 2), ("atan2", 2)} | {(name, 1) for name in _IN_EVENTS}),
+    Kind.ANSWERS: frozenset(_EVERYWHERE | {("rem", 2)}),
+    Kind.LARS: frozenset(_EVERYWHERE | {("truncate", 1), ("integer", 1)}),
+}
+"""What each kind of program computes: names and numbers of arguments."""
+FUNCTIONS = frozenset(name for functions in COMPUTED.values() for name, _ in functions)
 """Names that mean a computation inside an arithmetic expression."""
 INFINITIES = frozenset({"inf", "infinite", "nan"})
 """Atoms that are numbers wherever numbers are wanted."""

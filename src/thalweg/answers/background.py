@@ -20,12 +20,13 @@ Row = tuple[Term, ...]
 Background = Mapping[Signature, frozenset[Row]]
 
 ARITHMETIC: dict[str, Callable[[float, float], float]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
-    "div": operator.floordiv, "mod": operator.mod, "rem": math.fmod, "min": min, "max": max, "**": operator.pow,
-    "^": operator.pow,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": lambda a, b: math.trunc(a / b), "div": operator.floordiv, "mod": operator.mod, "rem": math.fmod,
+    "min": min, "max": max, "**": operator.pow, "^": operator.pow,
 }  # fmt: skip
 FUNCTIONS: dict[str, Callable[[float], float]] = {
-    "abs": abs, "floor": math.floor, "ceiling": math.ceil, "round": round, "sqrt": math.sqrt, "-": operator.neg,
+    "abs": abs, "floor": math.floor, "ceiling": math.ceil, "sqrt": math.sqrt, "-": operator.neg,
+    "round": lambda a: math.trunc(a + math.copysign(0.5, a)),
 }  # fmt: skip
 ORDERS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt, ">": operator.gt, "=<": operator.le, ">=": operator.ge, "=:=": operator.eq, "=\\=": operator.ne,
@@ -41,14 +42,21 @@ def number_of(term: Term) -> float | None:
             return value
         case Compound(functor, (inner,)) if functor in FUNCTIONS:
             value_or_none = number_of(inner)
-            return None if value_or_none is None else FUNCTIONS[functor](value_or_none)
+            return None if value_or_none is None else _value(FUNCTIONS[functor], value_or_none)
         case Compound(functor, (left, right)) if functor in ARITHMETIC:
             a, b = number_of(left), number_of(right)
-            if a is None or b is None or (b == 0 and functor in {"/", "//", "div", "mod", "rem"}):
-                return None
-            return ARITHMETIC[functor](a, b)
+            return None if a is None or b is None else _value(ARITHMETIC[functor], a, b)
         case _:
             return None
+
+
+def _value(function: Callable[..., float], *of: float) -> float | None:
+    """What a computation comes to; None where that is no real number."""
+    try:
+        found = function(*of)
+    except (ArithmeticError, ValueError):
+        return None
+    return None if isinstance(found, complex) else found
 
 
 def constant_of(term: Term) -> Term | None:

@@ -342,11 +342,13 @@ def _reads(test: Test) -> set[str]:
 # --------------------------------------------------------------------------- evaluating tests
 
 _VECTOR: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "//": np.floor_divide, "div": np.floor_divide,
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "div": np.floor_divide,
+    "//": lambda a, b: np.trunc(a / b),
     "mod": np.mod, "rem": np.fmod, "min": np.minimum, "max": np.maximum, "**": np.power, "^": np.power,
 }  # fmt: skip
 _VECTOR_ONE: dict[str, Callable[[Floats], Floats]] = {
-    "abs": np.abs, "floor": np.floor, "ceiling": np.ceil, "round": np.round, "sqrt": np.sqrt, "-": np.negative,
+    "abs": np.abs, "floor": np.floor, "ceiling": np.ceil, "sqrt": np.sqrt, "-": np.negative,
+    "round": lambda a: np.trunc(a + np.copysign(0.5, a)),
 }  # fmt: skip
 _VECTOR_ORDER: dict[str, Callable[[Floats, Floats], Bools]] = {
     "<": np.less, ">": np.greater, "=<": np.less_equal, ">=": np.greater_equal, "=:=": np.equal,
@@ -381,7 +383,8 @@ class Evaluation:
             case Variable(name) if name == self.time_name and name not in self.place:
                 return self.time.astype(np.float64)
             case Compound(functor, (inner,)) if functor in _VECTOR_ONE:
-                return _VECTOR_ONE[functor](self.floats(inner))
+                with np.errstate(invalid="ignore"):
+                    return _VECTOR_ONE[functor](self.floats(inner))
             case Compound(functor, (left, right)) if functor in _VECTOR:
                 with np.errstate(all="ignore"):
                     found = _VECTOR[functor](self.floats(left), self.floats(right))

@@ -19,8 +19,12 @@ def fmt(
     from thalweg.language.diagnostics import ProgramError
     from thalweg.language.layout import format_text
 
-    changed = failed = False
+    changed = failed = missing = False
     for path in files:
+        if not path.is_file():
+            typer.echo(f"error: there is no file {path}", err=True)
+            missing = True
+            continue
         try:
             before = path.read_text(encoding="utf-8-sig")
             after = format_text(before, str(path))
@@ -42,5 +46,5 @@ def fmt(
                 typer.echo(f"changed {path}")
         else:
             typer.echo(after, nl=False)
-    if failed or changed:
-        raise typer.Exit(1)
+    if failed or changed or missing:
+        raise typer.Exit(1 if failed or changed else 2)

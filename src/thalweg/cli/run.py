@@ -97,7 +97,7 @@ def run(
         ),
     ] = None,
     explained: Annotated[
-        int, typer.Option(help="How many intervals of the picture carry their explanation.")
+        int, typer.Option(min=0, help="How many intervals of the picture carry their explanation.")
     ] = 2_000,
     dates: Annotated[
         bool, typer.Option("--dates", help="Print dates instead of time-points; on a terminal done anyway.")
@@ -164,6 +164,7 @@ def run(
             )
             return
         _check_unfollowed(only_followed)
+        _check_tables(out, format, per_fluent=per_fluent)
         drawing = Drawing(tuple(html or ()), explained, chart) if html or chart else None
         work = _work(program, input, options, engine, master, shards)
         _check_pictures(program, html or ())
@@ -174,11 +175,19 @@ def run(
             _to_terminal(work, drawing, dates=dates, quiet=quiet, as_json=as_json)
 
 
+def _check_tables(out: Path | None, form: str, *, per_fluent: bool) -> None:
+    from thalweg.io.errors import InputError
+
+    if out is None and (form != "parquet" or per_fluent):
+        raise InputError("out", "--format and --per-fluent are about the tables of --out", "add --out DIR")
+
+
 def _check_engine(engine: str, only_spark: dict[str, Any]) -> None:
     from thalweg.io.errors import InputError, did_you_mean
 
     if engine not in ENGINES:
-        raise InputError("engine", f"there is no engine {engine}{did_you_mean(engine, ENGINES)}")
+        hint = f"there are {' and '.join(ENGINES)}"
+        raise InputError("engine", f"there is no engine {engine}{did_you_mean(engine, ENGINES)}", hint)
     for name, given in only_spark.items():
         if engine != "spark" and given:
             raise InputError(name, f"--{name} has a meaning only on Spark", "add --engine spark")

@@ -29,6 +29,7 @@ _FUNCTIONS: dict[str, Callable[..., Floats]] = {
     "*": np.multiply,
     "/": np.divide,
     "//": lambda a, b: np.trunc(a / b),
+    "div": np.floor_divide,
     "mod": np.mod,
     "rem": np.fmod,
     "min": np.minimum,

@@ -435,7 +435,8 @@ class Normaliser:
 
     def _same_time(self, t: Term, time: Term | None, where: Span) -> None:
         if time is not None and t != time:
-            raise refuse("all literals of a rule are read at one time-point", where, f"use {time} here too")
+            help_ = f"use {getattr(time, 'name', time)} here too"
+            raise refuse("all literals of a rule are read at one time-point", where, help_)
 
     # ----------------------------------------------------------------- determined fluents
 

@@ -6,6 +6,9 @@ output fluents become rows of `changes`. Evaluating from scratch is the same thi
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterable
+
 import numpy as np
 import pyarrow as pa
 
@@ -20,7 +23,16 @@ from thalweg.events.plan import Plan, Stage, plan
 from thalweg.events.state import pack, unpack
 from thalweg.events.units import Clock
 from thalweg.language.program import Program
-from thalweg.protocol import Batch, Revision
+from thalweg.language.rules import Kind
+from thalweg.protocol import Batch, Revision, Rows
+
+
+def _whole(number: object) -> int:
+    try:
+        return operator.index(number)  # type: ignore[arg-type]
+    except TypeError:
+        message = f"times, window and step are whole numbers of time-points here, not {number!r}"
+        raise ValueError(f"{message}; thalweg.run takes units") from None
 
 
 class Reasoner:
@@ -51,6 +63,10 @@ class Reasoner:
         recompute: bool = False,
         symbols: SymbolTable | None = None,
     ) -> None:
+        if not isinstance(program, Program) or program.kind is not Kind.EVENTS:
+            kind = getattr(program, "kind", type(program).__name__)
+            raise ValueError(f"this reasoner takes an event description (thalweg.load, thalweg.parse), not {kind}")
+        window, step, start, tick = map(_whole, (window, step, start, tick))
         if step < 1 or window < 1:
             raise ValueError("window and step are positive numbers of time units")
         if tick < 1:
@@ -78,12 +94,15 @@ class Reasoner:
 
     def accept(self, batch: Batch) -> None:
         """Take insertions and retractions, in any order, with arrival times."""
+        if not isinstance(batch, Iterable) or any(not isinstance(rows, Rows) for rows in batch):
+            raise TypeError("a batch is made of a table: `batch, rejected = thalweg.rows(program, table)`")
         for rows in batch:
             if len(rows):
                 self._admission.accept(rows, self.query_time + self.step)
 
     def advance(self, to: int) -> Revision:
         """Run every query time up to and including `to`."""
+        to = _whole(to)
         again = self.recompute and self.window > self.step
         if self.query_time + self.step <= to:
             self._forget_idle()

@@ -18,7 +18,7 @@ from thalweg.explain.why import DEEPEST, Explainer
 from thalweg.explain.why_not import Doubter
 from thalweg.explain.wording import ground, pair_text
 from thalweg.explain.world import Known
-from thalweg.io.errors import InputError
+from thalweg.io.errors import InputError, did_you_mean
 from thalweg.io.times import Clock
 from thalweg.language.rules import Kind
 from thalweg.reference.description import Description
@@ -60,18 +60,16 @@ def question(text: str, description: Description, clock: Clock | None = None) ->
     term = ground(name)
     if isinstance(term, (int, float)) or not name:
         raise InputError("question", f"{text} names no fluent and no event")
-    if value:
-        return Question(term, ground(value), time)
     events = description.derived | description.input_events
     fluents = description.outputs | description.input_fluents
     if signature(term) in fluents:
-        return Question(term, "true", time)
-    if signature(term) in events:
+        return Question(term, ground(value) if value else "true", time)
+    if signature(term) in events and not value:
         return Question(term, None, time)
-    known = ", ".join(sorted(f"{n}/{a}" for n, a in fluents | events))
-    raise InputError(
-        "question", f"the program has no {signature(term)[0]}/{signature(term)[1]}", f"it has {known}"
-    )
+    known = sorted(f"{n}/{a}" for n, a in fluents | events)
+    wanted = f"{signature(term)[0]}/{signature(term)[1]}"
+    message = f"the program has no {'fluent ' if wanted in known else ''}{wanted}{did_you_mean(wanted, known)}"
+    raise InputError("question", message, f"it has {', '.join(known)}")
 
 
 def _split(stated: str) -> tuple[str, str, str]:

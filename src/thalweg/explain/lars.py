@@ -13,11 +13,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from thalweg.analysis.roles import EntityKind, entities
 from thalweg.explain.history import Fact, Given
 from thalweg.explain.tree import Node, Part
 from thalweg.explain.wording import ground
 from thalweg.explain.world import place
-from thalweg.io.errors import InputError
+from thalweg.io.errors import InputError, did_you_mean
 from thalweg.language.diagnostics import ProgramError
 from thalweg.language.parser import parse
 from thalweg.language.printer import Printer, duration_text
@@ -66,7 +67,16 @@ def question(written: str, program: Program, clock: Clock) -> Question:
     literals = [x for s in read.statements if isinstance(s, Clause) for x in s.body]
     if len(literals) != 1 or not isinstance(literals[0], Call | Windowed) or literals[0].negated:
         raise InputError("question", f"{stated.strip()} is not one atom", hint)
+    _refuse_unknown(literals[0].goal if isinstance(literals[0], Call) else literals[0].atom, program)
     return Question(literals[0], tick)
+
+
+def _refuse_unknown(atom: Term, program: Program) -> None:
+    known = sorted(f"{e.name}/{e.arity}" for e in entities(program).of_kind(EntityKind.PREDICATE))
+    name, arity = signature(atom)
+    if f"{name}/{arity}" not in known:
+        near = did_you_mean(f"{name}/{arity}", known)
+        raise InputError("question", f"the program has no {name}/{arity}{near}", f"it has {', '.join(known)}")
 
 
 class Answered:

@@ -36,7 +36,7 @@ class Explainer:
         interval = _around(self.known.intervals(pair), time)
         if interval is None:
             return Node(Part.UNEXPLAINED, f"{pair_text(*pair)} does not hold at {time}", time=time)
-        said = f"{pair_text(*pair)} holds {_span(interval)}"
+        said = f"{pair_text(*pair)} holds {span_text(interval)}"
         again = self._again((pair, interval), said, time, depth)
         if again is not None:
             return again
@@ -80,10 +80,16 @@ class Explainer:
                 Node(Part.UNEXPLAINED, f"no rule was found that initiates it at {start - self.known.tick}")
             )
         if time > start:
-            children.append(Node(Part.INERTIA, f"nothing ends it before {time}", time=time))
+            children.append(Node(Part.INERTIA, self._goes_on(time), time=time))
         if end is not None and self._ends and depth == 0:
             children.append(self.ended(pair, end, depth + 1))
         return Node(Part.INTERVAL, said, tuple(children), time)
+
+    def _goes_on(self, time: int) -> str:
+        last = self.known.last
+        if time > last + self.known.tick:
+            return f"nothing has ended it up to {last}, the last query time"
+        return f"nothing ends it before {time}"
 
     # ------------------------------------------------------------------ effects
 
@@ -319,11 +325,11 @@ class Explainer:
         for rule in self.known.description.determiners[signature(pair[0])]:
             subst = matched(rule.fluent, rule.value, pair)
             for answer in () if subst is None else solve((rule.goals,), subst, At(self.known, time)):
-                found = self._result(rule, answer)
-                here = _around(found, time)
+                here = _around(self.result(rule, answer), time)
                 if here is not None:
+                    here = max(here[0], interval[0]), here[1]
                     below = self._combined(rule, answer, here, time, depth + 1)
-                    operation = f"{pair_text(*pair)} by {_operations(rule)}: {_span(here)}"
+                    operation = f"{pair_text(*pair)} by {_operations(rule)}: {span_text(here)}"
                     rows.append(Node(Part.EXPRESSION, operation, below, time, self.known.place_of(rule)))
                     break
         found_rows = rows or [
@@ -331,7 +337,8 @@ class Explainer:
         ]
         return Node(Part.INTERVAL, said, tuple(found_rows), time)
 
-    def _result(self, rule: DeterminedRule, answer: Subst) -> Intervals:
+    def result(self, rule: DeterminedRule, answer: Subst) -> Intervals:
+        """What an instance of a rule gives, of whom it may know."""
         return rule.intervals(
             answer,
             lambda fluent, value: self.known.intervals((fluent, value)),
@@ -390,6 +397,7 @@ def _around(intervals: Intervals, time: int) -> Interval | None:
     return next((i for i in intervals if contains([i], time)), None)
 
 
-def _span(interval: Interval) -> str:
+def span_text(interval: Interval) -> str:
+    """``from 5 to 8``, ``from 5 on``."""
     start, end = interval
     return f"from {start} on" if end is None else f"from {start} to {end}"

@@ -8,19 +8,22 @@ which they would have been true.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from thalweg.explain.tree import Node, Part
-from thalweg.explain.why import Explainer
+from thalweg.explain.why import Explainer, span_text
 from thalweg.explain.wording import goal_text, pair_text
 from thalweg.explain.world import AnyRule, At, Known, matched
+from thalweg.language.rules import Allen, Combine, Duration
+from thalweg.language.terms import Variable
 from thalweg.reference.bodies import Absence, Fact, Goal, Goals, Unbound, solve
 from thalweg.reference.description import DeterminedRule
-from thalweg.reference.intervals import Intervals, contains
+from thalweg.reference.intervals import Interval, Intervals, contains, length
 from thalweg.reference.state import Pair
 from thalweg.reference.terms import (
     EMPTY,
     Ground,
+    Reader,
     Subst,
     Term,
     Var,
@@ -78,6 +81,8 @@ class Doubter:
                 )
         children += self._broken(found, pair)
         children += self._delayed(pair, time)
+        if not children:
+            children += self._instead(pair, time)
         if not children or any(c.failing for c in found):
             children += self._closest(found, f"initiate {pair_text(*pair)}")
         return Node(Part.NEGATION, said, tuple(children), time)
@@ -110,6 +115,12 @@ class Doubter:
         later = [start for start, _ in self.known.intervals(pair) if start > time]
         if later:
             yield Node(Part.INTERVAL, f"{pair_text(*pair)} holds later, from {later[0]}", (), later[0])
+
+    def _instead(self, pair: Pair, time: int) -> Iterable[Node]:
+        """The value that holds at the time."""
+        for other, interval in self.known.timelines.of(pair[0]):
+            if contains([interval], time):
+                yield Node(Part.INTERVAL, f"{pair_text(*other)} holds {span_text(interval)}", (), interval[0])
 
     def _broken(self, found: list[_Candidate], pair: Pair) -> Iterable[Node]:
         """Initiations that were broken at their own time-point, or that rest on an edge that is none."""
@@ -283,17 +294,45 @@ class Doubter:
                 yield Node(Part.CANDIDATE, "a rule without instances", (), time, place)
             for answer in answers:
                 said = f"a rule that could give {pair_text(*pair)}"
-                yield Node(Part.CANDIDATE, said, tuple(self._operands(rule, answer, time)), time, place)
+                below = (*self._operands(rule, answer, time), *self._lost(rule, answer, pair, time))
+                yield Node(Part.CANDIDATE, said, below, time, place)
 
     def _operands(self, rule: DeterminedRule, answer: Subst, time: int) -> Iterable[Node]:
         for fluent, value in rule.leaves.values():
             operand = resolve(fluent, answer), resolve(value, answer)
             intervals = self.known.intervals(operand)
-            if contains(intervals, time):
-                yield Node(Part.TEST, f"{pair_text(*operand)} holds at {time}", (), time)
+            here = next((i for i in intervals if contains([i], time)), None)
+            if here is not None:
+                when = span_text(here) if rule.whole else f"at {time}"
+                yield Node(Part.TEST, f"{pair_text(*operand)} holds {when}", (), time)
             else:
                 near = _near(intervals, time, "it never holds")
                 yield Node(Part.FAILS, f"{pair_text(*operand)} does not hold at {time}; {near}", (), time)
+
+    def _lost(self, rule: DeterminedRule, answer: Subst, pair: Pair, time: int) -> Iterable[Node]:
+        """Where whole intervals count, the operations that do not keep the one around the time; and whether nobody
+        knows of the instance yet."""
+        explainer = Explainer(self.known)
+
+        def around(name: object) -> Interval | None:
+            found = explainer.result(replace(rule, result=name.name), answer) if isinstance(name, Variable) else []
+            return next((i for i in found if contains([i], time)), None)
+
+        for operation in rule.operations.values():
+            if isinstance(operation, Combine) or around(operation.result) is not None:
+                continue
+            given = around(operation.intervals if isinstance(operation, Duration) else operation.left)
+            if isinstance(operation, Duration) and given is not None:
+                lasts = length(given, self.known.last + self.known.tick)
+                bound = text(resolve(Reader().term(operation.bound), answer))
+                yield Node(Part.FAILS, f"fails: it lasts {lasts}, not {operation.op} {bound}", time=time)
+            elif isinstance(operation, Allen) and (given or around(operation.right)) is not None:
+                yield Node(Part.FAILS, f"fails: no interval is `{operation.relation}` another here", time=time)
+        here = around(Variable(rule.result))
+        if here is not None:
+            first = [start for start, _ in self.known.intervals(pair) if contains([here], start) and start > time]
+            when = f"before {first[0]}" if first else f"at {time}"
+            yield Node(Part.FAILS, f"fails: {text(pair[0])} is not known {when}", time=time)
 
 
 def _is_event(goal: Goal) -> bool:
@@ -308,5 +347,4 @@ def _near(intervals: Intervals, time: int, otherwise: str) -> str:
         start, end = interval
         return start - time if start > time else time - (end - 1) if end is not None and end <= time else 0
 
-    start, end = min(intervals, key=distance)
-    return f"nearest: from {start} {'on' if end is None else f'to {end}'}"
+    return f"nearest: {span_text(min(intervals, key=distance))}"

@@ -41,13 +41,14 @@ def blocks(path: Path, size: int | None = None) -> Iterator[bytes]:
 
 
 def _clean(block: bytes) -> bytes:
-    """Line breaks as one character, and text that is UTF-8."""
+    """Line breaks as one character, and text that is UTF-8: other bytes are written ``\\xfc``, so that what
+    differs stays different."""
     if b"\r" in block:
         block = block.replace(b"\r\n", b"\n")
     try:
         block.decode()
     except UnicodeDecodeError:
-        return block.decode(errors="replace").encode()
+        return block.decode(errors="backslashreplace").encode()
     return block
 
 

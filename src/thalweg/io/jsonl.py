@@ -7,6 +7,7 @@ types) is read line by line instead, and the malformed lines are rejected.
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
+from thalweg.columns.symbols import EXACT
 from thalweg.io import rejects as reasons
 from thalweg.io.delimited import line_ends, whole_lines
 from thalweg.io.rejects import Rejects
@@ -43,7 +45,7 @@ class JsonLines:
             )
         except pa.ArrowInvalid:
             table = None
-        if table is None or table.num_rows != len(where):
+        if table is None or table.num_rows != len(where) or _rounded(table):
             table, where = _line_by_line(lines, where, line, rejected)
         columns = {name: table.column(name).combine_chunks() for name in flat_columns(table.schema)}
         header = self._header(list(columns))
@@ -63,6 +65,12 @@ class JsonLines:
         return self.header
 
 
+def _rounded(table: pa.Table) -> bool:
+    """Whether a column of floats may have been whole numbers too large for one."""
+    floats = [column for column in table.columns if pa.types.is_floating(column.type)]
+    return any((pc.max(pc.abs(column)).as_py() or 0) >= EXACT for column in floats)
+
+
 def _line_by_line(lines: pa.Array, where: Ints, line: int, rejected: Rejects) -> tuple[pa.Table, Ints]:
     """The objects of the lines that hold one, and those lines."""
     objects: list[dict[str, Any]] = []
@@ -70,18 +78,13 @@ def _line_by_line(lines: pa.Array, where: Ints, line: int, rejected: Rejects) ->
     bad: list[int] = []
     complaints: list[str] = []
     for place in where.tolist():
-        try:
-            found = json.loads(lines[place].as_py())
-        except json.JSONDecodeError as error:
+        found = _object(lines[place].as_py())
+        if isinstance(found, str):
             bad.append(place)
-            complaints.append(f"not JSON: {error.msg} at column {error.colno}")
-            continue
-        if isinstance(found, dict):
+            complaints.append(found)
+        else:
             objects.append(found)
             good.append(place)
-        else:
-            bad.append(place)
-            complaints.append("not a JSON object")
     wrong = np.array(bad, np.int64)
     text = pc.utf8_rtrim(lines.take(pa.array(wrong)), "\n")
     rejected.add(wrong + line, reasons.MALFORMED, pa.array(complaints, pa.string()), text)
@@ -91,10 +94,27 @@ def _line_by_line(lines: pa.Array, where: Ints, line: int, rejected: Rejects) ->
     return table, np.array(good, np.int64)
 
 
+def _object(line: str) -> dict[str, Any] | str:
+    """The object of a line, or what is wrong with it."""
+    try:
+        found = json.loads(line)
+        if "\\u" in line:
+            json.dumps(found, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        return f"not JSON: {error.msg} at column {error.colno}"
+    except UnicodeEncodeError:
+        return "not JSON: half of a surrogate pair"
+    except RecursionError:
+        return "not JSON: nested too deeply"
+    except ValueError:
+        return f"not JSON: a number of more than {sys.get_int_max_str_digits()} digits"
+    return found if isinstance(found, dict) else "not a JSON object"
+
+
 def _column(values: list[Any]) -> pa.Array:
     """One type where all values are of one; text otherwise."""
     kinds = {type(value) for value in values if value is not None}
-    if kinds == {int, float} or len(kinds) <= 1:
+    if len(kinds) <= 1 or (kinds == {int, float} and all(abs(v) < EXACT for v in values if isinstance(v, int))):
         try:
             return pa.array(
                 [float(v) if v is not None else None for v in values] if len(kinds) == 2 else values

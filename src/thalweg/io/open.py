@@ -6,6 +6,7 @@ The format of a file is told by its suffix, and by its first lines where the suf
 from __future__ import annotations
 
 import atexit
+import codecs
 import csv
 import glob
 import os
@@ -14,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -79,10 +80,13 @@ def expand(named: str | Path) -> list[tuple[Path, str]]:
     """The files that a path, directory or glob stands for, each with its label; an error where there are
     none."""
     if str(named) == "-":
-        return [(_spool_standard_input(), "standard input")]
+        return [(_spooled(sys.stdin.buffer), "standard input")]
     path = Path(named)
     if path.is_file():
         return [(path, path.name)]
+    if path.is_fifo() or path.is_char_device():
+        with path.open("rb") as pipe:
+            return [(_spooled(pipe), str(named))]
     if path.is_dir():
         files = sorted(f for f in path.rglob("*") if f.is_file() and _format_of(f) and not _hidden(f, path))
         if not files:
@@ -100,10 +104,11 @@ def _hidden(file: Path, root: Path) -> bool:
     return any(part.startswith((".", "_")) for part in file.relative_to(root).parts)
 
 
-def _spool_standard_input() -> Path:
+def _spooled(pipe: BinaryIO) -> Path:
+    """A file with what can be read only once."""
     path = _temporary()
     with path.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
+        shutil.copyfileobj(pipe, file)
     return path
 
 
@@ -127,6 +132,8 @@ def _candidates(path: Path) -> list[str]:
 def _open_file(path: Path, label: str, reading: Reading) -> Source:
     try:
         form = _format_of(path) or _sniff(path)
+        if form in ("jsonl", "text"):
+            _refuse_utf16(path)
         match form:
             case "parquet":
                 return _open_parquet(path, label, reading)
@@ -139,6 +146,13 @@ def _open_file(path: Path, label: str, reading: Reading) -> Source:
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError("format", f"{path} cannot be read: {reason}") from error
+
+
+def _refuse_utf16(path: Path) -> None:
+    with path.open("rb") as file:
+        if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            hint = f"save it as UTF-8, or write iconv -f UTF-16 -t UTF-8 {path}"
+            raise InputError("format", f"{path} cannot be read: it is UTF-16", hint)
 
 
 def _sniff(path: Path) -> str:
@@ -171,7 +185,13 @@ def _open_jsonl(path: Path, label: str, reading: Reading) -> Source:
     first = next(blocks(path, _SNIFFED), b"")
     if not first:
         return JsonLinesFile(path, label, None, reading)
-    _, header = JsonLines(label, reading.shapes).read(first, 1, Rejects(label))
+    table, header = JsonLines(label, reading.shapes).read(first, 1, Rejects(label))
+    if first.strip() and not len(table.row):
+        raise InputError(
+            "format",
+            f"{path} cannot be read: none of its first lines is a JSON object",
+            "write each row on a line of its own; jq -c '.[]' makes lines of an array, jq -c . of objects",
+        )
     return JsonLinesFile(path, label, event_of(_candidates(path), header, reading.shapes, label), reading)
 
 
@@ -180,7 +200,8 @@ def _open_text(path: Path, label: str, reading: Reading) -> Source:
     lines = [line for line in first.decode().splitlines()[:20] if line.strip()]
     tabs = "\t" if _suffixes(path)[-1:] == [".tsv"] else None
     separator = tabs or next((s for s in _SEPARATORS if lines and s in lines[0]), "|")
-    rows = [[field.strip() for field in row] for row in csv.reader(lines, delimiter=separator)]
+    heads = [line[: csv.field_size_limit()] for line in lines]
+    rows = [[field.strip() for field in row] for row in csv.reader(heads, delimiter=separator)]
     if rows and _is_header(rows[0]):
         header = read_header(rows[0], reading.shapes, label)
         event = event_of(_candidates(path), header, reading.shapes, label)
@@ -237,18 +258,22 @@ def as_arrow(table: Any) -> pa.Table:
         return pa.Table.from_batches([table])
     if isinstance(table, Sequence):
         return _from_rows(table)
-    match type(table).__module__.split(".")[0]:
-        case "pandas":
-            named = table.index.name is not None or type(table.index).__name__ == "MultiIndex"
-            return _from_pandas(table.reset_index() if named else table)
-        case "polars":
-            frame = table.collect() if hasattr(table, "collect") else table
-            return frame.to_arrow()
-    if hasattr(table, "__arrow_c_stream__"):
-        return _spool(pa.RecordBatchReader.from_stream(table))
+    refusal = f"cannot read events from {type(table).__name__}"
+    try:
+        match type(table).__module__.split(".")[0]:
+            case "pandas" if hasattr(table, "columns"):
+                named = table.index.name is not None or type(table.index).__name__ == "MultiIndex"
+                return _from_pandas(table.reset_index() if named else table)
+            case "polars" if hasattr(table, "collect") or hasattr(table, "get_columns"):
+                frame = table.collect() if hasattr(table, "collect") else table
+                return frame.to_arrow()
+            case _ if hasattr(table, "__arrow_c_stream__"):
+                return _spool(pa.RecordBatchReader.from_stream(table))
+    except pa.ArrowException as error:
+        raise InputError("input", f"{refusal}: {error}", "give its columns types that Arrow has") from error
     raise InputError(
         "input",
-        f"cannot read events from {type(table).__name__}",
+        refusal,
         "give a path, a pandas, Polars or Arrow table, a DuckDB relation, or a mapping from names to tables",
     )
 

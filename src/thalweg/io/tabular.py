@@ -103,6 +103,10 @@ def read_header(columns: Sequence[str], shapes: Shapes, label: str) -> Header:
         "value": plain.get("value") if fluent else None,
         "op": next((plain[column] for column in OPS if column in plain), None),
     }
+    for column in taken.values():
+        alike = [other for other in columns if column and other.strip().lower() == column.strip().lower()]
+        if len(alike) > 1:
+            raise InputError("columns", f"{label} has more than one column `{alike[0].lower()}`: {', '.join(alike)}")
     free = [c for c in columns if c not in taken.values() and c.strip().lower() not in FEED]
     numbered = [plain[f"arg{i}"] for i in range(1, len(free) + 1) if f"arg{i}" in plain]
     return Header(columns=tuple(columns), free=tuple(numbered or free), **taken)

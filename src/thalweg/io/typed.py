@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -96,12 +97,19 @@ def _constants(values: pa.Array) -> pa.Array:
 
 def _words(values: pa.Array) -> pa.Array:
     kind = values.type
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_decimal(kind):
+        return pa.array([None if x is None else _decimal_text(x) for x in values.to_pylist()], pa.string())
+    if pa.types.is_floating(kind):
         numbers = values.cast(pa.float64(), safe=False).to_pylist()
         return pa.array(
             [None if x is None or math.isnan(x) else number_text(x) for x in numbers], pa.string()
         )
     return values.cast(pa.string())
+
+
+def _decimal_text(value: Decimal) -> str:
+    """Whole numbers of any size digit by digit; others as the nearest float, as in text."""
+    return str(int(value)) if value == value.to_integral_value() else number_text(float(value))
 
 
 def _plain_numbers(words: pa.Array) -> pa.Array:

@@ -145,7 +145,7 @@ def tab_separated(table: pa.Table) -> Iterator[str]:
     """The table as text for a pipe, piece by piece: a header, tabs between the fields, nothing quoted."""
     yield "\t".join(table.column_names) + "\n"
     for batch in plain(table).to_batches(max_chunksize=64 * 1024):
-        cells = [pc.replace_substring_regex(c.cast(pa.string()), r"[\t\r\n]", " ") for c in batch.columns]
+        cells = [pc.replace_substring_regex(c.cast(pa.string()), r"[\x00-\x1f\x7f]", " ") for c in batch.columns]
         lines = pc.binary_join_element_wise(*cells, "\t", null_handling="replace", null_replacement="")
         yield "".join(f"{line}\n" for line in lines.to_pylist())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -14,6 +15,7 @@ from lark.lexer import Lexer
 from thalweg.language.diagnostics import Diagnostic, Refused, Severity
 from thalweg.language.operators import (
     AT_ATOM,
+    DECLARING,
     MAX_DEPTH,
     WINDOW_AFTER,
     WINDOW_BEFORE,
@@ -297,6 +299,10 @@ def _explain(tokens: list[Token], at: int, full_stop: Span | None) -> Diagnostic
     return Diagnostic("TW007", Severity.ERROR, message, token.span, suggestion=_superfluous(before, token))
 
 
+_JOINTS = {"and": ",", "or": ";", "iff": "if", "when": "if"}
+"""Words of other languages between conditions, and what is written here."""
+
+
 def _missing(tokens: list[Token], at: int) -> str:
     before, token = tokens[at - 1], tokens[at]
     earlier = tokens[at - 2] if at > 1 else None
@@ -306,9 +312,19 @@ def _missing(tokens: list[Token], at: int) -> str:
         return "a window is of so many time-points, or has a unit (`s`, `min`, `h`, `d`), or `#` for atoms: `[3 min]`"
     if isinstance(before, Operand) and before.term in (Atom("sometime"), Atom("always")):
         return "say over which window: `[3m] sometime atom`"
+    if _name(token) in _JOINTS:
+        return f"write `{_JOINTS[_name(token)]}` instead of `{_name(token)}`"
+    near = get_close_matches(_name(before), DECLARING, 1, 0.75) if at == 1 else []
+    if near:
+        return f"did you mean `{near[0]}`?"
     if _is_atom(before) and token.span.line == before.span.line:
         return "put a comma between them, or write one quoted atom: `'two words'`"
     return "put a comma between them, or a full stop if a new clause begins"
+
+
+def _name(token: Token) -> str:
+    """The name of an atom; nothing for other tokens."""
+    return token.term.name if isinstance(token, Operand) and isinstance(token.term, Atom) else ""
 
 
 def _is_atom(token: Token) -> bool:
@@ -320,6 +336,8 @@ def _is_number(token: Token) -> bool:
 
 
 def _superfluous(before: Token | None, token: Token) -> str | None:
+    if before is None and token.value == "//":
+        return "a comment begins with `%`"
     if before is not None and before.value == "," and token.value in (",", ":-", ")", "]"):
         return "remove the comma before it, or write what is missing"
     if token.type == "CLOSE" and before is not None and before.type == "FUNCTOR":

@@ -1,4 +1,4 @@
-"""Which of the three kinds a program is: said by its header, or told from what it uses."""
+"""Which of the three kinds a program is: said by its header, or told from what it uses, or by its file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,21 @@ _SHOWS = {
 }
 
 
-def kind_of(terms: Iterable[Term], signals: Mapping[str, Span], header: Kind | None) -> Kind:
-    """The kind of a program; a text with nothing but facts is taken for background of an event description."""
+_SUFFIXES = {".lars": Kind.LARS, ".tdl": Kind.ANSWERS}
+
+
+def kind_of(
+    terms: Iterable[Term], signals: Mapping[str, Span], header: Kind | None, source: str = ""
+) -> Kind:
+    """The kind of a program; where nothing shows it the name of its file does, and a text with nothing but facts is
+    taken for background of an event description."""
     if header is not None:
         return header
     for kind in (Kind.EVENTS, Kind.LARS, Kind.ANSWERS):
         if kind in signals:
+            return kind
+    for suffix, kind in _SUFFIXES.items():
+        if source.endswith(suffix):
             return kind
     return Kind.ANSWERS if any(map(_passes_time, terms)) else Kind.EVENTS
 

@@ -62,13 +62,12 @@ INFIX: dict[str, Operator] = {
     "^": _xfy(200),
 }
 
+DECLARING = ("event", "state", "fluent", "points", "query", "tick", "program")
+
 PREFIX: dict[str, Operator] = {
     ":-": Operator(1200, 0, 1199),
     **{op: Operator(1150, 0, 1150) for op in DIRECTIVE_WORDS},
-    **{
-        DECLARE + op: Operator(1150, 0, 999)
-        for op in ("event", "state", "fluent", "points", "query", "tick", "program")
-    },
+    **{DECLARE + op: Operator(1150, 0, 999) for op in DECLARING},
     "\\+": Operator(900, 0, 900),
     "-": Operator(200, 0, 200),
     "+": Operator(200, 0, 200),

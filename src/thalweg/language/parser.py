@@ -111,7 +111,8 @@ def _assemble(
 
 def kind_of_clauses(terms: list[Term], texts: list[Clauses]) -> Kind:
     """The kind of the program of these clauses."""
-    return kind_of(terms, _signals(texts), first_answer(header, terms))
+    source = texts[0].source if texts else ""
+    return kind_of(terms, _signals(texts), first_answer(header, terms), source)
 
 
 def _signals(texts: list[Clauses]) -> dict[str, Span]:

@@ -387,7 +387,8 @@ class Scanner:
         elif symbol in PREFIX:
             clause.tokens.append(Mark("PREFIX", symbol, span))
         else:
-            self._break(clause, "TW001", f"`{symbol}` cannot stand here", span)
+            advice = "a comment begins with `%`" if symbol in ("#", "--") else None
+            self._break(clause, "TW001", f"`{symbol}` cannot stand here", span, advice)
         return False
 
     def _native(self, clause: RawClause, symbol: str, span: Span, after: bool) -> str:

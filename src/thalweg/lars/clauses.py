@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from thalweg.analysis.types import NUMBER, SYMBOL
+from thalweg.analysis.types import COMPUTED, NUMBER, SYMBOL
 from thalweg.columns.symbols import number
-from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Windowed, literal_terms
+from thalweg.language.rules import Aggregate, Call, Clause, Compare, Kind, Literal, Windowed, literal_terms
 from thalweg.language.terms import (
     Atom,
     Compound,
@@ -52,7 +52,6 @@ _BINARY = {
     "*": steps.MUL,
     "/": steps.DIV,
     "//": steps.INT_DIV,
-    "div": steps.INT_DIV,
     "mod": steps.MOD,
     "min": steps.MIN,
     "max": steps.MAX,
@@ -369,7 +368,7 @@ class RuleCompiler:
         match term:
             case Variable():
                 return self._kind(term)
-            case Compound() if not is_ground(term) or term.functor in _BINARY or term.functor in _UNARY:
+            case Compound() if not is_ground(term) or (term.functor, len(term.args)) in COMPUTED[Kind.LARS]:
                 return NUMBER
             case _:
                 return SYMBOL
@@ -445,6 +444,8 @@ class RuleCompiler:
                 return [(steps.PUSH_SLOT, self._slot(body, term, NUMBER))]
             case Atom("pi"):
                 return [(steps.PUSH_CONST, number(3.141592653589793))]
+            case Compound("div", (left, right)):
+                return self._code(body, Compound("floor", (Compound("/", (left, right)),)))
             case Compound(functor, (only,)) if functor in _UNARY:
                 return [*self._code(body, only), (_UNARY[functor], 0)]
             case Compound(functor, (left, right)) if functor in _BINARY:

@@ -20,6 +20,7 @@ from thalweg.protocol import Ints
 
 Bools = npt.NDArray[np.bool_]
 _INTEGER = re.compile(r"-?\d{1,18}\Z")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
 
 
 def term_text(term: Term) -> str:
@@ -122,7 +123,4 @@ class Codes:
 
 
 def _standard(text: str) -> tuple[int, float, str]:
-    try:
-        return 0, float(text), ""
-    except ValueError:
-        return 1, 0.0, text.strip("'")
+    return (0, float(text), "") if _NUMBER.match(text) else (1, 0.0, text.strip("'"))

@@ -122,7 +122,7 @@ _POINTWISE: dict[str, Callable[..., Floats]] = {
     "abs": np.abs,
     "floor": np.floor,
     "ceiling": np.ceil,
-    "round": lambda a: np.floor(a + 0.5),
+    "round": lambda a: np.trunc(a + np.copysign(0.5, a)),
     "truncate": np.trunc,
     "sqrt": np.sqrt,
 }

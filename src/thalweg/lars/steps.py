@@ -282,7 +282,7 @@ def evaluate(rows: Ints, pieces: Ints, code: Ints, out: Ints) -> int:
             elif op == CEILING:
                 stack[top - 1] = np.ceil(stack[top - 1])
             elif op == ROUND:
-                stack[top - 1] = np.floor(stack[top - 1] + 0.5)
+                stack[top - 1] = np.trunc(stack[top - 1] + np.copysign(0.5, stack[top - 1]))
             elif op == TRUNCATE:
                 stack[top - 1] = np.trunc(stack[top - 1])
             elif op == SQRT:

@@ -22,7 +22,7 @@ Value = int | Expression
 Bound = dict[str, Value]
 Found = tuple[Bound, Condition]
 
-_SAME = {"div": "//", "^": "**", "integer": "round"}
+_SAME = {"^": "**", "integer": "round"}
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "=<", "=<": ">", "=:=": "=\\=", "=\\=": "=:="}
 _ORDER = {"@<": "<", "@>": ">", "@=<": "=<", "@>=": ">="}
 
@@ -99,6 +99,8 @@ class Terms:
                 return numeric(bound[name])
             case Atom("pi"):
                 return 3.141592653589793
+            case Compound("div", (left, right)):
+                return computed("floor", computed("/", self.number(left, bound), self.number(right, bound)))
             case Compound(functor, args):
                 return computed(_SAME.get(functor, functor), *(self.number(a, bound) for a in args))
             case _:

@@ -22,6 +22,7 @@ from thalweg.analysis.temporal import Time
 from thalweg.answers.datalog import Datalog, Rule, Test, TimedAtom, read
 from thalweg.language.program import Program
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable
+from thalweg.reference.background import quotient
 
 Constant = str | int | float
 Bools = npt.NDArray[np.bool_]
@@ -71,7 +72,7 @@ _COMPARE: dict[str, Callable[[Constant, Constant], bool]] = {
     "=": operator.eq, "==": operator.eq, "\\=": operator.ne, "\\==": operator.ne, "is": operator.eq,
 }  # fmt: skip
 _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": quotient,
     "mod": operator.mod, "min": min, "max": max,
 }  # fmt: skip
 

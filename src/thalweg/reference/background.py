@@ -42,20 +42,25 @@ def _sign(x: float) -> int:
     return (x > 0) - (x < 0)
 
 
-def _quotient(x: float, y: float) -> float:
+def quotient(x: float, y: float) -> float:
     """Division that rounds towards zero."""
     return _sign(x) * _sign(y) * (abs(x) // abs(y))
 
 
-_FUNCTIONS: dict[Signature, Callable[..., float]] = {
+def rounded(x: float) -> float:
+    """The nearest whole number, of two the one further from zero."""
+    return math.floor(abs(x) + 0.5) * _sign(x)
+
+
+FUNCTIONS: dict[Signature, Callable[..., float]] = {
     ("+", 2): operator.add,
     ("-", 2): operator.sub,
     ("*", 2): operator.mul,
     ("/", 2): operator.truediv,
-    ("//", 2): lambda x, y: _quotient(x, y),
+    ("//", 2): quotient,
     ("div", 2): operator.floordiv,
     ("mod", 2): operator.mod,
-    ("rem", 2): lambda x, y: x - y * _quotient(x, y),
+    ("rem", 2): lambda x, y: x - y * quotient(x, y),
     ("**", 2): operator.pow,
     ("^", 2): operator.pow,
     ("min", 2): min,
@@ -68,8 +73,8 @@ _FUNCTIONS: dict[Signature, Callable[..., float]] = {
     ("floor", 1): math.floor,
     ("ceiling", 1): math.ceil,
     ("truncate", 1): math.trunc,
-    ("integer", 1): lambda x: math.floor(x + 0.5),
-    ("round", 1): lambda x: math.floor(abs(x) + 0.5) * _sign(x),
+    ("integer", 1): rounded,
+    ("round", 1): rounded,
     ("float", 1): float,
     ("sqrt", 1): math.sqrt,
     ("sin", 1): math.sin,
@@ -96,7 +101,7 @@ def evaluate(term: Term) -> int | float:
         return number(term)
     if isinstance(term, str) and term in _CONSTANTS:
         return _CONSTANTS[term]
-    function = _FUNCTIONS.get(signature(term)) if isinstance(term, tuple) else None
+    function = FUNCTIONS.get(signature(term)) if isinstance(term, tuple) else None
     if function is None:
         raise NoNumber(term)
     values = [evaluate(argument) for argument in term[1:]]

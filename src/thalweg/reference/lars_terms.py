@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from thalweg.language.rules import Compare
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable, arguments, signature
+from thalweg.reference import background
 
 Bindings = Mapping[str, Term]
 
@@ -30,29 +31,11 @@ def evaluate(term: Term, bound: Bindings) -> int | float:
             return value
         case Variable(name) if isinstance(bound.get(name), Number):
             return evaluate(bound[name], bound)
-        case Compound("-", (only,)):
-            return -evaluate(only, bound)
-        case Compound("abs", (only,)):
-            return abs(evaluate(only, bound))
-        case Compound(op, (left, right)):
-            a, b = evaluate(left, bound), evaluate(right, bound)
-            match op:
-                case "+":
-                    return a + b
-                case "-":
-                    return a - b
-                case "*":
-                    return a * b
-                case "/" if b:
-                    return a / b
-                case "//" if b:
-                    return int(a / b)
-                case "mod" if b:
-                    return a % b
-                case "min":
-                    return min(a, b)
-                case "max":
-                    return max(a, b)
+        case Compound(functor, args):
+            try:
+                return background.evaluate((functor, *(evaluate(a, bound) for a in args)))
+            except background.NoNumber as problem:
+                raise ValueError(f"{term!r} has no value") from problem
     raise ValueError(f"{term!r} has no value")
 
 
@@ -102,8 +85,19 @@ def _true(op: str, left: Term, right: Term, bound: Bindings) -> bool:
         except ValueError:
             same = substitute(left, bound) == substitute(right, bound)
         return same == (op in ("=", "=="))
+    if op.startswith("@"):
+        first, second = (_standard(substitute(side, bound)) for side in (left, right))
+        return {"@<": first < second, "@>": first > second, "@=<": first <= second, "@>=": first >= second}[op]
     a, b = evaluate(left, bound), evaluate(right, bound)
     return {"<": a < b, ">": a > b, "=<": a <= b, ">=": a >= b, "=:=": a == b, "=\\=": a != b}[op]
+
+
+def _standard(term: Term) -> tuple[int, float, str]:
+    """The place of a constant in the standard order: numbers by value, then texts by alphabet."""
+    try:
+        return 0, evaluate(term, {}), ""
+    except ValueError:
+        return 1, 0.0, text(term)
 
 
 def compare(literal: Compare, bound: Bindings) -> Iterator[Bindings]:

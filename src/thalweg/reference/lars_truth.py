@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Windowed, literal_terms
 from thalweg.language.terms import Compound, Number, Term, Variable, arguments, signature, variables
+from thalweg.reference import background
 from thalweg.reference.lars_streams import Stream, pick
 from thalweg.reference.lars_terms import Bindings, compare, evaluate, match_term, number, substitute, text
 
@@ -149,17 +150,7 @@ def head_of(rule: Clause, bound: Bindings) -> Head:
 
 
 def _computes(term: Term) -> bool:
-    return isinstance(term, Compound) and term.functor in {
-        "+",
-        "-",
-        "*",
-        "/",
-        "//",
-        "mod",
-        "abs",
-        "min",
-        "max",
-    }
+    return isinstance(term, Compound) and (term.functor, len(term.args)) in background.FUNCTIONS
 
 
 def placed(head: Head, t: int) -> tuple[int, Term]:

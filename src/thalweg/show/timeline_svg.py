@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import html
 from collections.abc import Iterator
-from html import escape
 
 import numpy as np
 
 from thalweg.io.dates import is_dated, written
 from thalweg.io.times import Clock
 from thalweg.protocol import OPEN_END
-from thalweg.show.lanes import REVISED, WITHDRAWN, Chart
+from thalweg.show.lanes import REVISED, WITHDRAWN, Chart, visible
 from thalweg.show.palette import colour
 
 LANE = 24.0
@@ -96,7 +96,7 @@ class _Drawing:
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.name}" width="{self.width:g}" '
             f'height="{height:g}" viewBox="0 0 {self.width:g} {height:g}" role="img">',
-            f"<title>{escape(self.title)}</title><style>{_style(self.name, self.theme)}</style>",
+            f"<title>{_escape(self.title)}</title><style>{_style(self.name, self.theme)}</style>",
             self._hatch(),
             f'<rect class="bg" width="{self.width:g}" height="{height:g}"/>',
             *self._axis(),
@@ -124,14 +124,14 @@ class _Drawing:
         y, entity = AXIS, ""
         for i, lane in enumerate(self.chart.lanes[: self.shown]):
             if lane.entity and lane.entity != entity:
-                yield f'<text class="head" x="8" y="{y + 15:g}">{escape(_short(lane.entity))}</text>'
+                yield f'<text class="head" x="8" y="{y + 15:g}">{_escape(_short(lane.entity))}</text>'
                 y += HEADING
             entity = lane.entity
             self.ys[i] = y
             soft = ' class="soft"' if lane.given else ""
             yield (
-                f'<text{soft} x="{16 if entity else 8}" y="{y + 16:g}">{escape(_short(lane.label))}'
-                f"<title>{escape(lane.label)}</title></text>"
+                f'<text{soft} x="{16 if entity else 8}" y="{y + 16:g}">{_escape(_short(lane.label))}'
+                f"<title>{_escape(lane.label)}</title></text>"
                 f'<line x1="0" x2="{self.width:g}" y1="{y + LANE:g}" y2="{y + LANE:g}"/>'
             )
             y += LANE
@@ -180,11 +180,11 @@ class _Drawing:
         if flags & WITHDRAWN:
             return (
                 f'<rect {box} fill="none" stroke="{colour(key)}" stroke-dasharray="3 3">'
-                f"<title>{escape(about)}, withdrawn</title></rect>"
+                f"<title>{_escape(about)}, withdrawn</title></rect>"
             )
         shape = f'y="{y:g}" height="{LANE - 6:g}" fill="{colour(key)}"'
         tail = min(width, FADE) if is_open else 0.0
-        parts = [f"<g><title>{escape(about)}</title>"]
+        parts = [f"<g><title>{_escape(about)}</title>"]
         parts.append(f'<rect x="{x:.1f}" width="{width - tail:.1f}" {shape} {"" if tail else ROUND}/>')
         if tail:
             parts.append(
@@ -196,7 +196,7 @@ class _Drawing:
         room = int((width - 10 - tail * 0.6) / 6.2)
         if room >= min(4, len(chart.keys[key])):
             label = _short(chart.keys[key], room)
-            parts.append(f'<text class="in" x="{x + 5:.1f}" y="{y + 13:g}">{escape(label)}</text>')
+            parts.append(f'<text class="in" x="{x + 5:.1f}" y="{y + 13:g}">{_escape(label)}</text>')
         return "".join(parts)
 
     def _marks(self) -> Iterator[str]:
@@ -209,8 +209,8 @@ class _Drawing:
             last = (lane, int(x))
             yield (
                 f'<rect x="{x - 1:.1f}" y="{self.ys[lane] + 4:g}" width="2.5" height="{LANE - 8:g}" '
-                f'fill="{colour(int(marks.key[i]))}"><title>{escape(marks.text[i])} at {self._when(int(marks.time[i]))}'
-                "</title></rect>"
+                f'fill="{colour(int(marks.key[i]))}"><title>{_escape(marks.text[i])} '
+                f"at {self._when(int(marks.time[i]))}</title></rect>"
             )
 
     def _pending(self) -> Iterator[str]:
@@ -220,7 +220,7 @@ class _Drawing:
             y = self.ys[p.lane] + LANE - 5
             shade = 'class="ink"' if p.key < 0 else f'stroke="{colour(p.key)}"'
             yield (
-                f'<g {shade} fill="none"><title>{escape(p.about)}</title>'
+                f'<g {shade} fill="none"><title>{_escape(p.about)}</title>'
                 f'<path d="M{self.x(p.since):.1f} {y:g}H{self.x(p.due):.1f}" stroke-width="2" '
                 f'stroke-dasharray="2 4"/><circle cx="{self.x(p.due):.1f}" cy="{y:g}" r="4"/></g>'
             )
@@ -235,9 +235,13 @@ class _Drawing:
                 x, rows = 8.0, rows + 1
             top = y + (rows - 1) * LEGEND
             yield f'<rect x="{x:.1f}" y="{top + 4:g}" width="11" height="11" rx="2" fill="{colour(key)}"/>'
-            yield f'<text class="soft" x="{x + 16:.1f}" y="{top + 14:g}">{escape(name)}</text>'
+            yield f'<text class="soft" x="{x + 16:.1f}" y="{top + 14:g}">{_escape(name)}</text>'
             x += room
         self._legend_rows = rows
+
+
+def _escape(text: str) -> str:
+    return html.escape(visible(text))
 
 
 def _short(text: str, longest: int = LONGEST) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from thalweg.io.dates import is_dated, written
 from thalweg.io.times import Clock
 from thalweg.protocol import OPEN_END
-from thalweg.show.lanes import WITHDRAWN, Chart
+from thalweg.show.lanes import WITHDRAWN, Chart, visible
 
 LONGEST = 36
 FULL, DOT, MARK = "\N{FULL BLOCK}", "\N{MIDDLE DOT}", "\N{BOX DRAWINGS LIGHT VERTICAL}"
@@ -32,16 +32,16 @@ def lines(
     entity = ""
     for i, lane in enumerate(shown):
         if lane.entity and lane.entity != entity:
-            yield lane.entity
+            yield visible(lane.entity)
         entity = lane.entity
         label = (
             lane.label if len(lane.label) <= gutter else lane.label[: gutter - 1] + "\N{HORIZONTAL ELLIPSIS}"
         )
-        yield f"{label.ljust(gutter)} {_line(chart, i, room, signs)}".rstrip()
+        yield f"{visible(label).ljust(gutter)} {_line(chart, i, room, signs)}".rstrip()
     if len(chart.lanes) > lanes:
         yield f"... {len(chart.lanes) - lanes:,} more lanes"
     if signs:
-        yield "  ".join(f"{sign} {chart.keys[key]}" for key, sign in signs.items())
+        yield "  ".join(f"{sign} {visible(chart.keys[key])}" for key, sign in signs.items())
 
 
 def _signs(chart: Chart, lanes: int) -> dict[int, str]:

@@ -1,0 +1,140 @@
+"""What a stranger brings: other encodings, pipes, odd JSON, columns of unusual types. Nothing is lost in silence."""
+
+from __future__ import annotations
+
+import os
+import threading
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from thalweg.io.errors import InputError
+from thalweg.io.feed import Feed
+from thalweg.io.open import open_sources
+from thalweg.io.shapes import shapes
+from thalweg.io.sources import Reading
+from thalweg.io.times import Clock
+from thalweg.language.parser import parse
+
+RULES = """
+    event press(lamp: symbol).
+    initiatedAt(on(X)=true, T) :- happensAt(press(X), T).
+"""
+
+
+def lamps(events: Any) -> list[str]:
+    """The lamps of all rows that are read."""
+    return [lamp for chunk in _chunks(events) for rows in chunk.rows for lamp in rows.args[0].to_pylist()]
+
+
+def complaints(events: Any) -> list[tuple[int, str, str]]:
+    """Row, reason and detail of all rows that are rejected."""
+    found = [row for chunk in _chunks(events) for row in chunk.rejected.to_pylist()]
+    return [(row["row"], row["reason"], row["detail"]) for row in found]
+
+
+def _chunks(events: Any) -> list[Any]:
+    sources = Feed(open_sources(events, Reading(shapes(parse(RULES)), Clock()))).sources
+    return [chunk for source in sources for chunk in source.chunks(0)]
+
+
+def written(path: Path, text: bytes | str) -> Path:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+# --------------------------------------------------------------------------- text
+
+
+@pytest.mark.parametrize(
+    "before", [b"press|5|5|%s\npress|6|6|%s\n", b"name,time,lamp\npress,5,%s\npress,6,%s\n"]
+)
+def test_names_that_are_not_utf8_stay_different(tmp_path: Path, before: bytes) -> None:
+    path = written(tmp_path / "latin.csv", before % (b"Z\xfcrich", b"Z\xf6rich"))
+    assert lamps(path) == ["Z\\xfcrich", "Z\\xf6rich"]
+
+
+def test_a_file_in_utf16_is_told_to_be_that(tmp_path: Path) -> None:
+    path = written(tmp_path / "excel.csv", "name,time,lamp\npress,5,a\n".encode("utf-16"))
+    with pytest.raises(InputError, match=r"UTF-16(.|\n)*iconv -f UTF-16 -t UTF-8"):
+        lamps(path)
+
+
+def test_a_first_line_of_any_length_is_read(tmp_path: Path) -> None:
+    path = written(tmp_path / "long.csv", f"press|5|5|{'x' * 200_000}\n")
+    assert lamps(path) == ["x" * 200_000]
+
+
+def test_a_named_pipe_is_read_like_standard_input(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("press|5|5|a\n",))
+    writer.start()
+    assert lamps(pipe) == ["a"]
+    writer.join()
+
+
+# --------------------------------------------------------------------------- JSON
+
+
+@pytest.mark.parametrize(
+    ("lamp", "complaint"),
+    [
+        ('"\\ud800"', "not JSON: half of a surrogate pair"),
+        ("[" * 100_000, "not JSON: nested too deeply"),
+        ("1" * 5_000, "not JSON: a number of more than 4300 digits"),
+    ],
+    ids=["half of a character", "deep", "digits"],
+)
+def test_a_line_that_python_cannot_read_is_rejected_by_itself(
+    tmp_path: Path, lamp: str, complaint: str
+) -> None:
+    good = '{"name":"press","time":5,"lamp":"a"}\n'
+    path = written(tmp_path / "odd.jsonl", f'{good}{{"name":"press","time":6,"lamp":{lamp}}}\n[]\n')
+    assert lamps(path) == ["a"]
+    assert complaints(path) == [(2, "malformed", complaint), (3, "malformed", "not a JSON object")]
+
+
+@pytest.mark.parametrize("text", ['[{"name":"press",\n"time":5}]\n', '{\n"name":"press",\n"time":5\n}\n'])
+def test_json_that_is_not_in_lines_is_told_what_to_do(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError, match=r"none of its first lines is a JSON object(.|\n)*jq -c"):
+        lamps(written(tmp_path / "rows.json", text))
+
+
+def test_large_whole_numbers_in_json_stay_different(tmp_path: Path) -> None:
+    numbers = ["12345678901234567890", "12345678901234567891"]
+    lines = "".join(f'{{"name":"press","time":5,"lamp":{n}}}\n' for n in numbers)
+    assert lamps(written(tmp_path / "large.jsonl", lines)) == numbers
+    mixed = lines + '{"name":"press","time":6,"lamp":0.5}\n[]\n'
+    assert lamps(written(tmp_path / "large.jsonl", mixed)) == [*numbers, "0.5"]
+
+
+# --------------------------------------------------------------------------- tables
+
+
+def test_large_decimals_as_constants_stay_different() -> None:
+    numbers = [Decimal("12345678901234567890"), Decimal("12345678901234567891"), Decimal("12"), None]
+    column = pa.array(numbers, pa.decimal128(38, 2))
+    table = pa.table({"name": ["press"] * 4, "time": [5] * 4, "lamp": column})
+    assert lamps(table) == ["12345678901234567890", "12345678901234567891", "12"]
+
+
+def test_two_columns_whose_names_differ_only_in_case_are_refused() -> None:
+    table = pa.table({"name": ["press"], "time": [5], "Time": [6], "lamp": ["a"]})
+    with pytest.raises(InputError, match="more than one column `time`: time, Time"):
+        lamps(table)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [pd.Series([1]), pl.Series([1]), pl.DataFrame({"time": pl.Series([5], dtype=pl.Int128)})],
+    ids=["pandas series", "polars series", "polars int128"],
+)
+def test_what_is_no_table_of_known_types_is_refused_with_what_to_give(table: Any) -> None:
+    with pytest.raises(InputError, match=r"cannot read events from (Series|DataFrame)"):
+        lamps(table)
