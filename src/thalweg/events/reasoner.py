@@ -13,7 +13,7 @@ from thalweg.analysis.checker import refuse_errors
 from thalweg.columns.symbols import SymbolTable
 from thalweg.events import migration
 from thalweg.events.admission import Admission
-from thalweg.events.forgetting import forget_idle, is_due
+from thalweg.events.forgetting import forget_idle, forget_texts, is_due
 from thalweg.events.frames import Reader
 from thalweg.events.output import NO_CHANGES, Output
 from thalweg.events.plan import Plan, Stage, plan
@@ -70,6 +70,7 @@ class Reasoner:
         self.kept = 0
         """How many instances and keys were left when some were last forgotten."""
         self._plan: Plan = plan(program, tick=tick, start=start, symbols=symbols)
+        self._plan.symbols.fix()
         self._admission = Admission(self._plan, window=window, step=step, start=start, tick=tick)
         self._output = Output(self._plan)
         self._ended: pa.Table = NO_CHANGES
@@ -128,8 +129,13 @@ class Reasoner:
 
     def _forget_idle(self) -> None:
         """Forget what is idle, when it is time; before there is more to do, so that the last query is spared it."""
-        if self.query_time > self.start and is_due(self):
+        texts = self._plan.symbols.is_due()
+        if self.query_time > self.start and (texts or is_due(self)):
             forget_idle(self)
+        if texts:
+            forget_texts(self)
+        elif self._output.words.is_crowded():
+            self._output.forget_texts()
 
     def _grid(self, time: int) -> int:
         return time - time % self.tick
