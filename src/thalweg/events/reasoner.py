@@ -69,12 +69,18 @@ class Reasoner:
         self.query_time = start
         self.kept = 0
         """How many instances and keys were left when some were last forgotten."""
-        self._plan: Plan = plan(program, tick=tick, start=start, symbols=symbols)
-        self._plan.symbols.fix()
-        self._admission = Admission(self._plan, window=window, step=step, start=start, tick=tick)
-        self._output = Output(self._plan)
         self._ended: pa.Table = NO_CHANGES
         self._unknown: tuple[str, ...] = ()
+        self.compile(symbols)
+
+    def compile(self, symbols: SymbolTable | None) -> None:
+        """Begin with a plan of the program; the constants have the ids of `symbols`, where these are given."""
+        self._plan: Plan = plan(self.program, tick=self.tick, start=self.start, symbols=symbols)
+        self._plan.symbols.fix()
+        self._admission = Admission(
+            self._plan, window=self.window, step=self.step, start=self.start, tick=self.tick
+        )
+        self._output = Output(self._plan)
         self._seed()
 
     def accept(self, batch: Batch) -> None:

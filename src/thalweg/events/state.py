@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged
+from thalweg.columns.symbols import SymbolTable
 from thalweg.events.determined import InputUnit, SpanUnit
 from thalweg.events.sweeping import SweepUnit
-from thalweg.events.waiting import Coded, Waiting, joined
+from thalweg.events.waiting import Coded, Waiting, by_arrival, joined
 
 if TYPE_CHECKING:
     from thalweg.events.reasoner import Reasoner
@@ -87,7 +88,7 @@ def arrays(reasoner: Reasoner) -> dict[str, Any]:
     found["rejected"] = reasoner._admission.rejected.rows
     for name, waiting in reasoner._admission.waiting.items():
         if waiting.parts:
-            found[f"waiting {name}"] = joined(waiting.parts).matrix()
+            found[f"waiting {name}"] = by_arrival(joined(waiting.parts)).matrix()
         if waiting.early is not None:
             found[f"early {name}"] = waiting.early.matrix()
     return found
@@ -148,6 +149,9 @@ def unpack(reasoner: Reasoner, state: bytes) -> None:
 
 
 def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+    symbols = reasoner._plan.symbols
+    if header["symbols"]["texts"][: symbols.fixed] != symbols.texts[: symbols.fixed]:
+        reasoner.compile(SymbolTable(header["symbols"]["texts"]))  # it took over from another program
     plan = reasoner._plan
     plan.symbols.restore(header["symbols"])
     reasoner.query_time, reasoner.kept = header["query_time"], header["kept"]
