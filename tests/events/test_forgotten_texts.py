@@ -39,6 +39,8 @@ PROGRAM = parse(
     """
 )
 PEOPLE = ("ann", "Bob B", "cy", "dot")
+START = 100_000
+"""Times are other numbers than ids, so that they keep no texts."""
 LATER = parse("initiatedAt(offer(N)=made, T) :- happensAt(propose(N, other), T).")
 
 
@@ -61,7 +63,7 @@ def batches(seed: int, count: int, step: int = 10) -> list[list[Rows]]:
     found = []
     for k in range(count):
         names = [f"{rng.choice(('o', 'Offer ', 'x'))}{k}_{i}" for i in range(6)]
-        at = lambda k=k: step * k + rng.randint(1, step)  # noqa: E731
+        at = lambda k=k: START + step * k + rng.randint(1, step)  # noqa: E731
         rows: dict[str, list[tuple[Any, ...]]] = {"propose": [], "take": [], "close": [], "rate": []}
         for name in names:
             time = at()
@@ -89,7 +91,7 @@ def told(revision: Revision) -> dict[str, list[str]]:
 
 
 def fresh(window: int, **how: Any) -> Reasoner:
-    return Reasoner(PROGRAM, window=window, step=10, **how)
+    return Reasoner(PROGRAM, window=window, step=10, start=START, **how)
 
 
 @pytest.mark.parametrize("subset", [*SUBSETS, None], ids=str)
@@ -119,7 +121,7 @@ def test_a_reasoner_that_forgets_texts_tells_what_one_does_that_remembers_all(
     expected = []
     for k, batch in enumerate(stream):
         all_of_it.accept(batch)
-        expected.append(told(all_of_it.advance(10 * k + 10)))
+        expected.append(told(all_of_it.advance(START + 10 * k + 10)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(symbols, "FEW", few)
         patch.setattr(forgetting, "FEW", few)
@@ -133,10 +135,10 @@ def test_a_reasoner_that_forgets_texts_tells_what_one_does_that_remembers_all(
                 assert state == other.snapshot()
                 other = fresh(window, recompute=recompute)
                 other.restore(state)
-            assert told(one.advance(10 * k + 10)) == told(other.advance(10 * k + 10)) == expected[k]
+            assert told(one.advance(START + 10 * k + 10)) == told(other.advance(START + 10 * k + 10)) == expected[k]
         assert one.snapshot() == other.snapshot()
     assert any(t["changes"] for t in expected) and any(t["events"] for t in expected)
-    assert one._plan.symbols.count < all_of_it._plan.symbols.count
+    assert one._plan.symbols.kept > 0
 
 
 @pytest.mark.parametrize("window", [10, 30])
@@ -147,7 +149,7 @@ def test_texts_follow_the_window_and_not_the_stream(window: int, monkeypatch: py
     known, written, sizes = [], [], []
     for k, batch in enumerate(batches(3, 80)):
         reasoner.accept(batch)
-        reasoner.advance(10 * k + 10)
+        reasoner.advance(START + 10 * k + 10)
         known.append(len(reasoner._plan.symbols))
         written.append(reasoner._output.words._pool.count)
         sizes.append(len(reasoner.snapshot()))
@@ -160,7 +162,7 @@ def test_few_texts_are_not_worth_forgetting() -> None:
     reasoner = fresh(10)
     for k, batch in enumerate(batches(3, 20)):
         reasoner.accept(batch)
-        reasoner.advance(10 * k + 10)
+        reasoner.advance(START + 10 * k + 10)
     assert reasoner._plan.symbols.kept == 0 and len(reasoner._plan.symbols) > 120
 
 
@@ -168,9 +170,9 @@ def test_numbers_that_were_written_are_not_all_remembered(monkeypatch: pytest.Mo
     monkeypatch.setattr(words, "FEW", 20)
     reasoner = fresh(10)
     for k in range(40):
-        rows = [(1, 10 * k + 1 + i, 10 * k + 1 + i, "o", 1 + 10 * k + i) for i in range(9)]
+        rows = [(1, START + 10 * k + 1 + i, START + 10 * k + 1 + i, "o", 1 + 10 * k + i) for i in range(9)]
         reasoner.accept([rows_of("rate", rows, 9 * k)])
-        assert reasoner.advance(10 * k + 10)["changes"]["value"].to_pylist()[-1] == str(10 * k + 9)
+        assert reasoner.advance(START + 10 * k + 10)["changes"]["value"].to_pylist()[-1] == str(10 * k + 9)
     assert reasoner._output.words._codes.count < 100
 
 
@@ -179,17 +181,18 @@ def test_a_changed_program_goes_on_with_texts_that_were_forgotten(monkeypatch: p
     reasoner = fresh(30)
     for k, batch in enumerate(batches(5, 6)):
         reasoner.accept(batch)
-        reasoner.advance(10 * k + 10)
+        reasoner.advance(START + 10 * k + 10)
     changed = reasoner.changed(LATER)
     changed.revise()
-    copy = Reasoner(LATER, window=30, step=10)
+    copy = Reasoner(LATER, window=30, step=10, start=START)
     copy.restore(changed.snapshot())
     for k in range(6, 10):
-        rows = [(1, 10 * k + 1 + i, 10 * k + 1 + i, f"new{k}_{i}", ("other", "ann")[i % 2]) for i in range(4)]
+        times = range(START + 10 * k + 1, START + 10 * k + 5)
+        rows = [(1, t, t, f"new{k}_{t % 10}", ("other", "ann")[t % 2]) for t in times]
         found = []
         for one in (changed, copy):
             one.accept([rows_of("propose", rows, 4 * k)])
-            found.append(told(one.advance(10 * k + 10)))
+            found.append(told(one.advance(START + 10 * k + 10)))
         assert found[0] == found[1]
         inserted = [row for row in found[0]["changes"] if f"offer(new{k}_" in row]
         assert len(inserted) == 2 and all("'made'" in row for row in inserted)
