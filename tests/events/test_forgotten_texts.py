@@ -108,7 +108,7 @@ def test_forgetting_texts_before_every_query_changes_no_answer(subset: str | Non
     assert_same_answers(expected, found)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     st.integers(0, 2**30), st.sampled_from([10, 20, 35]), st.sampled_from([0, 5, 20]), st.booleans(), st.data()
 )

@@ -43,7 +43,7 @@ PROGRAMS = {
     """,
 }
 PEOPLE = ("ann", "Bob B", "cy", "17")
-quickly = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+quickly = settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def stream(seed: int, ticks: int) -> list[list[tuple[Fact, int, int]]]:
@@ -98,7 +98,7 @@ def test_forgetting_texts_at_every_tick_changes_no_answer(form: str, seed: int) 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("lateness", [0, 3])
 @quickly
-@given(st.integers(0, 2**30), st.sampled_from([0, 5, 15]), st.booleans(), st.data())
+@given(st.integers(0, 2**30), st.sampled_from([0, 4, 8]), st.booleans(), st.data())
 def test_a_reasoner_that_forgets_texts_tells_what_one_does_that_remembers_all(
     name: str, lateness: int, seed: int, few: int, retain: bool, data: st.DataObject
 ) -> None:
@@ -145,21 +145,21 @@ def test_texts_follow_the_window_and_not_the_stream(name: str, monkeypatch: pyte
     assert max(sizes[75:]) < 1.5 * max(sizes[20:60])
 
 
-def test_texts_are_forgotten_when_a_derived_predicate_gets_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SymbolTable, "is_due", lambda _: True)
+def test_texts_are_forgotten_when_a_derived_predicate_gets_input() -> None:
     program = thalweg.parse("program lars. a(X) if [2] sometime p(X). b(X, end) if [3] sometime a(X).")
-    reasoner = Reasoner(program)
-    for t in range(12):
-        reasoner.accept(batch([(t, "p", (f"x{t}",))]))
-        if t > 5:
-            reasoner.accept(batch([(t, "a", (f"y{t}",))]))
-        reasoner.advance(t)
-    assert current(reasoner) == {
-        *((None, f"a(x{t})") for t in (9, 10, 11)),
-        *((None, f"a(y{t})") for t in (11,)),
-        *((None, f"b(x{t},end)") for t in (6, 7, 8, 9, 10, 11)),
-        *((None, f"b(y{t},end)") for t in (8, 9, 10, 11)),
-    }
+    found = []
+    for due in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SymbolTable, "is_due", lambda _, due=due: due)
+            reasoner = Reasoner(program)
+            for t in range(12):
+                reasoner.accept(batch([(t, "p", (f"x{t}",))]))
+                if t > 5:
+                    reasoner.accept(batch([(t, "a", (f"y{t}",))]))
+                reasoner.advance(t)
+            found.append((current(reasoner), len(reasoner._codes.symbols)))
+    assert found[0][0] == found[1][0] >= {(None, "a(x11)"), (None, "b(y9,end)"), (None, "b(x11,end)")}
+    assert found[1][1] < found[0][1] == 19
 
 
 def test_few_texts_are_not_worth_forgetting() -> None:

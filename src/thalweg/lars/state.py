@@ -50,6 +50,7 @@ def taken(reasoner: Reasoner) -> bytes:
         "program": _fingerprint(reasoner),
         "fed": sorted(map(list, reasoner._fed)),
         "symbols": reasoner._codes.symbols.state(),
+        "clean": sorted([*p] for p, parts in reasoner._admission.waiting.items() if all(x.clean for x in parts)),
         "rejected": [[t, r.tolist(), why, detail] for t, r, why, detail in reasoner._admission.rejected.parts],
     }
     if retained is not None:
@@ -72,7 +73,7 @@ def put_back(reasoner: Reasoner, state: bytes) -> None:
     reasoner._engine.restore(arrays)
     for key, rows in _under(arrays, "waiting/").items():
         name, arity = key.rsplit("/", 1)
-        reasoner._admission.put((name, int(arity)), Part(rows, False, False))
+        reasoner._admission.put((name, int(arity)), Part(rows, [name, int(arity)] in header["clean"], False))
     for tick, rows_of, reason, detail in header["rejected"]:
         reasoner._admission.rejected.add(tick, np.array(rows_of, np.int64), reason, detail)
     reasoner._rebuild_calendars()
