@@ -175,7 +175,14 @@ class SymbolTable:
         """The id of a canonical text."""
         found = self._ids.get(text)
         if found is None:
-            found = int(self._add_new([text])[0])
+            if self._reused < len(self._free):
+                found = self._free[self._reused]
+                self.texts[found] = text
+                self._reused += 1
+            else:
+                found = len(self.texts)
+                self.texts.append(text)
+            self._ids[text] = found
         return found
 
     def add_all(self, texts: Sequence[str]) -> Ints:
