@@ -25,6 +25,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 import thalweg
 from measuring import Run, first_and_last, run
@@ -183,6 +185,51 @@ def stream(events: int, window: int) -> None:
     )
 
 
+SESSIONS = """
+initiatedAt(session(S)=open, T) :- happensAt(login(S), T).
+terminatedAt(session(S)=open, T) :- happensAt(logout(S), T).
+initiatedAt(paid(S)=true, T) :- happensAt(pay(S), T), holdsAt(session(S)=open, T).
+terminatedAt(paid(S)=true, T) :- happensAt(logout(S), T).
+"""
+
+
+def keys(events: int, window: int = 100_000) -> None:
+    """Ever new texts: sessions that begin, pay and end; the peak of a process of its own, and its snapshots."""
+    found = subprocess.run(
+        [sys.executable, __file__, "--only", "sessions", "--events", str(window), "--long", str(events)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    print(found.stdout, end="")
+
+
+def sessions(events: int, window: int) -> None:
+    """The run that `keys` looks at: steps of half a window, three events for each session."""
+    step = window // 6
+    reasoner = Reasoner(thalweg.parse(SESSIONS), window=2 * step, step=step)
+    rounds = 5 * max(1, -(-events // (5 * 3 * step)))
+    peaks, sizes, started = [], [], time.process_time()
+    for k in range(rounds):
+        names = pc.binary_join_element_wise("session ", pc.cast(pa.array(np.arange(step) + k * step), pa.string()), "")
+        times = np.arange(step) + k * step + 1
+        batch = [
+            Rows(name, np.ones(step, np.int8), times + later, times + later, np.arange(step), (names,))
+            for name, later in (("login", 0), ("pay", step // 8), ("logout", step // 4))
+        ]
+        reasoner.accept(batch)
+        reasoner.advance((k + 1) * step)
+        if (k + 1) % (rounds // 5) == 0:
+            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+            sizes.append(len(reasoner.snapshot()))
+    seconds = time.process_time() - started
+    print(
+        f"{rounds * 3 * step:,} events of {rounds * step:,} sessions in windows of {6 * step:,}: peak "
+        f"{peaks[0] // MIB:,} MiB after a fifth, {peaks[-1] // MIB:,} at the end; snapshot "
+        f"{sizes[0] / 2**20:.1f} MiB and {sizes[-1] / 2**20:.1f}; {rounds * 3 * step / seconds:,.0f} events/s"
+    )
+
+
 def _quarters(rows: list[Rows], first: int, step: int, later: int) -> Iterator[list[Rows]]:
     for quarter in range(4):
         low, high = first + quarter * step // 4, first + (quarter + 1) * step // 4
@@ -220,11 +267,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--long", type=int, default=10_000_000, help="events of the memory run")
-    parts = ("columns", "parquet", "growth", "window", "memory", "written", "start")
+    parts = ("columns", "parquet", "growth", "window", "memory", "keys", "written", "start")
     parser.add_argument("--only", nargs="*", default=parts)
     options = parser.parse_args()
-    if options.only == ["stream"]:
-        stream(options.long, options.events)
+    runs = {"stream": stream, "sessions": sessions}
+    if len(options.only) == 1 and options.only[0] in runs:
+        runs[options.only[0]](options.long, options.events)
         return
     measures: dict[str, tuple[Callable[..., None], tuple[int, ...]]] = {
         "columns": (columns, (options.events,)),
@@ -232,6 +280,7 @@ def main() -> None:
         "growth": (growth, (options.events,)),
         "window": (small_window, ()),
         "memory": (memory, (options.long,)),
+        "keys": (keys, (options.long,)),
         "written": (written, (options.long,)),
         "start": (start_up, ()),
     }

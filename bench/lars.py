@@ -244,22 +244,23 @@ many(N) if N = count(X) over [6] order(X), N > 2.
 """Heads in the future, negation, `always`, a choice, a tuple window, an aggregate."""
 
 
-def rows_of(first: int, count: int) -> list[Rows]:
+def rows_of(first: int, count: int, *, texts: bool = False) -> list[Rows]:
     """The facts of some ticks: an order at most ticks, and of some recent orders that they were shipped, are on hold or
-    on offer."""
+    on offer. Orders are numbers, or texts."""
     rng = np.random.default_rng(first)
     ticks = np.arange(first, first + count)
     found = []
     for name in ("order", "shipped", "hold", "offer"):
         times = ticks[ticks % 7 > 0] if name == "order" else ticks[rng.random(count) < 0.3]
         keys = times if name == "order" else times - rng.integers(0, 4, len(times))
-        found.append(Rows(name, np.ones(len(times), np.int8), times, times, np.arange(len(times)), (pa.array(keys),)))
+        column = pa.array([f"Order {k}" for k in keys.tolist()], pa.string()) if texts else pa.array(keys)
+        found.append(Rows(name, np.ones(len(times), np.int8), times, times, np.arange(len(times)), (column,)))
     return [r for r in found if len(r)]
 
 
-def long(ticks: int, block: int, state: Path | None) -> None:
-    """Many ticks over ever new keys: time and memory must not grow. With a file for the state, the run goes on from
-    there and leaves its own there at each fifth."""
+def long(ticks: int, block: int, state: Path | None, *, texts: bool) -> None:
+    """Many ticks over ever new keys, numbers or texts: time and memory must not grow. With a file for the state, the
+    run goes on from there and leaves its own there at each fifth."""
     reasoner = Reasoner(parse(f"program lars. {LONG}"), predict=False, blocks=block > 1)
     start = 0
     if state is not None and state.exists():
@@ -267,7 +268,7 @@ def long(ticks: int, block: int, state: Path | None) -> None:
         start = reasoner.now + 1
     memory, spent, began = [], [], time.process_time()
     for first in range(start, start + ticks, block):
-        reasoner.accept(rows_of(first, block))
+        reasoner.accept(rows_of(first, block, texts=texts))
         reasoner.advance(first + block - 1)
         if (first + block - start) % (ticks // 5) == 0:
             memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
@@ -293,12 +294,15 @@ def main() -> None:
     parser.add_argument("--ticks", type=int, help="length of the long run")
     parser.add_argument("--block", type=int, default=100, help="ticks of the long run that are handled together")
     parser.add_argument("--state", type=Path, help="a file from which the long run goes on")
+    parser.add_argument("--texts", action="store_true", help="the keys of the long run are texts")
     given = parser.parse_args()
     parts: dict[str, Callable[[], None]] = {
         "micro": lambda: micro(500 if given.quick else 2000, [given.kind] if given.kind else tuple(RULES)),
         "blocks": lambda: blocks(1000 if given.quick else 2000),
         "content": lambda: against_clingo(150 if given.quick else 400),
-        "long": lambda: long(given.ticks or (50_000 if given.quick else 1_000_000), given.block, given.state),
+        "long": lambda: long(
+            given.ticks or (50_000 if given.quick else 1_000_000), given.block, given.state, texts=given.texts
+        ),
     }
     for name, part in parts.items():
         if given.only in (None, name):

@@ -12,7 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.answers.datalog import text
-from thalweg.columns.symbols import EXACT, SymbolTable, as_floats, constant_text, number, number_text, numbers
+from thalweg.columns.symbols import (
+    EXACT,
+    RAW,
+    SymbolTable,
+    as_floats,
+    constant_text,
+    number,
+    number_text,
+    numbers,
+)
 from thalweg.language.terms import Number, Term
 from thalweg.protocol import Ints
 
@@ -30,11 +39,12 @@ STAR = -1
 class Codec:
     """Constants to codes and back."""
 
-    def __init__(self, texts: list[str] | None = None) -> None:
-        self.symbols = SymbolTable(texts or ())
+    def __init__(self, symbols: SymbolTable | None = None) -> None:
+        self.symbols = SymbolTable() if symbols is None else symbols
         self._raw: dict[str, int] = {}
         self._seen: list[tuple[pa.Array, Ints]] = []
         self._written: pa.Array = pa.array([], pa.string())
+        self._arrived = 0
 
     def term(self, term: Term) -> int:
         """The code of a constant of the program."""
@@ -51,6 +61,8 @@ class Codec:
                 found = number(float(canonical))
             else:
                 found = SYMBOL + self.symbols.add(canonical)
+            if len(self._raw) >= RAW:
+                self._raw.clear()
             self._raw[value] = found
         return found
 
@@ -94,8 +106,9 @@ class Codec:
     def texts(self, codes: Ints) -> pa.Array:
         """The constants as canonical text."""
         if len(codes) and codes.min() >= SYMBOL:
-            if len(self._written) != len(self.symbols):
+            if self._arrived != self.symbols.arrived:
                 self._written = pa.array(self.symbols.texts, pa.string())
+                self._arrived = self.symbols.arrived
             return self._written.take(pa.array(codes - SYMBOL))
         distinct, places = np.unique(codes, return_inverse=True)
         return pa.array([self.one(int(c)) for c in distinct], pa.string()).take(pa.array(places))

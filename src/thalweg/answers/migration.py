@@ -36,7 +36,8 @@ def changed(old: Reasoner, program: Program) -> Reasoner:
         raise CannotGoOn("this reasoner does not keep its input; make it with retain=True")
     kept.trim(old.engine.closed)
     new = type(old)(program, old.lateness, horizon=old.horizon, start=old.start, retain=True)
-    new.begin(Codec(list(old.codec.symbols.texts)))
+    new.begin(Codec(old.codec.symbols.copy()))
+    new.codec.symbols.fix()
     carried = _carried(old, new)
     known = _Knowledge(old, new, kept, carried)
     _hand_over(new, old, kept, carried, known)
@@ -200,7 +201,7 @@ def _carry_loose(new: Reasoner, old: Reasoner, carried: dict[int, int]) -> None:
 def _stepped(old: Reasoner, kept: Kept) -> Reasoner:
     """The old reasoner as if it had gone step by step: then its cells hold answers that are certain, too."""
     again = type(old)(old.program, old.lateness, horizon=old.horizon, start=old.start)
-    again.begin(Codec(list(old.codec.symbols.texts)))
+    again.begin(Codec(old.codec.symbols.copy()))
     again.engine.known_from = old.engine.known_from
     most = max(max(again.engine.retire), max(kept.reaches.values(), default=0))
     again.replay(kept.rows, old.engine.closed - most - 1, old.clock)

@@ -29,7 +29,7 @@ from thalweg.answers.offline import check, plan
 from thalweg.answers.report import Change, changes, new_answers, report
 from thalweg.answers.retained import Kept, reach
 from thalweg.answers.shapes import Shape
-from thalweg.answers.snapshot import pack, unpack
+from thalweg.answers.snapshot import forget_texts, pack, unpack
 from thalweg.answers.tables import Lazy, Shown, Writer
 from thalweg.language.diagnostics import ProgramError, Severity
 from thalweg.language.program import Program
@@ -83,6 +83,7 @@ class Reasoner:
 
     def begin(self, codec: Codec) -> None:
         """Start from nothing, with the constants that the codec knows."""
+        known = codec.symbols.arrived
         self.codec = codec
         self.engine = Engine(self.plan, codec, self.lateness, self.start, self.horizon)
         self.inbox = Inbox(self.plan.datalog, codec, self.lateness, self.start)
@@ -90,6 +91,13 @@ class Reasoner:
         self.bulk = Bulk(self.engine)
         self.in_bulk = qualifies(self.engine)
         self._retained = Kept(self.start, reach(self.engine)) if self._retains else None
+        if codec.symbols.arrived > known:
+            codec.symbols.fix()
+
+    def _forget_texts(self) -> None:
+        """Forget the texts that nothing refers to, when there are many new ones."""
+        if self.codec.symbols.is_due():
+            forget_texts(self)
 
     @property
     def clock(self) -> int:
@@ -109,6 +117,7 @@ class Reasoner:
         """Move the clock, step by step, to `to`; steps at which nothing happens cost nothing."""
         if to < self.engine.clock:
             raise ValueError(f"the clock is at {self.engine.clock} and does not go back to {to}")
+        self._forget_texts()
         due = self.inbox.due(to)
         if self._retained is not None:
             self._retain(self._retained, due)
@@ -206,6 +215,7 @@ class Reasoner:
 
     def snapshot(self) -> bytes:
         """The complete state: versioned, deterministic."""
+        self._forget_texts()
         return pack(self)
 
     def restore(self, state: bytes) -> None:

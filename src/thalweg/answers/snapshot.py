@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thalweg.answers.blocks import Block, Facts
-from thalweg.answers.codec import Codec
+from thalweg.answers.codec import SYMBOL, Codec
 from thalweg.answers.inbox import coded_from, coded_matrix
 from thalweg.answers.retained import Kept
+from thalweg.columns.symbols import SymbolTable
 from thalweg.protocol import Ints
 
 if TYPE_CHECKING:
     from thalweg.answers.reasoner import Reasoner
 
-MAGIC = b"thalweg answers 1\n"
+MAGIC = b"thalweg answers 2\n"
 
 
 class ForeignState(ValueError):
@@ -35,8 +36,8 @@ def identity(reasoner: Reasoner) -> str:
     return hashlib.sha256(shown.encode()).hexdigest()
 
 
-def pack(reasoner: Reasoner) -> bytes:
-    """The complete state."""
+def _taken(reasoner: Reasoner) -> tuple[dict[str, Any], list[Ints]]:
+    """The complete state: what goes into the header, and arrays of which that tells the numbers."""
     arrays: list[Ints] = []
 
     def put(array: Ints) -> int:
@@ -47,7 +48,7 @@ def pack(reasoner: Reasoner) -> bytes:
     header: dict[str, Any] = {
         "identity": identity(reasoner),
         "clock": engine.clock,
-        "texts": reasoner.codec.symbols.texts,
+        "symbols": reasoner.codec.symbols.state(),
         "cells": [
             [
                 [time, *_blocks(cell.blocks, put)]
@@ -73,6 +74,12 @@ def pack(reasoner: Reasoner) -> bytes:
         header["retained"] = [
             [*p, put(coded_matrix(c))] for p, parts in sorted(retained.rows.items()) for c in parts
         ]
+    return header, arrays
+
+
+def pack(reasoner: Reasoner) -> bytes:
+    """The complete state."""
+    header, arrays = _taken(reasoner)
     out = io.BytesIO()
     out.write(MAGIC)
     text = json.dumps(header, sort_keys=True).encode()
@@ -81,6 +88,15 @@ def pack(reasoner: Reasoner) -> bytes:
     for array in arrays:
         np.lib.format.write_array(out, array, version=(1, 0), allow_pickle=False)
     return out.getvalue()
+
+
+def forget_texts(reasoner: Reasoner) -> None:
+    """Forget the texts that nothing refers to. The reasoner goes on from its own state with a codec of its own: tables
+    that were not read yet are written by the old one."""
+    header, arrays = _taken(reasoner)
+    symbols = reasoner.codec.symbols.copy()
+    symbols.forget(array - SYMBOL for array in arrays)
+    _put(reasoner, {**header, "symbols": symbols.state()}, [array.copy() for array in arrays])
 
 
 def _blocks(blocks: Any, put: Any) -> list[list[Any]]:
@@ -104,7 +120,13 @@ def unpack(reasoner: Reasoner, state: bytes) -> None:
     arrays: list[Ints] = []
     while source.tell() < len(source.getbuffer()):
         arrays.append(np.lib.format.read_array(source, allow_pickle=False))
-    reasoner.begin(Codec(header["texts"]))
+    _put(reasoner, header, arrays)
+
+
+def _put(reasoner: Reasoner, header: dict[str, Any], arrays: list[Ints]) -> None:
+    symbols = SymbolTable()
+    symbols.restore(header["symbols"])
+    reasoner.begin(Codec(symbols))
     engine, inbox = reasoner.engine, reasoner.inbox
     engine.clock = header["clock"]
     engine.closed = engine.clock - engine.lateness

@@ -2,13 +2,17 @@
 
 A *symbol* column holds ids into a table of canonical texts; a *number* column holds the bits of a float64.
 Both are int64 arrays, so joins, sorting and hashing do not ask which is which.
+
+Texts that nothing refers to any more are forgotten and their ids given to new ones, so that memory follows what is
+remembered and not all that was ever seen.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +30,12 @@ RECENT = 8
 """Dictionaries whose ids are remembered."""
 MANY = 1024
 """Texts that are looked up together."""
+FEW = 20_000
+"""So many new texts are not worth looking for those that can be forgotten."""
+FREE = ""
+"""Stands in the place of a text that was forgotten; no constant is written so."""
+RAW = 1 << 16
+"""So many texts are remembered with their canonical texts."""
 EXACT = 2**53
 """Integers beyond this have no exact float64 and are refused in number positions."""
 
@@ -54,15 +64,29 @@ def constant_text(raw: str) -> str:
 
 
 class SymbolTable:
-    """Texts and their ids, in order of first sight."""
+    """Texts and their ids: free ones, the smallest first, then new ones, in order of first sight."""
 
     def __init__(self, texts: Sequence[str] = ()) -> None:
         self.texts: list[str] = list(texts)
-        self._ids: dict[str, int] = {text: i for i, text in enumerate(self.texts)}
-        self._raw: dict[str, str] = {}
-        self._recent: list[tuple[pa.Array, Ints]] = []
-        self._ranks: Ints = np.empty(0, np.int64)
+        self.fixed = 0
+        """The texts with ids below this are never forgotten."""
+        self.kept = 0
+        """How many texts were left when some were last forgotten."""
         self._array: pa.Array = pa.array([], pa.string())
+        self._recent: list[tuple[pa.Array, Ints]] = []
+        self._count_anew()
+
+    def _count_anew(self) -> None:
+        """After texts were replaced: nobody has asked for any of them yet."""
+        self._ids: dict[str, int] = {text: i for i, text in enumerate(self.texts)}
+        self._ids.pop(FREE, None)
+        self._free: list[int] = []
+        if len(self._ids) < len(self.texts):
+            self._free = [i for i, text in enumerate(self.texts) if text == FREE]
+        self._reused, self._first = 0, len(self.texts)
+        self._raw: dict[str, str] = {}
+        self._ranks: Ints = np.empty(0, np.int64)
+        self._ranked = 0
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -70,15 +94,75 @@ class SymbolTable:
     def copy(self) -> SymbolTable:
         """A table that knows the same texts, by the same ids."""
         found = SymbolTable()
-        found.texts, found._ids, found._recent = self.texts.copy(), self._ids.copy(), self._recent.copy()
-        found._array = self._array
+        found.__dict__.update(self.__dict__, texts=self.texts.copy(), _ids=self._ids.copy(), _raw={})
+        found._recent = self._recent.copy()
         return found
 
-    def array(self, first: int) -> pa.Array:
-        """The texts from an id on."""
-        known = self._array.slice(first)
-        new = pa.array(self.texts[first + len(known) :], pa.string())
-        return pa.concat_arrays([known, new]) if len(new) else known
+    # ----------------------------------------------------------------- forgetting
+
+    @property
+    def count(self) -> int:
+        """How many texts there are."""
+        return len(self._ids)
+
+    def fix(self) -> None:
+        """What is known by now is never forgotten."""
+        self.fixed = len(self.texts)
+
+    def is_due(self) -> bool:
+        """Is it time to forget? It is when the texts have more than doubled."""
+        return self.count > 2 * max(self.kept, self.fixed) + FEW
+
+    def forget(self, used: Iterable[Ints]) -> None:
+        """Forget all texts but the fixed ones and those whose ids occur in some arrays. Other numbers may occur there
+        too: at worst a text is kept that nobody needs."""
+        stay = np.zeros(len(self.texts), np.bool_)
+        stay[: self.fixed] = True
+        for some in used:
+            if some.dtype.kind == "i":
+                stay[some[(some >= 0) & (some < len(stay))]] = True
+        for i in np.flatnonzero(~stay).tolist():
+            self.texts[i] = FREE
+        while self.texts and self.texts[-1] == FREE:
+            self.texts.pop()
+        self._recent = [(names, ids) for names, ids in self._recent if ids.max(initial=-1) < self.fixed]
+        self._count_anew()
+        self.kept = self.count
+
+    def state(self) -> dict[str, Any]:
+        """For a snapshot."""
+        return {"texts": self.texts, "fixed": self.fixed, "kept": self.kept}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` gave."""
+        self.texts[:], self.fixed, self.kept = state["texts"], state["fixed"], state["kept"]
+        self._array, self._recent = self._array[:0], []
+        self._count_anew()
+
+    # ----------------------------------------------------------------- what is new
+
+    @property
+    def arrived(self) -> int:
+        """How many places have got a text since some were last forgotten, with all that there were then."""
+        return len(self.texts) + self._reused
+
+    def since(self, arrived: int) -> Ints:
+        """The ids of the texts that came after the first `arrived`, in order."""
+        first, free = self._first, self._free
+        if not self._reused:
+            return np.arange(arrived, len(self.texts))
+        again = np.array(free[max(arrived - first, 0) : self._reused], np.int64)
+        new = np.arange(max(first, arrived - len(free)), len(self.texts))
+        return np.concatenate([np.arange(arrived, first), again, new])
+
+    def array(self, arrived: int) -> pa.Array:
+        """The texts that came after the first `arrived`, in order."""
+        known = self._array.slice(arrived)
+        first = arrived + len(known)
+        more = [self.texts[i] for i in self.since(first).tolist()] if self._reused else self.texts[first:]
+        return pa.concat_arrays([known, pa.array(more, pa.string())]) if more else known
+
+    # ----------------------------------------------------------------- coding
 
     def expect_all(self) -> None:
         """Be ready for columns of the texts that are known so far."""
@@ -91,25 +175,42 @@ class SymbolTable:
         """The id of a canonical text."""
         found = self._ids.get(text)
         if found is None:
-            found = self._ids[text] = len(self.texts)
-            self.texts.append(text)
+            if self._reused < len(self._free):
+                found = self._free[self._reused]
+                self.texts[found] = text
+                self._reused += 1
+            else:
+                found = len(self.texts)
+                self.texts.append(text)
+            self._ids[text] = found
         return found
 
     def add_all(self, texts: Sequence[str]) -> Ints:
         """The ids of canonical texts."""
         known = list(map(self._ids.get, texts))
-        first, new = len(self.texts), known.count(None)
-        if new == len(known) == len(set(texts)):
-            self.texts.extend(texts)
-            self._ids.update(zip(texts, range(first, first + new), strict=True))
-            return np.arange(first, first + new)
+        if known.count(None) == len(known) == len(set(texts)):
+            return self._add_new(texts)
         ids = [self.add(text) if found is None else found for text, found in zip(texts, known, strict=True)]
         return np.array(ids, np.int64)
+
+    def _add_new(self, texts: Sequence[str]) -> Ints:
+        """Ids for texts that are new and all different."""
+        first, known = len(self.texts), self._reused
+        again = self._free[known : known + len(texts)]
+        for i, text in zip(again, texts, strict=False):
+            self.texts[i] = text
+        self._reused += len(again)
+        self.texts.extend(texts[len(again) :])
+        new = range(first, len(self.texts))
+        self._ids.update(zip(texts, (*again, *new) if again else new, strict=True))
+        return np.array([*again, *new], np.int64) if again else np.arange(first, len(self.texts))
 
     def _canonical(self, raw: str) -> str:
         """The canonical text of a constant given as data."""
         found = self._raw.get(raw)
         if found is None:
+            if len(self._raw) >= RAW:
+                self._raw.clear()
             found = self._raw[raw] = constant_text(raw)
         return found
 
@@ -159,10 +260,11 @@ class SymbolTable:
 
     def ranks(self) -> Ints:
         """Position of every id in the standard order of terms: numbers by value, then texts by alphabet."""
-        if len(self._ranks) != len(self.texts):
+        if self._ranked != self.arrived:
             order = sorted(range(len(self.texts)), key=lambda i: _standard_order(self.texts[i]))
             self._ranks = np.empty(len(order), np.int64)
             self._ranks[order] = np.arange(len(order))
+            self._ranked = self.arrived
         return self._ranks
 
 

@@ -172,10 +172,14 @@ class Numbers:
         return self._room[: self.count]
 
     def extend(self, more: Ints) -> None:
-        end = self.count + len(more)
-        if end > len(self._room):
-            room = np.empty(max(end, 2 * len(self._room)), np.int64)
+        start = self.count
+        self.ensure(start + len(more))
+        self._room[start : self.count] = more
+
+    def ensure(self, count: int) -> None:
+        """At least so many, to be set where they are new."""
+        if count > len(self._room):
+            room = np.empty(max(count, 2 * len(self._room)), np.int64)
             room[: self.count] = self.known
             self._room = room
-        self._room[self.count : end] = more
-        self.count = end
+        self.count = max(self.count, count)

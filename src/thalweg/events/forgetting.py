@@ -5,6 +5,8 @@ An instance is kept while it has intervals or points that have not expired, whil
 an interval given ahead), or while a rule that is kept refers to it. One that is forgotten gets a new number when it is
 seen again; it looks no different from one that was never seen. The work is done when the numbers have more than
 doubled since the last time: first all is looked at, then every store and unit keeps its share.
+
+So it is with texts: when they have more than doubled, those are forgotten whose ids stand nowhere in the state.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 from thalweg.columns.timelines import OPEN
 from thalweg.events.determined import InputUnit, SpanUnit
 from thalweg.events.expressions import SpanPlan, leaves, required
+from thalweg.events.state import arrays
 from thalweg.events.stores import FluentStore
 from thalweg.events.sweeping import SweepUnit
 from thalweg.events.units import Clock
@@ -51,6 +54,12 @@ def forget_idle(reasoner: Reasoner) -> None:
             unit.tidy(clock)
     _Forgetting(reasoner).run()
     reasoner.kept = numbers(reasoner)
+
+
+def forget_texts(reasoner: Reasoner) -> None:
+    """Forget texts that nothing refers to, and those that were written out; only between queries, like the above."""
+    reasoner._plan.symbols.forget(arrays(reasoner).values())
+    reasoner._output.forget_texts()
 
 
 def _fluents(reasoner: Reasoner) -> list[FluentStore]:

@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from thalweg.columns.ragged import Version
-from thalweg.columns.symbols import SymbolTable
 from thalweg.columns.timelines import INITIATE, OPEN
 from thalweg.events.determined import InputUnit, SpanUnit
 from thalweg.events.output import CHANGES, Output
@@ -37,7 +36,7 @@ _UNTOLD = {"span", "source"}
 def changed(old: Reasoner, program: Program) -> tuple[Reasoner, pa.Table]:
     """A reasoner for the program with the state of another, of which `revise` is to be called; and the changes that end
     what it does not compute any more."""
-    symbols = SymbolTable(list(old._plan.symbols.texts))
+    symbols = old._plan.symbols.copy()
     new = type(old)(
         program,
         window=old.window,

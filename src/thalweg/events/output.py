@@ -78,11 +78,15 @@ class Output:
 
     def forget(self) -> None:
         """Drop texts and collected rows, after a snapshot was put in."""
-        self.words = Words(self.plan.catalogue.coder)
+        self.forget_texts()
         self._marks = Marks()
         self._changes: dict[int, tuple[FluentStore, list[Part]]] = {}
         self._events: list[pa.Table] = []
         self._borrowed: list[Part] = []
+
+    def forget_texts(self) -> None:
+        """Drop the texts that were written so far; they are written again when they are asked for."""
+        self.words = Words(self.plan.catalogue.coder)
 
     # ----------------------------------------------------------------- collecting
 

@@ -16,7 +16,7 @@ from thalweg.analysis.checker import refuse_errors
 from thalweg.columns.symbols import SymbolTable
 from thalweg.events import migration
 from thalweg.events.admission import Admission
-from thalweg.events.forgetting import forget_idle, is_due
+from thalweg.events.forgetting import forget_idle, forget_texts, is_due
 from thalweg.events.frames import Reader
 from thalweg.events.output import NO_CHANGES, Output
 from thalweg.events.plan import Plan, Stage, plan
@@ -85,11 +85,18 @@ class Reasoner:
         self.query_time = start
         self.kept = 0
         """How many instances and keys were left when some were last forgotten."""
-        self._plan: Plan = plan(program, tick=tick, start=start, symbols=symbols)
-        self._admission = Admission(self._plan, window=window, step=step, start=start, tick=tick)
-        self._output = Output(self._plan)
         self._ended: pa.Table = NO_CHANGES
         self._unknown: tuple[str, ...] = ()
+        self.compile(symbols)
+
+    def compile(self, symbols: SymbolTable | None) -> None:
+        """Begin with a plan of the program; the constants have the ids of `symbols`, where these are given."""
+        self._plan: Plan = plan(self.program, tick=self.tick, start=self.start, symbols=symbols)
+        self._plan.symbols.fix()
+        self._admission = Admission(
+            self._plan, window=self.window, step=self.step, start=self.start, tick=self.tick
+        )
+        self._output = Output(self._plan)
         self._seed()
 
     def accept(self, batch: Batch) -> None:
@@ -147,8 +154,13 @@ class Reasoner:
 
     def _forget_idle(self) -> None:
         """Forget what is idle, when it is time; before there is more to do, so that the last query is spared it."""
-        if self.query_time > self.start and is_due(self):
+        texts = self._plan.symbols.is_due()
+        if self.query_time > self.start and (texts or is_due(self)):
             forget_idle(self)
+        if texts:
+            forget_texts(self)
+        elif self._output.words.is_crowded():
+            self._output.forget_texts()
 
     def _grid(self, time: int) -> int:
         return time - time % self.tick

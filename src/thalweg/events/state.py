@@ -15,12 +15,12 @@ from thalweg.columns.ragged import Ragged
 from thalweg.columns.symbols import SymbolTable
 from thalweg.events.determined import InputUnit, SpanUnit
 from thalweg.events.sweeping import SweepUnit
-from thalweg.events.waiting import Coded, Waiting, joined
+from thalweg.events.waiting import Coded, Waiting, by_arrival, joined
 
 if TYPE_CHECKING:
     from thalweg.events.reasoner import Reasoner
 
-MAGIC = b"thalweg-events-6\n"
+MAGIC = b"thalweg-events-7\n"
 SMALL = 1024
 """Bytes below which an array is stored as it is."""
 _CODEC = pa.Codec("lz4_raw")
@@ -82,13 +82,13 @@ def memory(reasoner: Reasoner) -> dict[str, Any]:
     return found
 
 
-def _arrays(reasoner: Reasoner) -> dict[str, Any]:
+def arrays(reasoner: Reasoner) -> dict[str, Any]:
     """Every array of the state."""
     found = memory(reasoner)
     found["rejected"] = reasoner._admission.rejected.rows
     for name, waiting in reasoner._admission.waiting.items():
         if waiting.parts:
-            found[f"waiting {name}"] = joined(waiting.parts).matrix()
+            found[f"waiting {name}"] = by_arrival(joined(waiting.parts)).matrix()
         if waiting.early is not None:
             found[f"early {name}"] = waiting.early.matrix()
     return found
@@ -96,18 +96,18 @@ def _arrays(reasoner: Reasoner) -> dict[str, Any]:
 
 def pack(reasoner: Reasoner) -> bytes:
     """The state as bytes: a header, then arrays in a fixed order, compressed where that makes them smaller."""
-    arrays = _arrays(reasoner)
-    names = sorted(arrays)
-    stored = [_stored(arrays[name]) for name in names]
+    found = arrays(reasoner)
+    names = sorted(found)
+    stored = [_stored(found[name]) for name in names]
     header: dict[str, Any] = {
         "identity": identity(reasoner),
         "query_time": reasoner.query_time,
         "kept": reasoner.kept,
         "seeded": bool(reasoner.query_time != reasoner.start),
-        "symbols": reasoner._plan.symbols.texts,
+        "symbols": reasoner._plan.symbols.state(),
         "reasons": [*reasoner._admission.rejected.reasons],
         "arrays": [
-            (name, arrays[name].dtype.str, arrays[name].shape, len(content))
+            (name, found[name].dtype.str, found[name].shape, len(content))
             for name, content in zip(names, stored, strict=True)
         ],
     }
@@ -141,18 +141,19 @@ def unpack(reasoner: Reasoner, state: bytes) -> None:
     if header["identity"] != identity(reasoner):
         raise ForeignState("the snapshot belongs to another program, window, step, start or tick")
     at += size
-    arrays, view = {}, memoryview(state)
+    read, view = {}, memoryview(state)
     for name, kind, shape, length in header["arrays"]:
-        arrays[name] = _read(view[at : at + length], np.dtype(kind), shape)
+        read[name] = _read(view[at : at + length], np.dtype(kind), shape)
         at += length
-    _put(reasoner, header, arrays)
+    _put(reasoner, header, read)
 
 
 def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+    symbols = reasoner._plan.symbols
+    if header["symbols"]["texts"][: symbols.fixed] != symbols.texts[: symbols.fixed]:
+        reasoner.compile(SymbolTable(header["symbols"]["texts"]))  # it took over from another program
     plan = reasoner._plan
-    symbols = SymbolTable(header["symbols"])
-    plan.symbols.texts[:] = symbols.texts
-    plan.symbols.__dict__.update(_ids=symbols._ids, _raw={}, _recent=[], _array=symbols._array)
+    plan.symbols.restore(header["symbols"])
     reasoner.query_time, reasoner.kept = header["query_time"], header["kept"]
     if header["seeded"]:
         for unit in plan.units():

@@ -57,7 +57,8 @@ def joined(parts: Sequence[Coded]) -> Coded:
     return Coded(columns, all(p.plain for p in parts))
 
 
-def _by_arrival(rows: Coded) -> Coded:
+def by_arrival(rows: Coded) -> Coded:
+    """Rows in the order of arrival, those that arrive together as they are."""
     if ascends(owned(rows[ARRIVAL])):
         return rows
     return rows.take(np.argsort(rows[ARRIVAL], kind="stable"))
@@ -72,9 +73,9 @@ class Waiting:
     early: Coded | None = None
 
     def add(self, rows: Coded) -> None:
-        self.parts.append(_by_arrival(rows))
+        self.parts.append(by_arrival(rows))
         if len(self.parts) > MANY:
-            self.parts = [_by_arrival(joined(self.parts))]
+            self.parts = [by_arrival(joined(self.parts))]
 
     def take(self, query: int) -> Coded | None:
         """Rows that have arrived by the query time, and those that came early."""
@@ -89,4 +90,4 @@ class Waiting:
         self.parts, self.early = rest, None
         if early is None and len(found) < 2:
             return found[0] if found else None
-        return _by_arrival(joined(found))
+        return by_arrival(joined(found))

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from thalweg.columns.gathering import TIME
 from thalweg.columns.keys import KeyTable
-from thalweg.columns.symbols import as_floats, number_text
+from thalweg.columns.symbols import FEW, as_floats, number_text
 from thalweg.columns.texts import Indices, Numbers, TextPool
 from thalweg.events.moves import told
 from thalweg.events.sorts import Coder
@@ -38,6 +38,7 @@ class Words:
         self._coder = coder
         self._pool = TextPool()
         self._symbols = Numbers()
+        self._arrived = 0
         self._codes = KeyTable(1)
         self._numbers = Numbers()
         self._numeric: dict[tuple[str, str, int], bool] = {}
@@ -46,9 +47,15 @@ class Words:
     def symbol_numbers(self) -> Ints:
         """The numbers of the texts of all symbols."""
         symbols = self._coder.symbols
-        if self._symbols.count < len(symbols):
-            self._symbols.extend(self._pool.add(symbols.array(self._symbols.count)))
+        if self._arrived < symbols.arrived:
+            self._symbols.ensure(len(symbols))
+            self._symbols.known[symbols.since(self._arrived)] = self._pool.add(symbols.array(self._arrived))
+            self._arrived = symbols.arrived
         return self._symbols.known
+
+    def is_crowded(self) -> bool:
+        """Are there many texts of numbers, which may never come again?"""
+        return self._codes.count > len(self._coder.symbols) + FEW
 
     def is_number(self, node: tuple[str, str, int]) -> bool:
         """Are the constants in a position numbers?"""

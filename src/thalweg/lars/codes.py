@@ -1,7 +1,8 @@
 """Constants as int64, so that joins and hashes do not ask what they are.
 
 A *number* position holds the bits of a float64. A *symbol* position holds twice an integer, or twice the id of a text
-plus one: integers are never interned, so a stream of ever new keys does not fill the symbol table.
+plus one: integers are never interned, so a stream of ever new keys does not fill the symbol table. Ever new texts do
+not fill it either: those that nothing refers to are forgotten.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 
 from thalweg.analysis.types import NUMBER
 from thalweg.columns.symbols import SymbolTable, as_floats, constant_text, number, number_text, numbers
+from thalweg.columns.texts import Numbers
 from thalweg.language.terms import Atom, Compound, Number, Sequence, Term
 from thalweg.protocol import Ints
 
@@ -43,7 +45,7 @@ class Codes:
 
     def __init__(self) -> None:
         self.symbols = SymbolTable()
-        self._tags = np.empty(0, np.int64)
+        self.forget_tags()
 
     def constant(self, term: Term, kind: str) -> int:
         """The code of a constant of a program in a position of that kind."""
@@ -68,16 +70,17 @@ class Codes:
         return self._tagged()[ids]
 
     def forget_tags(self) -> None:
-        """After the symbol table was replaced."""
-        self._tags = np.empty(0, np.int64)
+        """After symbols were forgotten or replaced."""
+        self._tags, self._arrived = Numbers(), 0
 
     def _tagged(self) -> Ints:
-        known = len(self._tags)
-        if known < len(self.symbols):
-            texts = self.symbols.texts[known:]
-            more = [2 * int(t) if _INTEGER.match(t) else 2 * (known + i) + 1 for i, t in enumerate(texts)]
-            self._tags = np.concatenate([self._tags, np.array(more, np.int64)])
-        return self._tags
+        if self._arrived < self.symbols.arrived:
+            texts, ids = self.symbols.texts, self.symbols.since(self._arrived)
+            new = [2 * int(t) if _INTEGER.match(t := texts[i]) else 2 * i + 1 for i in ids.tolist()]
+            self._tags.ensure(len(texts))
+            self._tags.known[ids] = new
+            self._arrived = self.symbols.arrived
+        return self._tags.known
 
     def texts(self, codes: Ints, kind: str) -> pa.Array:
         """The texts of a column of codes."""

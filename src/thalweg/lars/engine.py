@@ -62,9 +62,10 @@ class Engine:
             if store.plus is not NOTHING or store.minus is not NOTHING or store.haunted:
                 store.end_round()
 
-    def compact(self, horizon: int) -> dict[int, Ints]:
-        """Between rounds: drop what is over; the new ids of the stores that were packed, by the store's id."""
-        renamed = {id(s): r for s in self.stores if (r := s.compact(horizon)) is not None}
+    def compact(self, horizon: int, *, always: bool = False) -> dict[int, Ints]:
+        """Between rounds: drop what is over, or `always` see to it; the new ids of the stores that were packed, by the
+        store's id."""
+        renamed = {id(s): r for s in self.stores if (r := s.compact(horizon, always=always)) is not None}
         for choice in self.choices:
             if id(choice.possible) in renamed or id(choice.instances) in renamed:
                 choice.renamed()

@@ -282,6 +282,7 @@ class Loop:
                 copy.change(copy.live(after + 1), NOTHING)
             else:
                 copy.forget()
+        self._names.loops.clear()
         for choice in engine.choices:
             choice.forget()
             for copy in choice.stores:

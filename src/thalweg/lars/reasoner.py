@@ -32,7 +32,7 @@ from thalweg.lars.labels import FOREVER
 from thalweg.lars.operators import Moment, every_tick
 from thalweg.lars.pages import Pages
 from thalweg.lars.retained import Kept
-from thalweg.lars.state import put_back, taken
+from thalweg.lars.state import arrays_of, put_back, taken, used_symbols
 from thalweg.lars.store import NOTHING, Store
 from thalweg.lars.stratify import Predicate, check, stratify
 from thalweg.lars.tables import (
@@ -130,10 +130,14 @@ class Reasoner:
     # ------------------------------------------------------------------ set-up
 
     def _build(self) -> None:
+        symbols = self._codes.symbols
+        known = symbols.arrived
         compiler = Compiler(
             self.program, self._texts, start=self.start, fed=self._fed, revisable=self.lateness > 0
         )
         network = self._network = compiler.run()
+        if symbols.arrived > known:
+            symbols.fix()
         self._moment = Moment(self.start, self.start, self.start)
         weighs = {
             table[p].name
@@ -172,6 +176,7 @@ class Reasoner:
                 for p, rows in facts.items()
             }
         )
+        self._codes.symbols.fix()
         self._flips(self._now, self._now)
         self._blank_flips(self._now, self._now)
         self._engine.end_round()
@@ -202,6 +207,7 @@ class Reasoner:
         blank: list[Blank] = []
         models: list[pa.Table] = []
         if to > self._now:
+            self._forget_texts()
             due, late = self._admission.ticks(to)
             segments = self._segments(due, late, to) if self._models == 1 else self._stops(due, to)
             for first, last in segments:
@@ -356,6 +362,7 @@ class Reasoner:
 
     def snapshot(self) -> bytes:
         """The complete state: versioned, deterministic."""
+        self._forget_texts()
         return taken(self)
 
     def restore(self, state: bytes) -> None:
@@ -376,14 +383,30 @@ class Reasoner:
         for calendar in (*(o.calendar for o in self._outputs), *self._blanks):
             calendar.rebuild()
 
-    # ------------------------------------------------------------------ output
+    # ------------------------------------------------------------------ forgetting
+
+    def _forget_texts(self) -> None:
+        """Forget the texts that nothing refers to, when there are many new ones; between rounds. What is over is
+        dropped first, so that they follow from what is known, not from when stores are packed."""
+        symbols = self._codes.symbols
+        if not symbols.is_due():
+            return
+        self._pack(self._now + 1 - self.lateness, always=True)
+        symbols.forget(used_symbols(arrays_of(self)))
+        self._codes.forget_tags()
+        self._texts.forget()
+        self._ends.renew()
 
     def _compact(self) -> None:
-        horizon = min(self._moment.horizon, self._now + 1)
-        renamed = self._engine.compact(horizon)
+        self._pack(min(self._moment.horizon, self._now + 1))
+
+    def _pack(self, horizon: int, *, always: bool = False) -> None:
+        renamed = self._engine.compact(horizon, always=always)
         for calendar in (*(o.calendar for o in self._outputs), *self._blanks):
             if id(calendar.store) in renamed:
                 calendar.rename(renamed[id(calendar.store)])
+
+    # ------------------------------------------------------------------ output
 
     def _flips(self, last: int, target: int) -> list[Found]:
         """Changes of truth in (last, target], and revisions of what was said about ticks up to `last`."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg.columns.symbols import SymbolTable
 from thalweg.lars.admission import Admission, Part
 from thalweg.lars.packing import pack, unpack
 from thalweg.lars.retained import Kept
@@ -16,26 +16,44 @@ from thalweg.protocol import Ints
 if TYPE_CHECKING:
     from thalweg.lars.reasoner import Reasoner
 
-VERSION = 1
+VERSION = 2
 """Of snapshots; another version is refused."""
 
 
-def taken(reasoner: Reasoner) -> bytes:
-    """The complete state."""
+def arrays_of(reasoner: Reasoner) -> dict[str, Ints]:
+    """Every array of the state."""
     arrays = {"now": np.array([reasoner._now], np.int64), **reasoner._engine.state()}
     for (name, arity), parts in reasoner._admission.waiting.items():
         arrays[f"waiting/{name}/{arity}"] = np.concatenate([p.rows for p in parts])
-    header = {
-        "version": VERSION,
-        "program": _fingerprint(reasoner),
-        "fed": sorted(map(list, reasoner._fed)),
-        "symbols": reasoner._codes.symbols.texts,
-        "rejected": [[t, r.tolist(), why, detail] for t, r, why, detail in reasoner._admission.rejected.parts],
-    }
     retained = reasoner._retained
     if retained is not None:
         retained.trim(reasoner.first_revisable, reasoner._network)
         arrays |= {f"retained/{key}": rows for key, rows in retained.state().items()}
+    return arrays
+
+
+def used_symbols(arrays: dict[str, Ints]) -> Iterator[Ints]:
+    """The ids of the symbols in the arrays of a state, among other numbers: of odd codes, and of loops without an
+    answer, which are ids themselves."""
+    for name, array in arrays.items():
+        if array.dtype.kind == "i":
+            yield array[(array & 1) == 1] >> 1
+            if name.endswith("/blank/keys"):
+                yield array
+
+
+def taken(reasoner: Reasoner) -> bytes:
+    """The complete state."""
+    arrays, retained = arrays_of(reasoner), reasoner._retained
+    header = {
+        "version": VERSION,
+        "program": _fingerprint(reasoner),
+        "fed": sorted(map(list, reasoner._fed)),
+        "symbols": reasoner._codes.symbols.state(),
+        "clean": sorted([*p] for p, parts in reasoner._admission.waiting.items() if all(x.clean for x in parts)),
+        "rejected": [[t, r.tolist(), why, detail] for t, r, why, detail in reasoner._admission.rejected.parts],
+    }
+    if retained is not None:
         header["retained"] = [retained.begin, sorted([*p, tick] for p, tick in retained.since.items())]
     return pack(header, arrays)
 
@@ -46,15 +64,16 @@ def put_back(reasoner: Reasoner, state: bytes) -> None:
     if header["program"] != _fingerprint(reasoner):
         raise ValueError("the snapshot is of another program, or of other settings")
     reasoner._fed = frozenset((name, arity) for name, arity in header["fed"])
-    reasoner._codes.symbols = SymbolTable(header["symbols"])
+    reasoner._codes.symbols.restore(header["symbols"])
     reasoner._codes.forget_tags()
+    reasoner._texts.forget()
     reasoner._build()
     reasoner._admission = Admission(reasoner._codes, reasoner._network.kinds, reasoner.start, reasoner.lateness)
     reasoner._now = int(arrays["now"][0])
     reasoner._engine.restore(arrays)
     for key, rows in _under(arrays, "waiting/").items():
         name, arity = key.rsplit("/", 1)
-        reasoner._admission.put((name, int(arity)), Part(rows, False, False))
+        reasoner._admission.put((name, int(arity)), Part(rows, [name, int(arity)] in header["clean"], False))
     for tick, rows_of, reason, detail in header["rejected"]:
         reasoner._admission.rejected.add(tick, np.array(rows_of, np.int64), reason, detail)
     reasoner._rebuild_calendars()

@@ -192,9 +192,9 @@ class Store:
             self.ghosts[ids] = _NO_GHOST
         self.haunted.clear()
 
-    def compact(self, horizon: int) -> Ints | None:
+    def compact(self, horizon: int, *, always: bool = False) -> Ints | None:
         """Between rounds: drop what ended before the horizon, when that is likely to be half of the store."""
-        if len(self) < self._crowded:
+        if not always and len(self) < self._crowded:
             return None
         renamed: Ints = tuples.drop_ended(self.keys, self.lab, self.nodes, self.meta, self.due, horizon)
         self.table[:] = 0

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from thalweg.analysis.types import NUMBER
 from thalweg.columns.compiled import njit
+from thalweg.columns.texts import Numbers
 from thalweg.lars.codes import Codes
 from thalweg.protocol import Ints
 
@@ -47,6 +48,7 @@ def _write(
     name: Bytes,
     pool: Bytes,
     starts: Ints,
+    ends: Ints,
     out: Bytes,
     n: int,
     offsets: npt.NDArray[np.int32],
@@ -60,7 +62,7 @@ def _write(
         for c in range(width):
             if numeric[c] == 0 and rows[k, c] & 1 == 1:
                 s = rows[k, c] >> 1
-                need += starts[s + 1] - starts[s]
+                need += ends[s] - starts[s]
         if n + need > len(out):
             return FRACTION - 2 * (n + need * (len(rows) - k))
         offsets[first + k] = n
@@ -79,7 +81,7 @@ def _write(
             elif code & 1 == 0:
                 n = _digits(code >> 1, out, n)
             else:
-                for q in range(starts[code >> 1], starts[(code >> 1) + 1]):
+                for q in range(starts[code >> 1], ends[code >> 1]):
                     out[n] = pool[q]
                     n += 1
         if width > 0:
@@ -94,10 +96,14 @@ class Texts:
 
     def __init__(self, codes: Codes) -> None:
         self.codes = codes
-        self._pool: Bytes = np.empty(0, np.uint8)
-        self._starts: Ints = np.zeros(1, np.int64)
+        self.forget()
         self._out: Bytes = np.empty(4096, np.uint8)
         self._heads: dict[tuple[str, tuple[str, ...]], tuple[Ints, Bytes]] = {}
+
+    def forget(self) -> None:
+        """After symbols were forgotten or replaced."""
+        self._pool: Bytes = np.empty(0, np.uint8)
+        self._starts, self._ends, self._arrived = Numbers(), Numbers(), 0
 
     def atoms(self, name: str, kinds: tuple[str, ...], rows: Ints) -> pa.Array:
         """The texts of atoms, one per row of argument codes; further columns are not looked at."""
@@ -122,7 +128,8 @@ class Texts:
         self._grow()
         for name, kinds, rows in parts:
             numeric, letters = self._head(name, kinds)
-            n = _write(rows, numeric, letters, self._pool, self._starts, out, n, offsets, first)
+            borders = self._starts.known, self._ends.known
+            n = _write(rows, numeric, letters, self._pool, *borders, out, n, offsets, first)
             if n < 0:
                 break
             first += len(rows)
@@ -136,15 +143,16 @@ class Texts:
 
     def _grow(self) -> None:
         """Take in symbols that are new."""
-        known = len(self._starts) - 1
-        texts = self.codes.symbols.texts
-        if known > len(texts):
-            self._pool, self._starts, known = self._pool[:0], self._starts[:1], 0
-        if known < len(texts):
-            more = [t.encode() for t in texts[known:]]
-            ends = self._starts[-1] + np.cumsum([len(b) for b in more])
+        symbols = self.codes.symbols
+        if self._arrived < symbols.arrived:
+            ids = symbols.since(self._arrived)
+            more = [symbols.texts[i].encode() for i in ids.tolist()]
+            borders = len(self._pool) + np.cumsum([0, *map(len, more)])
             self._pool = np.concatenate([self._pool, np.frombuffer(b"".join(more), np.uint8)])
-            self._starts = np.concatenate([self._starts, ends])
+            for places, where in ((self._starts, borders[:-1]), (self._ends, borders[1:])):
+                places.ensure(len(symbols))
+                places.known[ids] = where
+            self._arrived = symbols.arrived
 
 
 def _joined(parts: Parts, codes: Codes) -> pa.Array:
