@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from thalweg import parse
 from thalweg.answers.reasoner import Reasoner
-from thalweg.answers.snapshot import ForeignState
+from thalweg.columns.sealing import ForeignState
 from thalweg.protocol import Rows
 
 WARM = "query warm(X, T). warm(X, T) :- temp(X, high, T), temp(X, high, T+1), temp(X, high, T+3)."

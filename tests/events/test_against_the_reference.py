@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from thalweg import parse
 from thalweg.analysis.checker import check
+from thalweg.columns.sealing import ForeignState
 from thalweg.events.reasoner import Reasoner
-from thalweg.events.state import ForeignState
 from thalweg.language.diagnostics import Severity
 from thalweg.reference.events import run
 from thalweg.testing.comparison import assert_same_rows, assert_same_timeline

@@ -17,17 +17,14 @@ from thalweg.answers.blocks import Block, Facts
 from thalweg.answers.codec import SYMBOL, Codec
 from thalweg.answers.inbox import coded_from, coded_matrix
 from thalweg.answers.retained import Kept
+from thalweg.columns.sealing import ForeignState, opened, sealed
 from thalweg.columns.symbols import SymbolTable
 from thalweg.protocol import Ints
 
 if TYPE_CHECKING:
     from thalweg.answers.reasoner import Reasoner
 
-MAGIC = b"thalweg answers 2\n"
-
-
-class ForeignState(ValueError):
-    """A snapshot that does not belong to this reasoner."""
+KIND = b"thalweg answers 2"
 
 
 def identity(reasoner: Reasoner) -> str:
@@ -81,13 +78,12 @@ def pack(reasoner: Reasoner) -> bytes:
     """The complete state."""
     header, arrays = _taken(reasoner)
     out = io.BytesIO()
-    out.write(MAGIC)
     text = json.dumps(header, sort_keys=True).encode()
     out.write(len(text).to_bytes(8, "little"))
     out.write(text)
     for array in arrays:
         np.lib.format.write_array(out, array, version=(1, 0), allow_pickle=False)
-    return out.getvalue()
+    return sealed(KIND, (out.getvalue(),))
 
 
 def forget_texts(reasoner: Reasoner) -> None:
@@ -109,14 +105,12 @@ def _blocks(blocks: Any, put: Any) -> list[list[Any]]:
 
 def unpack(reasoner: Reasoner, state: bytes) -> None:
     """Put a state into a reasoner that was made for the same program and settings."""
-    if not state.startswith(MAGIC):
-        raise ForeignState("this is no snapshot of open answers of this version")
-    at = len(MAGIC)
-    size = int.from_bytes(state[at : at + 8], "little")
-    header = json.loads(state[at + 8 : at + 8 + size])
+    view = opened(KIND, state, "open answers")
+    at = 8 + int.from_bytes(view[:8], "little")
+    header = json.loads(bytes(view[8:at]))
     if header["identity"] != identity(reasoner):
         raise ForeignState("the snapshot belongs to another program, lateness, horizon or start")
-    source = io.BytesIO(state[at + 8 + size :])
+    source = io.BytesIO(view[at:])
     arrays: list[Ints] = []
     while source.tell() < len(source.getbuffer()):
         arrays.append(np.lib.format.read_array(source, allow_pickle=False))

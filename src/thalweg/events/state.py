@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged
+from thalweg.columns.sealing import ForeignState, opened, sealed
 from thalweg.columns.symbols import SymbolTable
 from thalweg.events.determined import InputUnit, SpanUnit
 from thalweg.events.sweeping import SweepUnit
@@ -20,14 +21,10 @@ from thalweg.events.waiting import Coded, Waiting, by_arrival, joined
 if TYPE_CHECKING:
     from thalweg.events.reasoner import Reasoner
 
-MAGIC = b"thalweg-events-7\n"
+KIND = b"thalweg-events-7"
 SMALL = 1024
 """Bytes below which an array is stored as it is."""
 _CODEC = pa.Codec("lz4_raw")
-
-
-class ForeignState(ValueError):
-    """A snapshot of another program, another window, or another version."""
 
 
 def identity(reasoner: Reasoner) -> str:
@@ -112,7 +109,7 @@ def pack(reasoner: Reasoner) -> bytes:
         ],
     }
     text = json.dumps(header, sort_keys=True).encode()
-    return b"".join((MAGIC, len(text).to_bytes(8, "little"), text, *stored))
+    return sealed(KIND, (len(text).to_bytes(8, "little"), text, *stored))
 
 
 def _stored(array: Any) -> bytes:
@@ -132,16 +129,12 @@ def _read(content: memoryview, dtype: np.dtype[Any], shape: list[int]) -> Any:
 
 def unpack(reasoner: Reasoner, state: bytes) -> None:
     """Put a state into a reasoner that was made for the same program and settings."""
-    if not state.startswith(MAGIC):
-        raise ForeignState("this is no snapshot of an event reasoner of this version")
-    at = len(MAGIC)
-    size = int.from_bytes(state[at : at + 8], "little")
-    at += 8
-    header = json.loads(state[at : at + size])
+    view = opened(KIND, state, "an event reasoner")
+    at = 8 + int.from_bytes(view[:8], "little")
+    header = json.loads(bytes(view[8:at]))
     if header["identity"] != identity(reasoner):
         raise ForeignState("the snapshot belongs to another program, window, step, start or tick")
-    at += size
-    read, view = {}, memoryview(state)
+    read = {}
     for name, kind, shape, length in header["arrays"]:
         read[name] = _read(view[at : at + length], np.dtype(kind), shape)
         at += length

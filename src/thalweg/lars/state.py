@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from thalweg.columns.sealing import ForeignState
 from thalweg.lars.admission import Admission, Part
 from thalweg.lars.packing import pack, unpack
 from thalweg.lars.retained import Kept
@@ -62,7 +63,7 @@ def put_back(reasoner: Reasoner, state: bytes) -> None:
     """Put a state into a reasoner that was made for the same program and settings."""
     header, arrays = unpack(state, VERSION)
     if header["program"] != _fingerprint(reasoner):
-        raise ValueError("the snapshot is of another program, or of other settings")
+        raise ForeignState("the snapshot belongs to another program, or to other settings")
     reasoner._fed = frozenset((name, arity) for name, arity in header["fed"])
     reasoner._codes.symbols.restore(header["symbols"])
     reasoner._codes.forget_tags()
