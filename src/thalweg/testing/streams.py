@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from random import Random
-
-from hypothesis import strategies as st
+from typing import TYPE_CHECKING
 
 from thalweg import parse
 from thalweg.language.program import Program
@@ -25,6 +24,9 @@ from thalweg.testing.programs import (
     Features,
     random_program,
 )
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
 
 
 @dataclass(frozen=True)
@@ -170,15 +172,19 @@ def random_scenario(
 
 def scenarios(
     features: Features | None = None, mess: Mess | None = None, *, size: int = 40, times: int = 30
-) -> st.SearchStrategy[Scenario]:
+) -> SearchStrategy[Scenario]:
     """Random scenarios; they shrink towards short programs and few rows."""
+    from hypothesis import strategies as st
+
     return st.randoms(use_true_random=False).map(
         lambda rng: random_scenario(rng, features, mess, size=size, times=times)
     )
 
 
-def programs(features: Features | None = None) -> st.SearchStrategy[str]:
+def programs(features: Features | None = None) -> SearchStrategy[str]:
     """Random event descriptions as text."""
+    from hypothesis import strategies as st
+
     return st.randoms(use_true_random=False).map(lambda rng: random_program(rng, features))
 
 
