@@ -23,6 +23,9 @@ settings.register_profile("fuzz", max_examples=10_000, deadline=None, suppress_h
 PROFILE = os.environ.get("THALWEG_HYPOTHESIS", "ci")
 settings.load_profile(PROFILE)
 
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+"""Java does not compile for the long run: no session of the tests lives long enough to gain from it."""
+
 LIMIT = 300 if PROFILE == "ci" else 0
 """Seconds that one test may take, so that an endless loop is a failure with a place; 0: any time."""
 

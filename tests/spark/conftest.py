@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,7 +27,9 @@ def spark() -> Iterator[Any]:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     found = session("local[2]", shards=2, spark__default__parallelism="2")
     yield found
-    found.stop()
+    end = threading.Thread(target=found.stop, daemon=True)
+    end.start()
+    end.join(10)  # Spark may wait two minutes for processes that tests have killed
 
 
 @pytest.fixture(scope="session")
