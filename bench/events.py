@@ -129,15 +129,15 @@ def small_window() -> None:
     print(f"1,000 events, {rules} rules: {median:.1f} ms (median of {len(took)}; best {best:.1f})")
 
 
+def _by_itself(name: str, events: int, window: int) -> None:
+    """A run in a process of its own, so that the peak of its memory is that of nothing else."""
+    command = [sys.executable, __file__, "--only", name, "--events", str(window), "--long", str(events)]
+    print(subprocess.run(command, capture_output=True, text=True, check=True).stdout, end="")
+
+
 def memory(events: int, window: int = 1_000_000) -> None:
     """One window's events again and again, later each time; the peak of the process, in a process of its own."""
-    found = subprocess.run(
-        [sys.executable, __file__, "--only", "stream", "--events", str(window), "--long", str(events)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    print(found.stdout, end="")
+    _by_itself("stream", events, window)
 
 
 def written(events: int, window: int = 1_000_000) -> None:
@@ -195,13 +195,7 @@ terminatedAt(paid(S)=true, T) :- happensAt(logout(S), T).
 
 def keys(events: int, window: int = 100_000) -> None:
     """Ever new texts: sessions that begin, pay and end; the peak of a process of its own, and its snapshots."""
-    found = subprocess.run(
-        [sys.executable, __file__, "--only", "sessions", "--events", str(window), "--long", str(events)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    print(found.stdout, end="")
+    _by_itself("sessions", events, window)
 
 
 def sessions(events: int, window: int) -> None:

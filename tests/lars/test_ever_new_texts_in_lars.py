@@ -7,15 +7,14 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lars_programs import Fact, Timeline, batch, current, heads
-from test_lars_against_reference import FORMS, LAST, Definition, case
+from lars_programs import Fact, batch, current
+from test_lars_against_reference import FORMS, Definition, assert_follows, case
 
 import thalweg
 from thalweg.columns import symbols
 from thalweg.columns.symbols import SymbolTable
 from thalweg.lars.reasoner import Reasoner
 from thalweg.protocol import Revision
-from thalweg.reference.lars_truth import Head
 
 PROGRAMS = {
     "joins": """program lars.
@@ -83,16 +82,7 @@ def test_forgetting_texts_at_every_tick_changes_no_answer(form: str, seed: int) 
         return
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SymbolTable, "is_due", lambda _: True)
-        reasoner = Reasoner(program)
-        reasoner.accept(batch(facts))
-        timeline, previous = Timeline(), frozenset[Head]()
-        for t in range(LAST + 1):
-            timeline.apply(reasoner.advance(t)["changes"], t)
-            best, previous = definition.step(facts, t, previous)
-            if best is None:
-                previous = definition.reported(reasoner)
-            else:
-                assert current(reasoner) == timeline.at(t) == heads(best.heads)
+        assert_follows(Reasoner(program), definition, facts)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -90,6 +90,19 @@ class Definition:
         return best, frozenset(h for _, h in best.heads if signature(h[1]) in self.chosen)
 
 
+def assert_follows(reasoner: Reasoner, definition: Definition, facts: list[Fact]) -> None:
+    """Fails where the answer of a reasoner, or what its changes add up to, is not that of the definition."""
+    reasoner.accept(batch(facts))
+    timeline, previous = Timeline(), frozenset[Head]()
+    for t in range(LAST + 1):
+        timeline.apply(reasoner.advance(t)["changes"], t)
+        best, previous = definition.step(facts, t, previous)
+        if best is None:
+            previous = definition.reported(reasoner)
+        else:
+            assert current(reasoner) == timeline.at(t) == heads(best.heads)
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("predict", [True, False])
 @quickly
@@ -100,15 +113,7 @@ def test_answers_and_changes_are_those_of_the_definition(form: str, predict: boo
     if not definition.small(facts):
         return
     reasoner = Reasoner(program, predict=predict)
-    reasoner.accept(batch(facts))
-    timeline, previous = Timeline(), frozenset[Head]()
-    for t in range(LAST + 1):
-        timeline.apply(reasoner.advance(t)["changes"], t)
-        best, previous = definition.step(facts, t, previous)
-        if best is None:
-            previous = definition.reported(reasoner)
-        else:
-            assert current(reasoner) == timeline.at(t) == heads(best.heads)
+    assert_follows(reasoner, definition, facts)
 
 
 @pytest.mark.parametrize("form", FORMS)
