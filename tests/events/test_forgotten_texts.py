@@ -19,10 +19,7 @@ from thalweg.columns.symbols import SymbolTable
 from thalweg.events import forgetting, words
 from thalweg.events.reasoner import Reasoner
 from thalweg.protocol import OPEN_END, Revision, Rows
-from thalweg.reference.windowed import replay
-from thalweg.testing.engines import replay_with
-from thalweg.testing.fuzz import assert_same_answers
-from thalweg.testing.streams import splits
+from thalweg.testing.fuzz import difference
 
 PROGRAM = parse(
     """
@@ -98,14 +95,10 @@ def fresh(window: int, **how: Any) -> Reasoner:
 @drawn(5)
 def test_forgetting_texts_before_every_query_changes_no_answer(subset: str | None, seed: int) -> None:
     scenario = scenario_of(seed, SUBSETS[subset] if subset else None, UNTIDY)
-    run = {"window": scenario.window, "step": scenario.step, "start": scenario.start, "end": scenario.end}
-    expected = replay(scenario.program, scenario.rows, **run)
-    parts = splits(Random(seed), scenario.rows)
     make = partial(Reasoner, recompute=seed % 3 == 0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SymbolTable, "is_due", lambda _: True)
-        found = replay_with(make, scenario.program, scenario.rows, batches=parts, **run)
-    assert_same_answers(expected, found)
+        assert difference(scenario, make, batches=seed) == ""
 
 
 @settings(max_examples=6, deadline=None)
