@@ -17,7 +17,7 @@ from thalweg.runs import Options, as_program
 from thalweg.spark import engine
 from thalweg.spark.footers import read_footers
 from thalweg.spark.keying import key_hash, key_hashes
-from thalweg.spark.parquet import Files, belonging, own_rows
+from thalweg.spark.parquet import Files, Portion, belonging, own_rows
 from thalweg.spark.routing import ROW, numbered, shuffled
 from thalweg.spark.settings import Settings, settings_of
 
@@ -114,7 +114,7 @@ def test_rows_are_read_by_arrival_and_numbered_as_they_stand(
     stood = pa.concat_tables([pq.read_table(files / f"{name}.parquet") for name in "ab"]).column("nr").to_pylist()
     found: list[int] = []
     for shard in range(2):
-        read = list(own_rows(footers.files, settings, 0, shard))
+        read = [(_picked(rows), rows.complete) for rows in own_rows(footers.files, settings, 0, shard)]
         assert len(read) > 5
         for number, (_, complete) in enumerate(read[:-1]):
             later = [a for table, _ in read[number + 1 :] for a in table.column("arrival").to_pylist()]
@@ -128,12 +128,35 @@ def test_rows_are_read_by_arrival_and_numbered_as_they_stand(
     assert sorted(found) == list(range(1, story.rows.num_rows + 1))
 
 
+def _picked(rows: Portion) -> pa.Table:
+    """The rows of a portion without those of others."""
+    return rows.table if rows.own is None else rows.table.take(pa.array(rows.own))
+
+
+@pytest.mark.parametrize("most", [0, 1024])
+def test_a_shard_knows_no_words_of_others_where_there_are_many(
+    spark: Any, story: Story, files: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr("thalweg.spark.parquet.FEW_WORDS", most)
+    monkeypatch.setattr("thalweg.spark.footers.WORDS_PER_ROW", 1000)
+    settings = settings_for(CARS, [name for name in COLUMNS.names if name != "nr"], 2)
+    footers = read_footers(spark.read.parquet(str(files)), settings, None)
+    assert footers is not None and footers.files is not None
+    foreign = 0
+    for shard in range(2):
+        (rows,) = own_rows(footers.files, settings, 0, shard)
+        assert rows.own is not None
+        for at, field in enumerate(rows.table.schema):
+            if pa.types.is_dictionary(field.type):
+                known = set(rows.table.column(at).chunk(0).dictionary.to_pylist())
+                foreign += len(known - set(_picked(rows).column(at).to_pylist()))
+    assert (foreign > 0) == (most > 0)
+
+
 @pytest.mark.parametrize("words", ["few", "many"])
 def test_columns_by_other_names_and_in_another_order_are_read(
     spark: Any, story: Story, embedded: dict[str, pa.Table], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
-    """Shards hand their row groups to one another, in a directory that is gone afterwards."""
-    monkeypatch.setattr(engine, "SHARED_FROM", 1)
     monkeypatch.setattr("thalweg.spark.footers.WORDS_PER_ROW", 10 if words == "few" else 0)
     read: list[Files | None] = []
     monkeypatch.setattr(engine, "woken", _noting(engine.woken, read))
@@ -144,7 +167,7 @@ def test_columns_by_other_names_and_in_another_order_are_read(
     named = df.select(*(df[f"my {name}"].alias(name) for name in story.rows.column_names))
     found = ts.recognise(named, story.program, row="nr", shards=2, **story.options)
     (files,) = read
-    assert files is not None and files.exchange is not None and not Path(files.exchange).exists()
+    assert files is not None
     assert (len(files.worded) > 1) == (words == "few")
     assert_same_tables(embedded, found)
 

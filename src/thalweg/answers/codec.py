@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.answers.datalog import text
+from thalweg.columns.pieces import whole
 from thalweg.columns.symbols import (
     EXACT,
     RAW,
@@ -68,8 +69,7 @@ class Codec:
 
     def encode(self, column: pa.Array | pa.ChunkedArray) -> Ints:
         """Codes of an Arrow column without nulls."""
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
+        column = whole(column)
         if not isinstance(column, pa.DictionaryArray):
             kind = column.type
             if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -97,8 +97,7 @@ class Codec:
         """Where a whole number is too large to be told from its neighbours; None: nowhere."""
         if isinstance(column, pa.DictionaryArray) or column.type not in _WIDE:
             return None
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
+        column = whole(column)
         values = column.to_numpy(zero_copy_only=False)
         found = np.asarray((values > EXACT) | (values < -EXACT))
         return found if found.any() else None

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.columns.pieces import whole
 from thalweg.protocol import Ints
 
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z|[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?\Z")
@@ -216,8 +217,7 @@ class SymbolTable:
 
     def encode(self, column: pa.Array) -> Ints:
         """Ids of an Arrow column without nulls: strings (plain or dictionary-encoded) or numbers."""
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
+        column = whole(column)
         if not pa.types.is_dictionary(column.type):
             if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
                 column = pc.cast(column, pa.string())

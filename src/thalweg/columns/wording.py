@@ -125,6 +125,13 @@ def worded(texts: pa.Array) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(out), texts.take(pa.array(first[:count])), safe=False)
 
 
+def word_numbers(column: pa.DictionaryArray, nothing: int) -> Indices:
+    """For each row the number of its word; `nothing` where there is none."""
+    codes = column.indices.fill_null(nothing) if column.null_count else column.indices
+    found: Indices = codes.to_numpy(zero_copy_only=False)
+    return found
+
+
 def _enlarged(some: npt.NDArray[T], size: int) -> npt.NDArray[T]:
     found = np.empty(size, some.dtype)
     found[: len(some)] = some

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from thalweg.columns.compiled import njit, owned
 from thalweg.columns.keys import KeyTable, ascends, each_once, extent
+from thalweg.columns.pieces import whole
 from thalweg.columns.symbols import EXACT
 from thalweg.events.moves import NEVER
 from thalweg.events.plan import Plan
@@ -155,8 +156,7 @@ class Admission:
             self.waiting.setdefault(relation, Waiting()).add(coded)
 
     def _column(self, column: pa.Array, node: tuple[str, str, int], verdict: Verdict) -> Ints:
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
+        column = whole(column)
         if column.null_count:
             missing = column.is_null().to_numpy(zero_copy_only=False)
             verdict.reject(missing, MISSING, f"argument {node[2] + 1} of {node[1]} is missing")

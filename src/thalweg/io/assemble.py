@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.columns.wording import word_numbers
 from thalweg.io import rejects as reasons
 from thalweg.io.rejects import Rejects, repeat
 from thalweg.io.shapes import Layout, Shape, Type
@@ -140,9 +141,7 @@ def read_ops(column: pa.Array | None, size: int, sieve: _Sieve) -> Ops:
         column = column.cast(pa.string()).dictionary_encode()
     words = [str(word).strip().lower() for word in column.dictionary.to_pylist()]
     signs = np.array([1 if w in INSERTIONS else -1 if w in RETRACTIONS else 0 for w in words] or [1], np.int8)
-    codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
-    null = column.is_null().to_numpy(zero_copy_only=False)
-    ops = np.where(null, np.int8(1), signs[codes])
+    ops = np.append(signs, np.int8(1))[word_numbers(column, len(signs))]
     allowed = f" is none of {', '.join(INSERTIONS + RETRACTIONS)}"
     sieve.reject(ops == 0, reasons.BAD_OP, lambda where: quoting(column, where, "op ", allowed))
     return ops

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from thalweg.columns import recycling
+from thalweg.columns.pieces import whole
 from thalweg.io.netting import Codes, fill_missing, net_rows
 from thalweg.io.numbering import Numbering, joined, one_after_the_other, sealed
 from thalweg.protocol import OPEN_END, Ints, Ops
@@ -52,7 +53,7 @@ def fold_intervals(changes: pa.Table) -> pa.Table:
     timeline = IntervalSplit()(changes, OPEN_END)[0]
     columns = timeline.columns
     for place in (0, 1):
-        part = columns[place].combine_chunks()
+        part = whole(columns[place])
         columns[place] = shortened(part.indices.to_numpy(), part.dictionary, most=1.0)
     return pa.table(columns, schema=TIMELINE)
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
+from thalweg.columns.pieces import whole
 from thalweg.columns.symbols import EXACT
 from thalweg.io import rejects as reasons
 from thalweg.io.delimited import line_ends, whole_lines
@@ -47,7 +48,7 @@ class JsonLines:
             table = None
         if table is None or table.num_rows != len(where) or _rounded(table):
             table, where = _line_by_line(lines, where, line, rejected)
-        columns = {name: table.column(name).combine_chunks() for name in flat_columns(table.schema)}
+        columns = {name: whole(table.column(name)) for name in flat_columns(table.schema)}
         header = self._header(list(columns))
         for name in header.columns:
             if name not in columns:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from thalweg.columns.pieces import whole
 from thalweg.io import rtec
 from thalweg.io.delimited import Lines, blocks, split
 from thalweg.io.errors import InputError
@@ -269,7 +270,7 @@ def _survey(pieces: Iterator[pa.Table], header: Header, reading: Reading) -> Sur
     return Survey(
         tuple(
             survey_columns(
-                {name: _flat(piece.column(name)) for name in header.when},
+                {name: whole(piece.column(name)) for name in header.when},
                 header,
                 piece.num_rows,
                 reading.clock,
@@ -286,14 +287,10 @@ def _table_chunks(
     row = 1
     needed = header.needed(reading.shapes)
     for piece in pieces:
-        columns = {name: _flat(piece.column(name)) for name in needed}
+        columns = {name: whole(piece.column(name)) for name in needed}
         rejected = Rejects(label)
         yield _chunk(as_table(columns, row), header, event, reading, offset, rejected, piece.num_rows)
         row += piece.num_rows
-
-
-def _flat(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 def as_table(columns: dict[str, pa.Array], row: int) -> Table:

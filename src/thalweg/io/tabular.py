@@ -114,11 +114,13 @@ def read_header(columns: Sequence[str], shapes: Shapes, label: str) -> Header:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A piece of a table: its columns, the place of each row in the source, and the rows as text."""
+    """A piece of a table: its columns, the place of each row in the source, and the rows as text. `among`: the rows to
+    be read, in order, where others stand between them."""
 
     columns: Mapping[str, pa.Array]
     row: Ints
     text: Callable[[Ints], pa.Array]
+    among: Ints | None = None
 
     def column(self, name: str | None, where: Ints | None) -> pa.Array | None:
         """A column at the given rows (None: at all rows)."""
@@ -159,11 +161,12 @@ def _groups(table: Table, header: Header, event: str | None, shapes: Shapes) -> 
     """The rows of each known name, and all other rows."""
     if header.name is None:
         assert event is not None
-        return [Group(event, np.arange(len(table.row)))], np.empty(0, np.int64)
+        rows = np.arange(len(table.row)) if table.among is None else table.among
+        return [Group(event, rows)], np.empty(0, np.int64)
     names = table.columns[header.name]
     if not pa.types.is_dictionary(names.type):
         names = names.cast(pa.string()).dictionary_encode()
-    return by_name(names, shapes.by_name)
+    return by_name(names, shapes.by_name, table.among)
 
 
 def _texts(column: pa.Array) -> pa.Array:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.analysis.types import NUMBER
+from thalweg.columns.pieces import whole
 from thalweg.columns.symbols import SymbolTable, as_floats, constant_text, number, number_text, numbers
 from thalweg.columns.texts import Numbers
 from thalweg.language.terms import Atom, Compound, Number, Sequence, Term
@@ -58,8 +59,7 @@ class Codes:
 
     def column(self, values: pa.Array, kind: str) -> Ints:
         """Codes of an Arrow column without nulls."""
-        if isinstance(values, pa.ChunkedArray):
-            values = values.combine_chunks()
+        values = whole(values)
         if kind == NUMBER:
             if pa.types.is_string(values.type) or pa.types.is_dictionary(values.type):
                 values = values.cast(pa.string()).cast(pa.float64())

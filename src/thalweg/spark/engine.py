@@ -9,8 +9,6 @@ then has nothing to plan. Only notes of what was done come back to the driver.
 from __future__ import annotations
 
 import json
-import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -28,10 +26,6 @@ from thalweg.spark.task import Note, Order, make_ready, run_order, run_shard
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-SHARED_FROM = 100_000
-"""Rows of a batch from which on shards on one machine hand row groups to one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +72,7 @@ class SparkEngine:
             notes = carried_out(order, rows=given.rows)
             if notes:
                 return notes  # else Spark knew that there are no rows, and ran nothing
-        order = replace(order, ordered=False)
-        if files is None or files.size < SHARED_FROM or not _on_one_machine(self.spark):
-            return woken(self.spark, replace(order, files=files))
-        with tempfile.TemporaryDirectory(prefix="thalweg-rows-", ignore_cleanup_errors=True) as exchange:
-            return woken(self.spark, replace(order, files=replace(files, exchange=exchange)))
-
-
-def _on_one_machine(spark: SparkSession) -> bool:
-    """True where all shards run here, some of them side by side."""
-    context = spark.sparkContext
-    return re.fullmatch(r"local\[.*\]", context.master or "") is not None and context.defaultParallelism > 1
+        return woken(self.spark, replace(order, ordered=False, files=files))
 
 
 def batch_plan(spark: SparkSession) -> Any:

@@ -16,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.columns.pieces import whole
+from thalweg.columns.wording import word_numbers
 from thalweg.io.assemble import filtered
 from thalweg.io.fold import coded
 from thalweg.io.instances import split_arguments, unquoted
@@ -63,20 +65,22 @@ def _record(rows: Rows) -> pa.RecordBatch:
 
 def _flat(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """A column in one piece; rows that share their words with many others take none along that they do not use."""
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_dictionary(whole.type) and len(whole.dictionary) > len(whole):
-        return with_own_words(whole)
-    return whole
+    flat = whole(column)
+    if pa.types.is_dictionary(flat.type) and len(flat.dictionary) > len(flat):
+        return with_own_words(flat)
+    return flat
 
 
-def with_own_words(column: pa.DictionaryArray) -> pa.DictionaryArray:
-    """The same column; it knows no words but those that stand in it."""
-    missing = column.is_null().to_numpy(zero_copy_only=False)
-    codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
+def with_own_words(column: pa.DictionaryArray, among: Ints | None = None) -> pa.DictionaryArray:
+    """The same column; it knows no words but those that stand in it. `among`: in these rows, and the others may say
+    anything."""
+    missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    codes = word_numbers(column, 0)
     used = np.zeros(len(column.dictionary), np.bool_)
-    used[codes] = True
-    places = np.cumsum(used, dtype=np.int32) - 1
-    indices = pa.array(places[codes], mask=missing if missing.any() else None)
+    used[codes if among is None else codes[among]] = True
+    used[:1] |= not used.any()
+    places = np.maximum(np.cumsum(used, dtype=np.int32) - 1, 0)
+    indices = pa.array(places[codes], mask=missing)
     return pa.DictionaryArray.from_arrays(indices, column.dictionary.filter(pa.array(used)))
 
 

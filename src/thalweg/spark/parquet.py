@@ -1,5 +1,4 @@
-"""Parquet files that the shards read themselves: every shard reads all of them and keeps its own rows, or they share
-the work where they run on one machine (`exchange`).
+"""Parquet files that the shards read themselves: every shard reads all of them and looks at its own rows.
 
 Where a batch is columns of Parquet files and nothing else, rows need not go through Java one by one, nor through a
 shuffle. Decoding a column costs little, so this pays as long as the shards are not many.
@@ -7,17 +6,19 @@ shuffle. Decoding a column costs little, so this pays as long as the shards are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from thalweg.columns.wording import worded
+from thalweg.columns.pieces import whole
+from thalweg.columns.wording import word_numbers, worded
 from thalweg.protocol import Ints, Mask
-from thalweg.spark.exchange import Exchange
 from thalweg.spark.keying import Route, key_hashes, strides
 from thalweg.spark.parcel import with_own_words
 from thalweg.spark.routing import ROW, key_names, names_elsewhere, routes_of
@@ -47,29 +48,34 @@ class Piece:
 class Files:
     """The row groups of a batch, by arrival, and under which names its columns stand in the files. `row` is the column
     with row numbers; without one, rows are numbered as they stand in the files. `worded` are the columns of texts that
-    are read as words and numbers for them. `exchange` is a directory in which shards hand rows to one another."""
+    are read as words and numbers for them."""
 
     pieces: tuple[Piece, ...]
     columns: Mapping[str, str]
     row: str | None
     worded: tuple[str, ...] = ()
-    exchange: str | None = None
-
-    @property
-    def size(self) -> int:
-        return sum(piece.size for piece in self.pieces)
 
 
-def own_rows(
-    files: Files, settings: Settings, stage: int, shard: int
-) -> Iterator[tuple[pa.Table, int | None]]:
-    """The rows of a shard; with each table the arrival up to which there are no further ones (None: not known)."""
-    how = _exchanged if files.exchange is not None and settings.stages[stage].shards > 1 else _picked
-    taken = how(files, settings, stage, shard)
+class Portion(NamedTuple):
+    """Some rows of a batch: a table, which of its rows are the shard's own (None: all of them), and the arrival up to
+    which there are no further ones (None: not known)."""
+
+    table: pa.Table
+    own: Ints | None
+    complete: int | None
+
+
+def own_rows(files: Files, settings: Settings, stage: int, shard: int) -> Iterator[Portion]:
+    """The rows of a shard, portion by portion. Those of others stay where they are: taking them out would cost as much
+    as reading them."""
+    reader = _Pieces(files)
     for pieces in _portions(files.pieces):
+        parts = [reader.read(files.pieces[place]) for place in pieces]
+        table = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
         last = pieces.stop == len(files.pieces)
         following = None if last else files.pieces[pieces.stop].earliest
-        yield taken(pieces), None if following is None else following - 1
+        complete = None if following is None else following - 1
+        yield Portion(*_in_words(table, _own(table, settings, stage, shard)), complete)
 
 
 def _portions(pieces: Sequence[Piece]) -> Iterator[range]:
@@ -82,59 +88,29 @@ def _portions(pieces: Sequence[Piece]) -> Iterator[range]:
             first, size = place, 0
 
 
-def _picked(files: Files, settings: Settings, stage: int, shard: int) -> Callable[[range], pa.Table]:
-    """Reads row groups and picks the rows of a shard."""
-    reader = _Pieces(files)
-
-    def taken(pieces: range) -> pa.Table:
-        table = pa.concat_tables([reader.read(files.pieces[place]) for place in pieces]).unify_dictionaries()
-        if not _reads_all(settings, stage):
-            table = _own(table, Belonging(table, settings, stage), shard)
-        return _in_words(table)
-
-    return taken
+def _own(table: pa.Table, settings: Settings, stage: int, shard: int) -> Ints | None:
+    mask = belonging(table, settings, stage, shard)
+    return None if mask is None else np.flatnonzero(mask)
 
 
-def _exchanged(files: Files, settings: Settings, stage: int, shard: int) -> Callable[[range], pa.Table]:
-    """Gets row groups from other shards, or reads them and hands them over."""
-    reader, shards = _Pieces(files), settings.stages[stage].shards
-    assert files.exchange is not None
-
-    def divide(place: int) -> dict[int, pa.Table]:
-        table = reader.read(files.pieces[place])
-        places = Belonging(table, settings, stage)
-        return {number: _own(table, places, number) for number in range(shards)}
-
-    def read(place: int) -> pa.Table:
-        table = reader.read(files.pieces[place])
-        return _own(table, Belonging(table, settings, stage), shard)
-
-    exchange = Exchange(files.exchange, stage, shard, divide=divide, read=read)
-
-    def taken(pieces: range) -> pa.Table:
-        following = range(pieces.stop, min(pieces.stop + shards, len(files.pieces)))
-        return _in_words(pa.concat_tables(exchange.rows(pieces, following)).unify_dictionaries())
-
-    return taken
-
-
-def _own(table: pa.Table, places: Belonging, shard: int) -> pa.Table:
-    """The rows of a shard. Of columns in one piece, places are taken in half the time that a mask takes."""
-    mask = places.of(shard)
-    whole = all(column.num_chunks == 1 for column in table.columns)
-    return table.take(pa.array(np.flatnonzero(mask))) if whole else table.filter(pa.array(mask))
-
-
-def _in_words(table: pa.Table) -> pa.Table:
-    """The same table with texts as words and numbers for them; columns know no words but those that stand in them."""
+def _in_words(table: pa.Table, own: Ints | None) -> tuple[pa.Table, Ints | None]:
+    """The same rows with texts as words and numbers for them; columns know no words but those of these rows. Where
+    texts have to be looked at one by one, those of others are taken out before."""
+    picked = own is not None
+    if picked and any(map(_is_text, table.schema.types)):
+        table, own = table.take(pa.array(own)), None
     for at, field in enumerate(table.schema):
-        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
-            table = table.set_column(at, field.name, worded(table.column(at).combine_chunks().cast(pa.string())))
-        elif pa.types.is_dictionary(field.type):
-            column = table.column(at).combine_chunks()
+        if _is_text(field.type):
+            table = table.set_column(at, field.name, worded(whole(table.column(at)).cast(pa.string())))
+        elif picked and pa.types.is_dictionary(field.type):
+            column = whole(table.column(at))
             if len(column.dictionary) > FEW_WORDS:
-                table = table.set_column(at, field, with_own_words(column))
-    return table
+                table = table.set_column(at, field, with_own_words(column, own))
+    return table, own
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 class _Pieces:
@@ -175,6 +151,8 @@ def _reads_all(settings: Settings, stage: int) -> bool:
     return len(settings.stages) == 1 and settings.stages[stage].shards == 1
 
 
+Shorts = npt.NDArray[np.int16]
+"""Numbers of shards, or of ways to them: there are few."""
 Keys = tuple[tuple[tuple[str, int], ...], ...]
 """Ways to a shard: each says which columns are which parts of the key."""
 _FIRST: Keys | None = ()
@@ -191,8 +169,8 @@ class Belonging:
         self.grid = settings.stages[stage].grid
         self.routes = routes_of(settings, stage)
         self.elsewhere = names_elsewhere(settings, stage)
-        self._places: dict[tuple[str, int], Ints] = {}
-        self._of_row: Ints | None = None
+        self._places: dict[tuple[str, int], Shorts] = {}
+        self._of_row: Shorts | None = None
         """For each row the number of its ways among `_ways`; None: all rows have the same."""
         self._ways = self._find_ways()
 
@@ -201,15 +179,15 @@ class Belonging:
         if column is None:
             assert self.settings.event is not None
             return [self._keys_of(self.settings.event)]
-        names = self.table.column(column).combine_chunks()
+        names = whole(self.table.column(column))
         if not pa.types.is_dictionary(names.type):
             names = names.dictionary_encode()
         words: list[str | None] = [*names.dictionary.to_pylist(), None]
         kinds = [self._keys_of(word) for word in words]
         distinct = list(dict.fromkeys(kinds))
         if len(distinct) > 1:
-            codes = names.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)
-            self._of_row = np.array([distinct.index(kind) for kind in kinds], np.int64)[codes]
+            numbers = np.array([distinct.index(kind) for kind in kinds], np.int16)
+            self._of_row = numbers[word_numbers(names, len(words) - 1)]
         return distinct
 
     def _keys_of(self, name: str | None) -> Keys | None:
@@ -246,19 +224,19 @@ class Belonging:
             found |= agree
         return found
 
-    def _place(self, column: str, part: int) -> Ints:
+    def _place(self, column: str, part: int) -> Shorts:
         """Where the constants of a column lie along a part of the key."""
         if (column, part) not in self._places:
-            values = self.table.column(column).combine_chunks()
+            values = whole(self.table.column(column))
+            side = self.grid[part]
             if pa.types.is_string(values.type):
-                self._places[column, part] = (key_hashes(values) % self.grid[part]).astype(np.int32)
+                self._places[column, part] = (key_hashes(values) % side).astype(np.int16)
                 return self._places[column, part]
             if not pa.types.is_dictionary(values.type):
                 values = values.dictionary_encode()
             nothing = key_hashes(pa.nulls(1, values.dictionary.type))
-            places: Ints = np.concatenate([key_hashes(values.dictionary), nothing]) % self.grid[part]
-            codes = values.indices.fill_null(len(places) - 1).to_numpy(zero_copy_only=False)
-            self._places[column, part] = places.astype(np.int32)[codes]
+            places = np.concatenate([key_hashes(values.dictionary), nothing]) % side
+            self._places[column, part] = places.astype(np.int16)[word_numbers(values, len(places) - 1)]
         return self._places[column, part]
 
 

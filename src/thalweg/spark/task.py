@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.columns.pieces import whole
 from thalweg.columns.wording import worded
 from thalweg.io.assemble import filtered
 from thalweg.io.fold import concatenate
@@ -25,7 +26,7 @@ from thalweg.io.rejects import REJECTED, Rejects, repeat
 from thalweg.io.sinks import STANDING
 from thalweg.io.tabular import Table, read_table, rows_as_text
 from thalweg.language.rules import Kind
-from thalweg.protocol import Rows
+from thalweg.protocol import Ints, Rows
 from thalweg.runs import TOO_MANY, up_to
 from thalweg.spark.checkpoint import Lineage, Step, Stored, batch_name, shard_key
 from thalweg.spark.files import Directory
@@ -178,8 +179,8 @@ class _Reader:
         if size:
             yield self._sent(held)
         if self.order.files is not None:
-            for table, complete in own_rows(self.order.files, self.settings, self.order.stage, self.shard):
-                yield self._read(table), complete
+            for table, own, complete in own_rows(self.order.files, self.settings, self.order.stage, self.shard):
+                yield self._read(table, own), complete
 
     def _sent(self, batches: list[pa.RecordBatch]) -> tuple[list[Rows], int | None]:
         rows = self._rows(pa.Table.from_batches(batches))
@@ -206,13 +207,14 @@ class _Reader:
                 self.passed.append(message(stage, to, kind, content))
         return found
 
-    def _read(self, table: pa.Table) -> list[Rows]:
+    def _read(self, table: pa.Table, own: Ints | None = None) -> list[Rows]:
+        """The rows of a table; `own`: which of them, where others stand between them."""
         settings = self.settings
-        self.note.rows += table.num_rows
+        self.note.rows += table.num_rows if own is None else len(own)
         names = settings.header.needed(settings.shapes)
         columns = {name: _flat(table.column(name)) for name in names}
         number = table.column(ROW).to_numpy() + self.order.sources.offset
-        piece = Table(columns, number, lambda where: rows_as_text(columns, where))
+        piece = Table(columns, number, lambda where: rows_as_text(columns, where), own)
         rejects = Rejects(settings.label)
         rows = read_table(
             piece,
@@ -259,8 +261,8 @@ def within(
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:
     """A column in one piece; texts as words, which are looked for once and not for each event name."""
-    whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    return worded(whole) if pa.types.is_string(whole.type) else whole
+    flat = whole(column)
+    return worded(flat) if pa.types.is_string(flat.type) else flat
 
 
 # --------------------------------------------------------------------------- results
