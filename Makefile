@@ -17,19 +17,22 @@ PYTEST ?= $(BIN)/python -m pytest -q
 # Where many processes run, modules that are compiled to bytecode once save a second in each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test kernels lint bench fuzz pages site lock clean
+.PHONY: demo test kernels classes lint bench fuzz pages site lock clean
 
 demo: $(VENV)/.core
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.core
-	@$(MAKE) --no-print-directory -j2 lint kernels
+	@$(MAKE) --no-print-directory -j3 lint kernels classes
 	$(PYTEST) -n 3 --dist loadfile -m "not slow" --durations=12
 
 # One process compiles what most tests need while the rest is installed and checked: three would compile it thrice.
 kernels: $(VENV)/.core
 	@$(BIN)/python -m thalweg.testing.fuzz --cases 40
 	@cd examples/bus_and_tram && ../../$(BIN)/thalweg run bus.lars --input sample/day.csv --end 600 --quiet > /dev/null
+
+classes: $(VENV)/.all
+	@$(BIN)/python tests/java_archive.py > /dev/null
 
 lint: $(VENV)/.all
 	$(BIN)/ruff check src tests bench examples docs

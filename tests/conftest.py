@@ -14,6 +14,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from java_archive import OPTIONS
+
 _LENIENT = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 settings.register_profile(
@@ -23,8 +25,7 @@ settings.register_profile("fuzz", max_examples=10_000, deadline=None, suppress_h
 PROFILE = os.environ.get("THALWEG_HYPOTHESIS", "ci")
 settings.load_profile(PROFILE)
 
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-"""Java does not compile for the long run: no session of the tests lives long enough to gain from it."""
+os.environ.setdefault("SPARK_SUBMIT_OPTS", OPTIONS)
 
 LIMIT = 300 if PROFILE == "ci" else 0
 """Seconds that one test may take, so that an endless loop is a failure with a place; 0: any time."""

@@ -1,7 +1,7 @@
 """Killed at random instants and started again, a stream finds what an uninterrupted one finds: no row twice, none lost.
 
 The driver is killed in a process of its own, a Python worker under a running query, an executor in a cluster.
-The number of kills of each is that of the environment variable THALWEG_KILLS (1 without it; `make fuzz`: 25). A stream
+The number of kills of each is that of the environment variable THALWEG_KILLS (3 without it; `make fuzz`: 25). A stream
 has twice as many files: between two kills it commits one batch or two.
 """
 
@@ -21,15 +21,16 @@ import pytest
 from processes import workers
 from stories import assert_same_tables, cars, followed
 
+from java_archive import OPTIONS
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import Directory
 
 pytestmark = pytest.mark.spark
 
-KILLS = int(os.environ.get("THALWEG_KILLS", "1"))
+KILLS = int(os.environ.get("THALWEG_KILLS", "3"))
 MASTER = "local-cluster[2,1,1024]"
 HERE = Path(__file__).parent
-SOON = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+SOON = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "JAVA_TOOL_OPTIONS": OPTIONS}
 """For processes that do not live long: Java does not compile for the long run."""
 
 
