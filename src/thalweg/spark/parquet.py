@@ -71,11 +71,11 @@ def own_rows(files: Files, settings: Settings, stage: int, shard: int) -> Iterat
     reader = _Pieces(files)
     for pieces in _portions(files.pieces):
         parts = [reader.read(files.pieces[place]) for place in pieces]
-        table = pa.concat_tables(parts).unify_dictionaries().combine_chunks()
+        table = _in_words(pa.concat_tables(parts).unify_dictionaries().combine_chunks())
         last = pieces.stop == len(files.pieces)
         following = None if last else files.pieces[pieces.stop].earliest
         complete = None if following is None else following - 1
-        yield Portion(*_in_words(table, _own(table, settings, stage, shard)), complete)
+        yield Portion(*_own(table, settings, stage, shard), complete)
 
 
 def _portions(pieces: Sequence[Piece]) -> Iterator[range]:
@@ -88,29 +88,25 @@ def _portions(pieces: Sequence[Piece]) -> Iterator[range]:
             first, size = place, 0
 
 
-def _own(table: pa.Table, settings: Settings, stage: int, shard: int) -> Ints | None:
-    mask = belonging(table, settings, stage, shard)
-    return None if mask is None else np.flatnonzero(mask)
-
-
-def _in_words(table: pa.Table, own: Ints | None) -> tuple[pa.Table, Ints | None]:
-    """The same rows with texts as words and numbers for them; columns know no words but those of these rows. Where
-    texts have to be looked at one by one, those of others are taken out before."""
-    picked = own is not None
-    if picked and any(map(_is_text, table.schema.types)):
-        table, own = table.take(pa.array(own)), None
+def _in_words(table: pa.Table) -> pa.Table:
+    """The same table with texts as words and numbers for them."""
     for at, field in enumerate(table.schema):
-        if _is_text(field.type):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
             table = table.set_column(at, field.name, worded(whole(table.column(at)).cast(pa.string())))
-        elif picked and pa.types.is_dictionary(field.type):
-            column = whole(table.column(at))
-            if len(column.dictionary) > FEW_WORDS:
-                table = table.set_column(at, field, with_own_words(column, own))
+    return table
+
+
+def _own(table: pa.Table, settings: Settings, stage: int, shard: int) -> tuple[pa.Table, Ints | None]:
+    """Which rows are a shard's own, and the table with columns that know no words but theirs."""
+    mask = belonging(table, settings, stage, shard)
+    if mask is None:
+        return table, None
+    own = np.flatnonzero(mask)
+    for at, field in enumerate(table.schema):
+        column = table.column(at)
+        if pa.types.is_dictionary(field.type) and len(column.chunk(0).dictionary) > FEW_WORDS:
+            table = table.set_column(at, field, with_own_words(column.chunk(0), own))
     return table, own
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 class _Pieces:
