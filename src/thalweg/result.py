@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from thalweg.io.instances import columns_of
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
+from thalweg.language.wording import counted, tallied
 
 if TYPE_CHECKING:
     from thalweg.explain.answers import Asked
@@ -62,7 +63,8 @@ class Summary:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.rows:,} rows from {', '.join(self.sources[:3])}{' ...' if len(self.sources) > 3 else ''}"
+            f"{counted(self.rows, 'row')} from {', '.join(self.sources[:3])}"
+            f"{' ...' if len(self.sources) > 3 else ''}"
         ]
         if self.rejected:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.rejected.items()))
@@ -70,11 +72,13 @@ class Summary:
         if self.unread:
             lines.append(f"{self.unread:,} not read: they arrive after the end")
         if self.query_times:
-            span = f"{self.first_query_time} to {self.last_query_time}"
-            what = "query times, " if self.kind is Kind.EVENTS else "time-points, "
-            lines.append(f"{self.query_times:,} {what}{span}")
+            span = str(self.last_query_time)
+            if self.query_times > 1:
+                span = f"{self.first_query_time} to {span}"
+            what = "query time" if self.kind is Kind.EVENTS else "time-point"
+            lines.append(f"{counted(self.query_times, what)}, {span}")
         if self.tables:
-            lines.append(", ".join(f"{count:,} {name}" for name, count in self.tables.items()))
+            lines.append(tallied(self.tables))
         lines.append(f"{self.seconds:.2f} s, {self.rate:,.0f} rows/s")
         return "\n".join(lines)
 
@@ -354,7 +358,7 @@ def as_text(table: pa.Table, limit: int) -> str:
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
     if table.num_rows > limit:
-        lines.append(f"... {table.num_rows - limit:,} more rows")
+        lines.append(f"... {counted(table.num_rows - limit, 'more row')}")
     return "\n".join(lines)
 
 
@@ -365,5 +369,5 @@ def as_html(table: pa.Table, limit: int) -> str:
         "<tr>" + "".join(f"<td>{html.escape(cell(value))}</td>" for value in row.values()) + "</tr>"
         for row in table.slice(0, limit).to_pylist()
     )
-    more = f"<p>... {table.num_rows - limit:,} more rows</p>" if table.num_rows > limit else ""
+    more = f"<p>... {counted(table.num_rows - limit, 'more row')}</p>" if table.num_rows > limit else ""
     return f"<table><tr>{head}</tr>{rows}</table>{more}"

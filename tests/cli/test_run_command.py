@@ -29,6 +29,16 @@ def test_in_a_pipe_the_timeline_is_printed_and_the_rest_said_elsewhere(thalweg: 
     assert "3 query times, 10 to 30" in result.stderr
 
 
+def test_one_row_and_one_query_time_are_no_plurals(thalweg: Callable[..., Any], here: Path) -> None:
+    (here / "events.csv").write_text("e|3|3|a\n")
+    result = thalweg(f"{RUN} --out result")
+    assert result.stderr.splitlines()[:3] == [
+        "1 row from events.csv",
+        "1 query time, 10",
+        "1 change, 0 event_changes, 1 timeline, 0 events, 0 open, 0 rejected",
+    ]
+
+
 def test_quiet_says_nothing_but_the_timeline(thalweg: Callable[..., Any]) -> None:
     result = thalweg(f"{RUN} --quiet")
     assert (result.stdout, result.stderr) == (TIMELINE, "")

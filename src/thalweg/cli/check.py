@@ -107,7 +107,9 @@ def _summary(result: _Result) -> str:
 
 
 def _counted(number: int, noun: str) -> str:
-    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+    from thalweg.language.wording import counted
+
+    return counted(number, noun) if number else f"no {noun}s"
 
 
 def _as_json(results: list[_Result]) -> str:

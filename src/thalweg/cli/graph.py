@@ -22,6 +22,7 @@ def graph(
     directory; `-o -.dot` and the like print to the terminal."""
     from thalweg.language.diagnostics import has_errors, render
     from thalweg.language.parser import read_files
+    from thalweg.language.wording import counted
     from thalweg.show.graph import graph as draw
 
     missing = [path for path in [file, *(background or [])] if not path.is_file()]
@@ -43,4 +44,6 @@ def graph(
     except (OSError, ValueError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
-    typer.echo(f"{len(drawn.boxes)} boxes and {len(drawn.arrows)} arrows in {target}")
+    typer.echo(
+        f"{counted(len(drawn.boxes), 'box', 'boxes')} and {counted(len(drawn.arrows), 'arrow')} in {target}"
+    )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thalweg.cli._options import Background, End, Horizon, Lateness, Rules, Start, Step, Tick, Window
+from thalweg.language.wording import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -358,7 +359,9 @@ def _show(result: Result, *, dates: bool, quiet: bool) -> None:
             shown.add_row(*(cell(value) for value in row.values()))
         console.print(shown)
         if table.num_rows > SHOWN:
-            console.print(f"... {table.num_rows - SHOWN:,} more rows; --out DIR writes them all", style="dim")
+            console.print(
+                f"... {counted(table.num_rows - SHOWN, 'more row')}; --out DIR writes all", style="dim"
+            )
     if not quiet:
         console.print(_said(result), markup=False)
 
@@ -371,7 +374,7 @@ def _without_answer(result: Result) -> list[str]:
     for row in rows[:5]:
         span = f"{row['from']} on" if row["to"] is None else f"{row['from']} to {row['to']}"
         lines.append(f"{verb[row['op']]} {span}: loop of {row['loop']}")
-    return [*lines, f"... {len(rows) - 5:,} more rows of no_answer"] if len(rows) > 5 else lines
+    return [*lines, f"... {counted(len(rows) - 5, 'more row')} of no_answer"] if len(rows) > 5 else lines
 
 
 def _said(result: Result) -> str:
@@ -381,5 +384,5 @@ def _said(result: Result) -> str:
     lines += [f"rejected {row['source']}:{row['row']}: {row['detail']}" for row in rejected]
     more = result.arrow["rejected"].num_rows - len(rejected)
     if more > 0:
-        lines.append(f"... {more:,} more rejected rows; --out DIR writes them all")
+        lines.append(f"... {counted(more, 'more rejected row')}; --out DIR writes all")
     return "\n".join(lines)

@@ -24,6 +24,7 @@ from thalweg.language.diagnostics import ProgramError
 from thalweg.language.parser import parse
 from thalweg.language.rules import Query
 from thalweg.language.terms import Atom, Number, Term, arguments, is_ground, signature
+from thalweg.language.wording import counted
 from thalweg.reference.terms import Ground, Var
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def _headed(proof: Proof, atom: TimedAtom, clock: int) -> Node:
     (node,) = proof.nodes
     if proof.is_certain:
         return replace(node, text=f"{shown(atom)} is certain at {clock}") if node.part is Part.ATOM else node
-    needs = "1 condition" if len(proof.needs) == 1 else f"{len(proof.needs)} conditions"
+    needs = counted(len(proof.needs), "condition")
     return replace(node, text=f"{shown(atom)} is open at {clock}: {needs} still needed")
 
 

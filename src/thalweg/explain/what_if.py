@@ -19,6 +19,7 @@ from thalweg.explain.why import Explainer
 from thalweg.explain.world import Known
 from thalweg.io.assemble import filtered
 from thalweg.io.errors import InputError
+from thalweg.language.wording import counted
 from thalweg.protocol import Rows
 from thalweg.reference.events import Row, run
 from thalweg.reference.intervals import contains
@@ -152,7 +153,8 @@ def minimal(known: Known, asked: Question) -> Node:
         rows = [_reference_row(known.given.place(fact), known) for fact in before]
         if len(rows) > MANY:
             raise InputError(
-                "minimal", f"the explanation needs more than its leaves, and {len(rows):,} rows are too many"
+                "minimal",
+                f"the explanation needs more than its leaves, and {counted(len(rows), 'row')} are too many",
             )
         if not _follows(known, rows, asked):
             raise InputError("minimal", "what the window has forgotten is needed")

@@ -41,6 +41,7 @@ from thalweg.language.rules import (
 )
 from thalweg.language.terms import Atom, Compound, Sequence, Term, Variable, signature
 from thalweg.language.windows import aggregate, windowed
+from thalweg.language.wording import counted
 
 MAX_BODY_DEPTH = 50
 """How deep negations and alternatives may be nested in each other."""
@@ -249,10 +250,8 @@ class BodyReader:
     def arity(self, term: Compound, *allowed: int) -> None:
         """Raise unless the term has one of the allowed numbers of arguments."""
         if len(term.args) not in allowed:
-            wanted = " or ".join(map(str, allowed))
-            raise Refused(
-                "TW022", f"`{term.functor}` has {wanted} arguments, not {len(term.args)}", term.span
-            )
+            wanted = " or ".join([*map(str, allowed[:-1]), counted(allowed[-1], "argument")])
+            raise Refused("TW022", f"`{term.functor}` has {wanted}, not {len(term.args)}", term.span)
 
     def pair(self, term: Term) -> Pair:
         """The pair of a term ``F=V``."""

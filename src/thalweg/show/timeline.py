@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg.language.wording import counted
 from thalweg.show.explained import Explanations, command, explained
 from thalweg.show.lanes import Chart, chart
 
@@ -90,7 +91,7 @@ class Picture:
         return self.text()
 
     def __repr__(self) -> str:
-        return f"<picture of {len(self.chart.bars):,} intervals in {len(self.chart.lanes):,} lanes>"
+        return f"<picture of {counted(len(self.chart.bars), 'interval')} in {counted(len(self.chart.lanes), 'lane')}>"
 
     def _repr_html_(self) -> str:
         from thalweg.show.timeline_svg import svg
@@ -116,7 +117,7 @@ def picture(
         last=summary.last_query_time,
         only=(only,) if isinstance(only, str) else tuple(only),
     )
-    title = title or f"{len(drawn.bars):,} intervals of {len(drawn.lanes):,} lanes"
+    title = title or f"{counted(len(drawn.bars), 'interval')} of {counted(len(drawn.lanes), 'lane')}"
     return Picture(drawn, title, result.program.tick_seconds, _explainer(result, drawn, explained), command(result))
 
 

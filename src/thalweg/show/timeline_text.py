@@ -8,6 +8,7 @@ import numpy as np
 
 from thalweg.io.dates import is_dated, written
 from thalweg.io.times import Clock
+from thalweg.language.wording import counted
 from thalweg.protocol import OPEN_END
 from thalweg.show.lanes import WITHDRAWN, Chart, visible
 
@@ -39,7 +40,7 @@ def lines(
         )
         yield f"{visible(label).ljust(gutter)} {_line(chart, i, room, signs)}".rstrip()
     if len(chart.lanes) > lanes:
-        yield f"... {len(chart.lanes) - lanes:,} more lanes"
+        yield f"... {counted(len(chart.lanes) - lanes, 'more lane')}"
     if signs:
         yield "  ".join(f"{sign} {visible(chart.keys[key])}" for key, sign in signs.items())
 
