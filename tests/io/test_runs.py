@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -325,3 +328,29 @@ def test_rows_of_any_table_feed_a_reasoner_online() -> None:
     assert rejected.num_rows == 0
     more, _ = thalweg.rows(program, EVENTS, first=101)
     assert sorted(int(n) for part in more for n in part.row) == [101, 102, 103, 104]
+
+
+def test_durations_may_be_timedeltas_and_times_datetimes() -> None:
+    events = pa.table({"name": ["e", "g"], "time": ["2026-03-02T08:00:03Z", "2026-03-02T08:00:07Z"], "x": ["a", "a"]})
+    told = run(RULES, events, window="20s", step="10s", start="2026-03-02T08:00", end="2026-03-02T08:00:30")
+    given = run(
+        RULES,
+        events,
+        window=timedelta(seconds=20),
+        step=timedelta(seconds=10),
+        start=datetime(2026, 3, 2, 8),
+        end=datetime(2026, 3, 2, 8, 0, 30),
+    )
+    assert given["changes"].equals(told["changes"])
+    assert given.summary().query_times == told.summary().query_times == 3
+
+
+def test_options_hold_what_can_be_written_down() -> None:
+    options = Options(timedelta(hours=1), np.int64(10), start=date(2026, 3, 2), tick=timedelta(milliseconds=40))
+    written = json.loads(json.dumps(asdict(options)))
+    assert [written[name] for name in ("window", "step", "start", "tick")] == ["3600s", 10, "2026-03-02", "40.000ms"]
+
+
+def test_what_is_no_duration_is_refused() -> None:
+    with pytest.raises(InputError, match="window \\[1\\] is not a number with an optional unit"):
+        run(RULES, EVENTS, window=[1], step=10)  # type: ignore[arg-type]
