@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from thalweg.io.instances import columns_of
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
-from thalweg.language.wording import counted, tallied
+from thalweg.language.wording import counted, tallied, visible
 
 if TYPE_CHECKING:
     from thalweg.explain.answers import Asked
@@ -344,7 +344,7 @@ def cell(value: Any) -> str:
     """A value as people read it; nothing for no value."""
     if isinstance(value, list):
         return "; ".join(map(cell, value))
-    return "" if value is None else str(value)
+    return "" if value is None else visible(str(value))
 
 
 def as_text(table: pa.Table, limit: int) -> str:

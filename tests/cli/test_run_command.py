@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from thalweg import Reasoner, parse, run
+from thalweg.cli.run import _show
 from thalweg.language.diagnostics import ProgramError
 from thalweg.protocol import NOTHING_TO_RETRACT
 
@@ -37,6 +38,15 @@ def test_one_row_and_one_query_time_are_no_plurals(thalweg: Callable[..., Any], 
         "1 query time, 10",
         "1 change, 0 event_changes, 1 timeline, 0 events, 0 open, 0 rejected",
     ]
+
+
+def test_names_on_a_terminal_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["[bold]x[/bold]", "[/closed]", ":smile:"]
+    rules = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    rows = [{"name": "press", "time": 3, "x": name} for name in names]
+    _show(run(rules, rows, window=10, step=10), dates=False, quiet=True)
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in names)
 
 
 def test_quiet_says_nothing_but_the_timeline(thalweg: Callable[..., Any]) -> None:

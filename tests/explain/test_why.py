@@ -285,3 +285,16 @@ def test_after_the_last_query_time_nothing_is_claimed() -> None:
 def test_a_misspelt_fluent_with_a_value_is_refused() -> None:
     with pytest.raises(InputError, match="the program has no rom/1; did you mean room/1"):
         rooms().why("rom(hall)=busy @ 6")
+
+
+def test_control_characters_in_names_steer_no_terminal() -> None:
+    rows = [{"name": "press", "time": 3, "x": "a\x1b[31mred\nline\tend\u202e"}]
+    result = thalweg.run("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).", rows, window=10, step=10)
+    (name,) = result["timeline"].column("fluent").to_pylist()
+    tree = result.why(f"{name}=true @ 5")
+    shown = "a\N{SYMBOL FOR ESCAPE}[31mred\N{SYMBOL FOR LINE FEED}line\N{SYMBOL FOR HORIZONTAL TABULATION}end"
+    for text in (str(tree), tree.to_html(), str(result)):
+        assert shown in text
+        assert not set(text) & {"\x1b", "\t", "\u202e"}
+    assert len(str(tree).splitlines()) == 4
+    assert tree.leaves()[0].fact == name.replace("on(", "press(")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thalweg.cli._options import Background, End, Horizon, Lateness, Rules, Start, Step, Tick, Window
-from thalweg.language.wording import counted
+from thalweg.language.wording import counted, visible
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -350,7 +350,7 @@ def _show(result: Result, *, dates: bool, quiet: bool) -> None:
 
     from thalweg.result import cell
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)
     for table in _asked_for(result, dates=dates):
         if not table.num_rows:
             continue
@@ -363,7 +363,7 @@ def _show(result: Result, *, dates: bool, quiet: bool) -> None:
                 f"... {counted(table.num_rows - SHOWN, 'more row')}; --out DIR writes all", style="dim"
             )
     if not quiet:
-        console.print(_said(result), markup=False)
+        console.print(_said(result))
 
 
 def _without_answer(result: Result) -> list[str]:
@@ -381,7 +381,7 @@ def _said(result: Result) -> str:
     """The summary, with the first rejected rows."""
     lines = [str(result.summary()), *_without_answer(result)]
     rejected: list[dict[str, Any]] = result.arrow["rejected"].slice(0, 5).to_pylist()
-    lines += [f"rejected {row['source']}:{row['row']}: {row['detail']}" for row in rejected]
+    lines += [visible(f"rejected {row['source']}:{row['row']}: {row['detail']}") for row in rejected]
     more = result.arrow["rejected"].num_rows - len(rejected)
     if more > 0:
         lines.append(f"... {counted(more, 'more rejected row')}; --out DIR writes all")

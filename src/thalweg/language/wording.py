@@ -1,8 +1,11 @@
-"""Numbers of things, as one says them."""
+"""Numbers of things as one says them, and texts as one can show them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -21,3 +24,17 @@ def tallied(sizes: Mapping[str, int]) -> str:
     '2 timeline, 1 change, 0 open'
     """
     return ", ".join(counted(number, name.removesuffix("s"), name) for name, number in sizes.items())
+
+
+def visible(text: str) -> str:
+    """The text without what would steer a terminal or break a drawing: control characters as their pictures,
+    and nothing that turns the direction of writing.
+
+    >>> visible("a\\nb")
+    'a\N{SYMBOL FOR LINE FEED}b'
+    """
+
+    def picture(found: re.Match[str]) -> str:
+        return chr(0x2400 + ord(found[0])) if found[0] < " " else "\N{REPLACEMENT CHARACTER}"
+
+    return _CONTROL.sub(picture, text)

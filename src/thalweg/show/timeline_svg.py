@@ -10,9 +10,9 @@ import numpy as np
 
 from thalweg.io.dates import is_dated, written
 from thalweg.io.times import Clock
-from thalweg.language.wording import counted
+from thalweg.language.wording import counted, visible
 from thalweg.protocol import OPEN_END
-from thalweg.show.lanes import REVISED, WITHDRAWN, Chart, visible
+from thalweg.show.lanes import REVISED, WITHDRAWN, Chart
 from thalweg.show.palette import colour
 
 LANE = 24.0

@@ -8,9 +8,9 @@ import numpy as np
 
 from thalweg.io.dates import is_dated, written
 from thalweg.io.times import Clock
-from thalweg.language.wording import counted
+from thalweg.language.wording import counted, visible
 from thalweg.protocol import OPEN_END
-from thalweg.show.lanes import WITHDRAWN, Chart, visible
+from thalweg.show.lanes import WITHDRAWN, Chart
 
 LONGEST = 36
 FULL, DOT, MARK = "\N{FULL BLOCK}", "\N{MIDDLE DOT}", "\N{BOX DRAWINGS LIGHT VERTICAL}"
