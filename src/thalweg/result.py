@@ -79,7 +79,7 @@ class Summary:
             lines.append(f"{counted(self.query_times, what)}, {span}")
         if self.tables:
             lines.append(tallied(self.tables))
-        lines.append(f"{self.seconds:.2f} s, {self.rate:,.0f} rows/s")
+        lines.append(f"{self.seconds:.2f} s, {counted(round(self.rate), 'row')}/s")
         return "\n".join(lines)
 
 

@@ -180,6 +180,24 @@ def test_a_request_that_makes_no_sense_is_one_message_and_exit_code_2(
     assert sorted(p.name for p in here.iterdir()) == ["background.ec", "events.csv", "rules.ec"]
 
 
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("taken.svg", "error: taken.svg is a directory, not a file to draw into\n"),
+        ("nowhere/a.svg", "error: there is no directory nowhere\n"),
+        ("/proc/a.svg", "error: cannot write /proc/a.svg: No such file or directory\n"),
+    ],
+)
+def test_a_picture_that_cannot_be_written_is_one_sentence(
+    target: str, message: str, thalweg: Callable[..., Any], here: Path
+) -> None:
+    if target.startswith("/proc") and not Path("/proc").is_dir():
+        pytest.skip("there is no directory in which nobody may write")
+    (here / "taken.svg").mkdir()
+    result = thalweg(f"{RUN} --quiet --picture {target}")
+    assert (result.exit_code, result.stderr) == (2, message)
+
+
 def test_rules_with_errors_are_reported_with_their_place(thalweg: Callable[..., Any], here: Path) -> None:
     (here / "rules.ec").write_text("initiatedAt(f(X)=true, T) :- happensAt(e(X) T).\n")
     result = thalweg(RUN)

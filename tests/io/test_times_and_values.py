@@ -72,6 +72,12 @@ def test_a_duration_that_is_none_is_an_error(text: str) -> None:
         Clock().duration(text, "window")
 
 
+def test_a_duration_that_is_too_large_is_an_error() -> None:
+    assert Clock().duration(2**62) == 2**62
+    with pytest.raises(InputError, match="window 99999999999999999999 is more than"):
+        Clock().duration("99999999999999999999", "window")
+
+
 def test_a_duration_that_is_no_whole_number_of_ticks_is_an_error() -> None:
     with pytest.raises(InputError, match="whole number of time-points of 60 s"):
         Clock.of_seconds(60).duration("90s")

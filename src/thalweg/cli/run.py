@@ -248,16 +248,22 @@ def _check_pictures(program: Program, paths: Sequence[Path]) -> None:
             raise InputError("html", f"cannot draw timelines as {path.name}", SUFFIXES)
         if not path.absolute().parent.is_dir():
             raise InputError("html", f"there is no directory {path.parent}")
+        if path.is_dir():
+            raise InputError("html", f"{path} is a directory, not a file to draw into")
     if paths and program.kind is not Kind.EVENTS:
         raise InputError("html", f"there are no timelines to draw for a program of kind {program.kind}")
 
 
 def _draw(result: Result, drawing: Drawing, *, quiet: bool) -> None:
+    from thalweg.io.errors import InputError
     from thalweg.language.rules import Kind
 
     picture = result.timeline(explained=drawing.explained)
     for path in drawing.paths:
-        picture.save(path)
+        try:
+            picture.save(path)
+        except OSError as error:
+            raise InputError("html", f"cannot write {path}: {error.strerror}") from error
         if not quiet:
             typer.echo(f"picture: {path}", err=True)
     if drawing.on_terminal and result.program.kind is Kind.EVENTS:

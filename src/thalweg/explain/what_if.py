@@ -60,7 +60,9 @@ def what_if(result: Result, known: Known, *, insert: Any = (), retract: Any = ()
     from thalweg.runs import up_to
 
     plan = known.plan
-    rows = [*_without(known.given.rows, _asked(result, retract, known)), *_asked(result, insert, known)]
+    gone = _asked(result, retract, known)
+    _refuse_absent(retract, known)
+    rows = [*_without(known.given.rows, gone), *_asked(result, insert, known)]
     reasoner = plan.make()
     reasoner.accept(up_to(rows, plan.schedule.end))
     memory = Memory(result.program.kind)
@@ -96,6 +98,17 @@ def _asked(result: Result, given: Any, known: Known) -> list[Rows]:
         first = rejected.slice(0, 1).to_pylist()[0]
         raise InputError(first["reason"], f"cannot use {first['text']}: {first['detail']}")
     return found
+
+
+def _refuse_absent(given: Any, known: Known) -> None:
+    """Events that are to be left out, given as texts, must be there."""
+    for item in [given] if isinstance(given, str) else given if isinstance(given, list | tuple) else ():
+        if isinstance(item, str) and "@" in item:
+            asked = question(item, known.description, known.plan.clock)
+            if not known.given.at(asked.term, asked.time):
+                times = sorted({fact.start for fact in known.given.events(asked.term, known.last, 10)})
+                hint = f"it happens at {', '.join(map(str, times))}" if times else "it never happens"
+                raise InputError("question", f"{text(asked.term)} does not happen at {asked.time}", hint)
 
 
 def _row(asked: Question, known: Known) -> Rows:

@@ -75,13 +75,16 @@ class Clock:
             raise InputError(
                 what, f"{what} {plain(text)} is not a whole number of time-points of {self.micros / 1e6:g} s"
             )
+        if abs(points) > LIMIT:
+            raise InputError(what, f"{what} {plain(text)} is more than 2**62 time-points")
         return int(points)
 
     def point(self, text: Point, what: str = "time") -> int:
         """A time-point from an integer, a date or a timestamp."""
         times = read_times(pa.array([str(plain(text)).strip()]), self)
         if times.missing[0] or times.unreadable[0] or times.overflow[0]:
-            raise InputError(what, f"{what} {text} is neither an integer nor an ISO date or timestamp")
+            lacks = "too large" if times.overflow[0] else "neither an integer nor an ISO date or timestamp"
+            raise InputError(what, f"{what} {text} is {lacks}")
         return int(times.values[0])
 
 
