@@ -199,15 +199,14 @@ class Result:
         rows that is enough for it and of which each is needed."""
         from thalweg.explain import answers, ask, lars, what_if
 
+        if minimal:
+            known = self._known()
+            return self._read(what_if.minimal(known, ask.asked_of_what_holds(known, question)))
         if self.program.kind is Kind.LARS:
             return self._read(lars.why(self._answered(), question))
         if self.program.kind is Kind.ANSWERS:
             return self._read(answers.why(self._asked(), question))
-        tree = ask.why(self._known(), question)
-        if minimal:
-            known = self._known()
-            tree = what_if.minimal(known, ask.question(question, known.description, known.plan.clock))
-        return self._read(tree)
+        return self._read(ask.why(self._known(), question))
 
     def why_not(self, question: str) -> Node:
         """Why something does not hold or happen: what ended it, and which rules came closest."""

@@ -168,7 +168,7 @@ def run(
         _check_tables(out, format, per_fluent=per_fluent)
         drawing = Drawing(tuple(html or ()), explained, chart) if html or chart else None
         work = _work(program, input, options, engine, master, shards)
-        _check_pictures(program, html or ())
+        _check_pictures(program, html or (), chart=chart)
         if out is not None:
             folder = Folder(out, format)
             _to_files(work, folder, drawing, per_fluent=per_fluent, quiet=quiet, as_json=as_json)
@@ -237,7 +237,7 @@ def _work(
     return Work(plan.program, origin, lambda sink, report: drive(plan, sink, report))
 
 
-def _check_pictures(program: Program, paths: Sequence[Path]) -> None:
+def _check_pictures(program: Program, paths: Sequence[Path], *, chart: bool) -> None:
     """Refuse before the run what could not be drawn after it."""
     from thalweg.io.errors import InputError
     from thalweg.language.rules import Kind
@@ -250,13 +250,12 @@ def _check_pictures(program: Program, paths: Sequence[Path]) -> None:
             raise InputError("html", f"there is no directory {path.parent}")
         if path.is_dir():
             raise InputError("html", f"{path} is a directory, not a file to draw into")
-    if paths and program.kind is not Kind.EVENTS:
+    if (paths or chart) and program.kind is not Kind.EVENTS:
         raise InputError("html", f"there are no timelines to draw for a program of kind {program.kind}")
 
 
 def _draw(result: Result, drawing: Drawing, *, quiet: bool) -> None:
     from thalweg.io.errors import InputError
-    from thalweg.language.rules import Kind
 
     picture = result.timeline(explained=drawing.explained)
     for path in drawing.paths:
@@ -266,7 +265,7 @@ def _draw(result: Result, drawing: Drawing, *, quiet: bool) -> None:
             raise InputError("html", f"cannot write {path}: {error.strerror}") from error
         if not quiet:
             typer.echo(f"picture: {path}", err=True)
-    if drawing.on_terminal and result.program.kind is Kind.EVENTS:
+    if drawing.on_terminal:
         typer.echo(picture.text(width=shutil.get_terminal_size((100, 40)).columns))
 
 

@@ -38,6 +38,7 @@ def verify(
     from thalweg.cli._errors import reported
     from thalweg.language.wording import counted
     from thalweg.runs import Options, as_program, prepare
+    from thalweg.verification import refuse_other_kinds
     from thalweg.verification import verify as compare
 
     def report(done: int, of: int) -> None:
@@ -46,7 +47,9 @@ def verify(
     shown = not quiet and sys.stderr.isatty()
     options = Options(window, step, start, end, tick, allow_gaps=allow_gaps, recompute=recompute)
     with reported():
-        plan = prepare(as_program(rules, background or ()), input, options)
+        program = as_program(rules, background or ())
+        refuse_other_kinds(program)
+        plan = prepare(program, input, options)
         verdict = compare(plan, sample=sample, seed=seed, progress=report if shown else None)
     if shown:
         typer.echo(err=True)

@@ -116,7 +116,8 @@ def known_of(result: Result) -> Known:
     from thalweg.runs import prepare
 
     if result.program.kind is not Kind.EVENTS:
-        raise InputError("question", f"results of kind {result.program.kind} cannot be explained yet")
+        message = "what would be different, which rows suffice and why something changed is known of event descriptions"
+        raise InputError("question", f"{message}; this program is of kind {result.program.kind}", "ask why, or why not")
     if result.origin is None or result.input_is_spent():
         raise InputError(
             "question", "the input of this result cannot be read again", "give it as a file or table"
@@ -229,6 +230,12 @@ def why(known: Known, text: str, *, deepest: int = DEEPEST) -> Node:
     if node.part is Part.UNEXPLAINED:
         raise InputError("question", said, "ask why not")
     return node
+
+
+def asked_of_what_holds(known: Known, text: str) -> Question:
+    """What a text asks, which must be so."""
+    why(known, text)
+    return question(text, known.description, known.plan.clock)
 
 
 def holds(known: Known, text: str) -> bool:

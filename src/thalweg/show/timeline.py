@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg.io.errors import InputError
+from thalweg.language.rules import Kind
 from thalweg.language.wording import counted
 from thalweg.show.explained import Explanations, command, explained
 from thalweg.show.lanes import Chart, chart
@@ -109,6 +111,8 @@ def picture(
 ) -> Picture:
     """The picture of a result. `only` keeps the lanes that match a pattern (a fluent, an entity); in a page the first
     `explained` bars carry their explanation; without `inputs` the input is not read again for its marks."""
+    if result.program.kind is not Kind.EVENTS:
+        raise InputError("picture", f"there are no timelines to draw for a program of kind {result.program.kind}")
     summary = result.summary()
     rows = result.input_rows() if inputs and summary.rows <= MANY else []
     drawn = chart(
