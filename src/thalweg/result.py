@@ -6,7 +6,7 @@ Inside, everything is Arrow. The columns of every table are documented in docs/t
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,10 @@ class Summary:
         return {**asdict(self), "rate": round(self.rate, 1)}
 
     def __str__(self) -> str:
+        return self.said(str)
+
+    def said(self, written: Callable[[int], str]) -> str:
+        """The summary in a few lines, its times written by the function."""
         lines = [
             f"{counted(self.rows, 'row')} from {', '.join(self.sources[:3])}"
             f"{' ...' if len(self.sources) > 3 else ''}"
@@ -71,10 +75,10 @@ class Summary:
             lines.append(f"{sum(self.rejected.values()):,} rejected: {reasons}")
         if self.unread:
             lines.append(f"{self.unread:,} not read: they arrive after the end")
-        if self.query_times:
-            span = str(self.last_query_time)
+        if self.first_query_time is not None and self.last_query_time is not None:
+            span = written(self.last_query_time)
             if self.query_times > 1:
-                span = f"{self.first_query_time} to {span}"
+                span = f"{written(self.first_query_time)} to {span}"
             what = "query time" if self.kind is Kind.EVENTS else "time-point"
             lines.append(f"{counted(self.query_times, what)}, {span}")
         if self.tables:
@@ -245,6 +249,15 @@ class Result:
             return answers.holds(self._asked(), question)
         return ask.holds(self._known(), question)
 
+    def said(self, *, dates: bool | None = None) -> str:
+        """The summary in a few lines; its times are dates where they are that to people, or where it is wished."""
+        from thalweg.io.dates import written
+
+        if not (self.is_dated if dates is None else dates):
+            return str(self._summary)
+        clock = self._clock()
+        return self._summary.said(lambda point: written(point, clock))
+
     def _read(self, tree: Node) -> Node:
         """A tree as people read it: with dates, where time-points are dates to people."""
         from thalweg.explain.tree import with_dates
@@ -313,12 +326,17 @@ class Result:
         table = self.main()[1] if name is None else self.arrow[name]
         return dated_text(table, self._clock()) if dates else table
 
+    def _as_read(self, table: pa.Table) -> pa.Table:
+        """Rows of a table as people read them: with dates, where time-points are dates to people."""
+        from thalweg.io.dates import dated_text
+
+        return dated_text(table, self._clock()) if self.is_dated else table
     def __repr__(self) -> str:
-        name, table = self.main()[0], self.answer(dates=self.is_dated)
-        return f"{self._summary}\n\n{name}:\n{as_text(table, SHOWN)}"
+        name, table = self.main()
+        return f"{self.said()}\n\n{name}:\n{as_text(table, SHOWN, self._as_read)}"
 
     def _repr_html_(self) -> str:
-        lines = "<br>".join(html.escape(line) for line in str(self._summary).splitlines())
+        lines = "<br>".join(html.escape(line) for line in self.said().splitlines())
         parts = [f"<p>{lines}</p>"]
         if self.arrow.get("timeline", pa.table({})).num_rows:
             parts.append(self.timeline(inputs=False)._repr_html_())
@@ -328,7 +346,7 @@ class Result:
 
                 parts.append(f"<h4>open</h4>{cards(table)._repr_html_()}")
             elif table is not None and table.num_rows:
-                parts.append(f"<h4>{html.escape(name)}</h4>{as_html(table, SHOWN)}")
+                parts.append(f"<h4>{html.escape(name)}</h4>{as_html(table, SHOWN, self._as_read)}")
         return "".join(parts)
 
 
@@ -346,11 +364,11 @@ def cell(value: Any) -> str:
     return "" if value is None else visible(str(value))
 
 
-def as_text(table: pa.Table, limit: int) -> str:
-    """The first rows of a table, in columns."""
+def as_text(table: pa.Table, limit: int, read: Callable[[pa.Table], pa.Table] = lambda rows: rows) -> str:
+    """The first rows of a table, in columns; `read` makes of them what is shown."""
     rows = [
         table.column_names,
-        *([cell(v) for v in row.values()] for row in table.slice(0, limit).to_pylist()),
+        *([cell(v) for v in row.values()] for row in read(table.slice(0, limit)).to_pylist()),
     ]
     widths = [max(len(row[i]) for row in rows) for i in range(len(table.column_names))]
     lines = [
@@ -361,12 +379,12 @@ def as_text(table: pa.Table, limit: int) -> str:
     return "\n".join(lines)
 
 
-def as_html(table: pa.Table, limit: int) -> str:
-    """The first rows of a table, as an HTML table."""
+def as_html(table: pa.Table, limit: int, read: Callable[[pa.Table], pa.Table] = lambda rows: rows) -> str:
+    """The first rows of a table, as an HTML table; `read` makes of them what is shown."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in table.column_names)
     rows = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell(value))}</td>" for value in row.values()) + "</tr>"
-        for row in table.slice(0, limit).to_pylist()
+        for row in read(table.slice(0, limit)).to_pylist()
     )
     more = f"<p>... {counted(table.num_rows - limit, 'more row')}</p>" if table.num_rows > limit else ""
     return f"<table><tr>{head}</tr>{rows}</table>{more}"

@@ -107,9 +107,14 @@ class RowRejected(InputError):
 # --------------------------------------------------------------------------- programs
 
 
-def as_program(program: Program | str | Path, background: Sequence[str | Path] = ()) -> Program:
+def as_program(program: Program | str | Path, background: Sequence[str | Path] | str | Path = ()) -> Program:
     """The program behind a path, a text or a Program, with background knowledge from paths or texts. An event
     description that the checker refuses is refused here; the other kinds when they are run, with their query."""
+    background = [background] if isinstance(background, str | Path) else background
+    for given in (program, *background):
+        if not isinstance(given, Program | str | Path):
+            hint = "give the path or the text of the rules, or what thalweg.load gives"
+            raise InputError("program", f"cannot read rules from {type(given).__name__}", hint)
     program = _read(program, background)
     if program.kind is Kind.EVENTS:
         refuse_errors(program)
@@ -512,7 +517,7 @@ def run(
     start: Point | None = None,
     end: Point | None = None,
     tick: Duration | None = None,
-    background: Sequence[str | Path] = (),
+    background: Sequence[str | Path] | str | Path = (),
     lateness: Duration | None = None,
     horizon: Duration | None = None,
     models: int | str | None = None,

@@ -354,3 +354,30 @@ def test_options_hold_what_can_be_written_down() -> None:
 def test_what_is_no_duration_is_refused() -> None:
     with pytest.raises(InputError, match="window \\[1\\] is not a number with an optional unit"):
         run(RULES, EVENTS, window=[1], step=10)  # type: ignore[arg-type]
+
+
+def test_a_summary_says_dates_where_times_are_dates_to_people() -> None:
+    rows = [{"name": "e", "time": "2026-03-02T08:00", "x": "a"}, {"name": "e", "time": "2026-03-02T09:00", "x": "b"}]
+    result = run(f"tick 1m. {RULES}", rows, window="1h", step="30m")
+    assert "3 query times, 2026-03-02T08:00Z to 2026-03-02T09:00Z" in repr(result)
+    assert "2026-03-02T08:01Z" in result._repr_html_()
+    assert "29540640" in str(result.summary())
+    assert "29540640" not in result._repr_html_().split("</svg>")[-1]
+
+
+def test_the_ticks_of_lars_are_dates_too() -> None:
+    rows = [{"name": "b", "time": "2026-03-02T08:00"}]
+    result = run("program lars. tick 1m. a if [5m] sometime b.", rows)
+    assert repr(result).splitlines()[-1].split() == ["a", "2026-03-02T08:00Z"]
+    assert str(result.dated("answers").schema.field("from").type) == "timestamp[us, tz=UTC]"
+
+
+def test_background_may_be_one_path_or_text() -> None:
+    rules = "initiatedAt(f(X)=true, T) :- happensAt(e(X), T), known(X)."
+    assert run(rules, EVENTS, background="known(a).", window=10, step=10)["timeline"].num_rows == 1
+
+
+@pytest.mark.parametrize("given", [None, 5, ["initiatedAt(f(X)=true, T) :- happensAt(e(X), T)."]])
+def test_what_is_no_program_is_refused(given: Any) -> None:
+    with pytest.raises(InputError, match="cannot read rules from"):
+        run(given, EVENTS, window=10, step=10)

@@ -322,7 +322,7 @@ def _to_terminal(work: Work, drawing: Drawing | None, *, dates: bool, quiet: boo
         typer.echo(json.dumps({"summary": result.summary().as_dict(), **tables}, default=str))
     elif drawing and drawing.on_terminal:
         if not quiet:
-            typer.echo(_said(result), err=True)
+            typer.echo(_said(result, dates=dates or result.is_dated), err=True)
     elif sys.stdout.isatty():
         _show(result, dates=dates or result.is_dated, quiet=quiet)
     else:
@@ -339,7 +339,7 @@ def _print(result: Result, *, dates: bool, quiet: bool) -> None:
         for piece in tab_separated(table):
             sys.stdout.write(piece)
     if not quiet:
-        typer.echo(_said(result), err=True)
+        typer.echo(_said(result, dates=dates), err=True)
 
 
 def _asked_for(result: Result, *, dates: bool) -> list[pa.Table]:
@@ -368,7 +368,7 @@ def _show(result: Result, *, dates: bool, quiet: bool) -> None:
                 f"... {counted(table.num_rows - SHOWN, 'more row')}; --out DIR writes all", style="dim"
             )
     if not quiet:
-        console.print(_said(result))
+        console.print(_said(result, dates=dates))
 
 
 def _without_answer(result: Result) -> list[str]:
@@ -382,9 +382,9 @@ def _without_answer(result: Result) -> list[str]:
     return [*lines, f"... {counted(len(rows) - 5, 'more row')} of no_answer"] if len(rows) > 5 else lines
 
 
-def _said(result: Result) -> str:
+def _said(result: Result, *, dates: bool) -> str:
     """The summary, with the first rejected rows."""
-    lines = [str(result.summary()), *_without_answer(result)]
+    lines = [result.said(dates=dates), *_without_answer(result)]
     rejected: list[dict[str, Any]] = result.arrow["rejected"].slice(0, 5).to_pylist()
     lines += [visible(f"rejected {row['source']}:{row['row']}: {row['detail']}") for row in rejected]
     more = result.arrow["rejected"].num_rows - len(rejected)

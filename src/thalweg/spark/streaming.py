@@ -196,7 +196,7 @@ def stream(
     start: Point | None = None,
     end: Point | None = None,
     tick: Duration | None = None,
-    background: Sequence[str | Path] = (),
+    background: Sequence[str | Path] | str | Path = (),
     lateness: Duration | None = None,
     horizon: Duration | None = None,
     models: int | str | None = None,
