@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from thalweg.io.instances import columns_of
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
-from thalweg.language.wording import counted, tallied, visible
+from thalweg.language.wording import breadth, counted, padded, tallied, visible
 
 if TYPE_CHECKING:
     from thalweg.explain.answers import Asked
@@ -370,9 +370,9 @@ def as_text(table: pa.Table, limit: int, read: Callable[[pa.Table], pa.Table] = 
         table.column_names,
         *([cell(v) for v in row.values()] for row in read(table.slice(0, limit)).to_pylist()),
     ]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(table.column_names))]
+    widths = [max(breadth(row[i]) for row in rows) for i in range(len(table.column_names))]
     lines = [
-        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        "  ".join(padded(text, width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
     if table.num_rows > limit:
         lines.append(f"... {counted(table.num_rows - limit, 'more row')}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -196,6 +198,14 @@ def test_a_picture_that_cannot_be_written_is_one_sentence(
     (here / "taken.svg").mkdir()
     result = thalweg(f"{RUN} --quiet --picture {target}")
     assert (result.exit_code, result.stderr) == (2, message)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+def test_a_full_disk_behind_a_pipe_is_one_sentence(here: Path) -> None:
+    command = [sys.executable, "-m", "thalweg", "check", "rules.ec"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "error: No space left on device\n")
 
 
 def test_rules_with_errors_are_reported_with_their_place(thalweg: Callable[..., Any], here: Path) -> None:

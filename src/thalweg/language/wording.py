@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
@@ -38,3 +39,20 @@ def visible(text: str) -> str:
         return chr(0x2400 + ord(found[0])) if found[0] < " " else "\N{REPLACEMENT CHARACTER}"
 
     return _CONTROL.sub(picture, text)
+
+
+def breadth(text: str) -> int:
+    """How many columns of a terminal a text takes: wide characters take two, marks above others none.
+
+    >>> breadth("door"), breadth("\N{CJK UNIFIED IDEOGRAPH-9580}"), breadth("u\N{COMBINING DIAERESIS}")
+    (4, 2, 1)
+    """
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
+    return len(text) + wide - sum(unicodedata.combining(sign) > 0 for sign in text)
+
+
+def padded(text: str, columns: int) -> str:
+    """The text with blanks behind it up to so many columns."""
+    return text + " " * (columns - breadth(text))
