@@ -40,7 +40,7 @@ from thalweg.language.rules import (
     Windowed,
 )
 from thalweg.language.terms import Atom, Compound, Sequence, Term, Variable, signature
-from thalweg.language.windows import aggregate, windowed
+from thalweg.language.windows import aggregate, is_function, over_nothing, windowed
 from thalweg.language.wording import counted
 
 MAX_BODY_DEPTH = 50
@@ -211,6 +211,8 @@ class BodyReader:
                     "TW033", "an aggregate cannot be negated", term.span, "compare its result instead"
                 )
             return aggregate(term, left, right)
+        if self.kind is Kind.LARS and term.functor in ("=", "is") and is_function(right):
+            raise over_nothing(right)
         return Compare(term.functor, left, right, negated, span=term.span)
 
     def _windowed(self, term: Compound, negated: bool) -> Literal:
