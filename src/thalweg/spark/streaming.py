@@ -271,9 +271,9 @@ def how_often(trigger: str | timedelta | None) -> str | None:
         if trigger < timedelta(milliseconds=1):
             raise InputError("trigger", f"the trigger {trigger} is not positive", "give at least a millisecond")
         return f"{trigger // timedelta(milliseconds=1)} milliseconds"
-    if trigger is None or trigger == AVAILABLE or _INTERVAL.fullmatch(trigger):
+    if trigger is None or trigger == AVAILABLE or _INTERVAL.fullmatch(str(trigger)):
         return trigger
-    short = re.fullmatch(r"(\d+)\s*(ms|s|m|h)", trigger)
+    short = re.fullmatch(r"(\d+)\s*(ms|s|m|h)", str(trigger))
     if short is None:
         raise InputError(
             "trigger", f"the trigger '{trigger}' does not say how often", f"write '10 seconds', or {AVAILABLE}"
