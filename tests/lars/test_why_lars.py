@@ -59,6 +59,8 @@ def test_questions_that_say_no_tick_or_no_atom_are_refused() -> None:
     for written, message in (
         ("takeBusM", "says no tick"),
         ("takeBusM, on @ 400", "is not one atom"),
+        ("takeBusM. on @ 400", "is not one atom"),
+        ("", "'' says no tick"),
         ("takeBusM @ 500", "lies after the end"),
         ("takeTrM @ 398", "is not in at 398"),
     ):

@@ -61,15 +61,16 @@ def question(written: str, program: Program, clock: Clock) -> Question:
     try:
         tick = clock.point(when)
     except InputError:
-        raise InputError("question", f"{written} says no tick", hint) from None
+        raise InputError("question", f"'{written.strip()}' says no tick", hint) from None
     tick_of = program.tick_seconds
     seconds = "" if tick_of is None else f"tick {duration_text(Fraction(repr(tick_of)))}. "
     try:
         read = parse(f"program lars. {seconds}asked if {stated.strip()}.")
     except ProgramError as error:
         raise InputError("question", f"cannot read {stated.strip()}", hint) from error
-    literals = [x for s in read.statements if isinstance(s, Clause) for x in s.body]
-    if len(literals) != 1 or not isinstance(literals[0], Call | Windowed) or literals[0].negated:
+    rules = [s for s in read.statements if isinstance(s, Clause)]
+    literals = [x for rule in rules for x in rule.body]
+    if len(rules) != 1 or len(literals) != 1 or not isinstance(literals[0], Call | Windowed) or literals[0].negated:
         raise InputError("question", f"{stated.strip()} is not one atom", hint)
     _refuse_unknown(literals[0].goal if isinstance(literals[0], Call) else literals[0].atom, program)
     return Question(literals[0], tick)
