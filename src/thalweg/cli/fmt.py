@@ -21,6 +21,9 @@ def fmt(
     from thalweg.language.includes import decode
     from thalweg.language.layout import format_text
 
+    if check and write:
+        typer.echo("error: --check changes nothing and --write does; choose one", err=True)
+        raise typer.Exit(2)
     changed = failed = missing = False
     for path in files:
         if not path.is_file():
