@@ -57,6 +57,12 @@ class Rows:
 Batch = Sequence[Rows]
 
 
+def refuse_other_batches(batch: object) -> None:
+    """Raise `TypeError` where this is no batch; says how to make one."""
+    if not isinstance(batch, Sequence) or any(not isinstance(rows, Rows) for rows in batch):
+        raise TypeError("a batch is made of a table: `batch, rejected = thalweg.rows(program, table)`")
+
+
 @dataclass(frozen=True, slots=True)
 class Revision:
     """What one `advance` found: Arrow tables by name (`changes`, `open`, `rejected`, ...), columns fixed per

@@ -6,7 +6,7 @@ Inside, everything is Arrow. The columns of every table are documented in docs/t
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from thalweg.io.instances import columns_of
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
+from thalweg.language.wording import breadth, counted, padded, tallied, visible
 
 if TYPE_CHECKING:
     from thalweg.explain.answers import Asked
@@ -61,21 +62,28 @@ class Summary:
         return {**asdict(self), "rate": round(self.rate, 1)}
 
     def __str__(self) -> str:
+        return self.said(str)
+
+    def said(self, written: Callable[[int], str]) -> str:
+        """The summary in a few lines, its times written by the function."""
         lines = [
-            f"{self.rows:,} rows from {', '.join(self.sources[:3])}{' ...' if len(self.sources) > 3 else ''}"
+            f"{counted(self.rows, 'row')} from {', '.join(self.sources[:3])}"
+            f"{' ...' if len(self.sources) > 3 else ''}"
         ]
         if self.rejected:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.rejected.items()))
             lines.append(f"{sum(self.rejected.values()):,} rejected: {reasons}")
         if self.unread:
             lines.append(f"{self.unread:,} not read: they arrive after the end")
-        if self.query_times:
-            span = f"{self.first_query_time} to {self.last_query_time}"
-            what = "query times, " if self.kind is Kind.EVENTS else "time-points, "
-            lines.append(f"{self.query_times:,} {what}{span}")
+        if self.first_query_time is not None and self.last_query_time is not None:
+            span = written(self.last_query_time)
+            if self.query_times > 1:
+                span = f"{written(self.first_query_time)} to {span}"
+            what = "query time" if self.kind is Kind.EVENTS else "time-point"
+            lines.append(f"{counted(self.query_times, what)}, {span}")
         if self.tables:
-            lines.append(", ".join(f"{count:,} {name}" for name, count in self.tables.items()))
-        lines.append(f"{self.seconds:.2f} s, {self.rate:,.0f} rows/s")
+            lines.append(tallied(self.tables))
+        lines.append(f"{self.seconds:.2f} s, {counted(round(self.rate), 'row')}/s")
         return "\n".join(lines)
 
 
@@ -195,15 +203,14 @@ class Result:
         rows that is enough for it and of which each is needed."""
         from thalweg.explain import answers, ask, lars, what_if
 
+        if minimal:
+            known = self._known()
+            return self._read(what_if.minimal(known, ask.asked_of_what_holds(known, question)))
         if self.program.kind is Kind.LARS:
             return self._read(lars.why(self._answered(), question))
         if self.program.kind is Kind.ANSWERS:
             return self._read(answers.why(self._asked(), question))
-        tree = ask.why(self._known(), question)
-        if minimal:
-            known = self._known()
-            tree = what_if.minimal(known, ask.question(question, known.description, known.plan.clock))
-        return self._read(tree)
+        return self._read(ask.why(self._known(), question))
 
     def why_not(self, question: str) -> Node:
         """Why something does not hold or happen: what ended it, and which rules came closest."""
@@ -241,6 +248,15 @@ class Result:
         if self.program.kind is Kind.ANSWERS:
             return answers.holds(self._asked(), question)
         return ask.holds(self._known(), question)
+
+    def said(self, *, dates: bool | None = None) -> str:
+        """The summary in a few lines; its times are dates where they are that to people, or where it is wished."""
+        from thalweg.io.dates import written
+
+        if not (self.is_dated if dates is None else dates):
+            return str(self._summary)
+        clock = self._clock()
+        return self._summary.said(lambda point: written(point, clock))
 
     def _read(self, tree: Node) -> Node:
         """A tree as people read it: with dates, where time-points are dates to people."""
@@ -310,12 +326,17 @@ class Result:
         table = self.main()[1] if name is None else self.arrow[name]
         return dated_text(table, self._clock()) if dates else table
 
+    def _as_read(self, table: pa.Table) -> pa.Table:
+        """Rows of a table as people read them: with dates, where time-points are dates to people."""
+        from thalweg.io.dates import dated_text
+
+        return dated_text(table, self._clock()) if self.is_dated else table
     def __repr__(self) -> str:
-        name, table = self.main()[0], self.answer(dates=self.is_dated)
-        return f"{self._summary}\n\n{name}:\n{as_text(table, SHOWN)}"
+        name, table = self.main()
+        return f"{self.said()}\n\n{name}:\n{as_text(table, SHOWN, self._as_read)}"
 
     def _repr_html_(self) -> str:
-        lines = "<br>".join(html.escape(line) for line in str(self._summary).splitlines())
+        lines = "<br>".join(html.escape(line) for line in self.said().splitlines())
         parts = [f"<p>{lines}</p>"]
         if self.arrow.get("timeline", pa.table({})).num_rows:
             parts.append(self.timeline(inputs=False)._repr_html_())
@@ -325,7 +346,7 @@ class Result:
 
                 parts.append(f"<h4>open</h4>{cards(table)._repr_html_()}")
             elif table is not None and table.num_rows:
-                parts.append(f"<h4>{html.escape(name)}</h4>{as_html(table, SHOWN)}")
+                parts.append(f"<h4>{html.escape(name)}</h4>{as_html(table, SHOWN, self._as_read)}")
         return "".join(parts)
 
 
@@ -340,30 +361,30 @@ def cell(value: Any) -> str:
     """A value as people read it; nothing for no value."""
     if isinstance(value, list):
         return "; ".join(map(cell, value))
-    return "" if value is None else str(value)
+    return "" if value is None else visible(str(value))
 
 
-def as_text(table: pa.Table, limit: int) -> str:
-    """The first rows of a table, in columns."""
+def as_text(table: pa.Table, limit: int, read: Callable[[pa.Table], pa.Table] = lambda rows: rows) -> str:
+    """The first rows of a table, in columns; `read` makes of them what is shown."""
     rows = [
         table.column_names,
-        *([cell(v) for v in row.values()] for row in table.slice(0, limit).to_pylist()),
+        *([cell(v) for v in row.values()] for row in read(table.slice(0, limit)).to_pylist()),
     ]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(table.column_names))]
+    widths = [max(breadth(row[i]) for row in rows) for i in range(len(table.column_names))]
     lines = [
-        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        "  ".join(padded(text, width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
     if table.num_rows > limit:
-        lines.append(f"... {table.num_rows - limit:,} more rows")
+        lines.append(f"... {counted(table.num_rows - limit, 'more row')}")
     return "\n".join(lines)
 
 
-def as_html(table: pa.Table, limit: int) -> str:
-    """The first rows of a table, as an HTML table."""
+def as_html(table: pa.Table, limit: int, read: Callable[[pa.Table], pa.Table] = lambda rows: rows) -> str:
+    """The first rows of a table, as an HTML table; `read` makes of them what is shown."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in table.column_names)
     rows = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell(value))}</td>" for value in row.values()) + "</tr>"
-        for row in table.slice(0, limit).to_pylist()
+        for row in read(table.slice(0, limit)).to_pylist()
     )
-    more = f"<p>... {table.num_rows - limit:,} more rows</p>" if table.num_rows > limit else ""
+    more = f"<p>... {counted(table.num_rows - limit, 'more row')}</p>" if table.num_rows > limit else ""
     return f"<table><tr>{head}</tr>{rows}</table>{more}"

@@ -27,7 +27,7 @@ from thalweg.io.rejects import REJECTED
 from thalweg.io.shapes import shapes
 from thalweg.io.sinks import Memory
 from thalweg.io.sources import Reading
-from thalweg.io.times import Clock, split_duration
+from thalweg.io.times import Clock, Duration, Point, plain, split_duration
 from thalweg.language.diagnostics import ProgramError
 from thalweg.language.parser import load, parse
 from thalweg.language.program import Program
@@ -38,24 +38,29 @@ from thalweg.result import Origin, Result, Summary, kind_of
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to run. Durations are numbers of time-points or texts with a unit (``"10m"``), times are integers
-    or ISO dates. `tick` is the distance of the points of an input fluent (a number), or how long a time-point
-    lasts (a text with a unit, for input with dates).
+    """How to run. Durations are numbers of time-points, texts with a unit (``"10m"``) or timedeltas, times are
+    integers, ISO dates, dates or datetimes. `tick` is the distance of the points of an input fluent (a number), or how
+    long a time-point lasts (with a unit, for input with dates). Kept are numbers and texts, which can be written down.
     """
 
-    window: int | str | None = None
-    step: int | str | None = None
-    start: int | str | None = None
-    end: int | str | None = None
-    tick: int | str | None = None
-    lateness: int | str | None = None
-    horizon: int | str | None = None
+    window: Duration | None = None
+    step: Duration | None = None
+    start: Point | None = None
+    end: Point | None = None
+    tick: Duration | None = None
+    lateness: Duration | None = None
+    horizon: Duration | None = None
     models: int | str | None = None
     query: str | None = None
     recompute: bool = False
     allow_gaps: bool = False
     on_error: str = "reject"
     labels: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("window", "step", "start", "end", "tick", "lateness", "horizon"):
+            if (given := getattr(self, name)) is not None:
+                object.__setattr__(self, name, plain(given))
 
     @classmethod
     def among(cls, given: Mapping[str, Any]) -> Options:
@@ -102,9 +107,14 @@ class RowRejected(InputError):
 # --------------------------------------------------------------------------- programs
 
 
-def as_program(program: Program | str | Path, background: Sequence[str | Path] = ()) -> Program:
+def as_program(program: Program | str | Path, background: Sequence[str | Path] | str | Path = ()) -> Program:
     """The program behind a path, a text or a Program, with background knowledge from paths or texts. An event
     description that the checker refuses is refused here; the other kinds when they are run, with their query."""
+    background = [background] if isinstance(background, str | Path) else background
+    for given in (program, *background):
+        if not isinstance(given, Program | str | Path):
+            hint = "give the path or the text of the rules, or what thalweg.load gives"
+            raise InputError("program", f"cannot read rules from {type(given).__name__}", hint)
     program = _read(program, background)
     if program.kind is Kind.EVENTS:
         refuse_errors(program)
@@ -230,7 +240,7 @@ def prepare(program: Program, events: Any, options: Options) -> Plan:
     return Plan(program, clock, feed, schedule, spacing, durations["window"], make, options.on_error, began)
 
 
-def _ticks(program: Program, tick: int | str | None) -> tuple[int, Clock]:
+def _ticks(program: Program, tick: Duration | None) -> tuple[int, Clock]:
     """The distance of points, and how long a time-point lasts."""
     if tick is None:
         return 1, Clock.of_seconds(program.tick_seconds)
@@ -242,7 +252,7 @@ def _ticks(program: Program, tick: int | str | None) -> tuple[int, Clock]:
     return int(number), Clock.of_seconds(program.tick_seconds)
 
 
-def clock_of(program: Program, tick: int | str | None) -> Clock:
+def clock_of(program: Program, tick: Duration | None) -> Clock:
     """How long a time-point of a run lasts."""
     return _ticks(program, tick)[1]
 
@@ -474,7 +484,7 @@ def _summary(plan: Plan, count: _Count, seconds: float) -> Summary:
 
 
 def rows(
-    program: Program | str | Path, events: Any, *, tick: int | str | None = None, first: int = 1
+    program: Program | str | Path, events: Any, *, tick: Duration | None = None, first: int = 1
 ) -> tuple[list[Rows], pa.Table]:
     """Events as a reasoner's `accept` takes them, and the table of those that were rejected.
 
@@ -502,14 +512,14 @@ def run(
     program: Program | str | Path,
     events: Any,
     *,
-    window: int | str | None = None,
-    step: int | str | None = None,
-    start: int | str | None = None,
-    end: int | str | None = None,
-    tick: int | str | None = None,
-    background: Sequence[str | Path] = (),
-    lateness: int | str | None = None,
-    horizon: int | str | None = None,
+    window: Duration | None = None,
+    step: Duration | None = None,
+    start: Point | None = None,
+    end: Point | None = None,
+    tick: Duration | None = None,
+    background: Sequence[str | Path] | str | Path = (),
+    lateness: Duration | None = None,
+    horizon: Duration | None = None,
     models: int | str | None = None,
     query: str | None = None,
     recompute: bool = False,

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from thalweg.io.assemble import filtered
 from thalweg.io.errors import InputError
+from thalweg.language.program import Program
 from thalweg.language.rules import Kind
 from thalweg.protocol import OPEN_END, Revision, Rows
 from thalweg.reference.events import Row
@@ -60,6 +61,12 @@ class Verdict:
     difference: Difference | None
 
 
+def refuse_other_kinds(program: Program) -> None:
+    """Raise `InputError` where there is no replaying a program."""
+    if program.kind is not Kind.EVENTS:
+        raise InputError("verify", f"only event descriptions are verified, and this program is of kind {program.kind}")
+
+
 def verify(
     plan: Plan,
     *,
@@ -69,8 +76,7 @@ def verify(
 ) -> Verdict:
     """Compare at every query time; stops at the first difference. `sample` keeps the rows of that many entities, where
     an entity is a first argument."""
-    if plan.program.kind is not Kind.EVENTS or plan.window is None:
-        raise InputError("verify", f"a program of kind {plan.program.kind} cannot be verified this way")
+    refuse_other_kinds(plan.program)
     rows = [part for piece in plan.feed for part in piece.chunk.rows]
     entities = None
     if sample is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -375,3 +377,22 @@ def test_two_alternatives_that_say_the_same_are_one_open_answer() -> None:
         "p(a, b, 0)",
         "p(b, a, 0)",
     ]
+
+
+def test_a_program_of_another_kind_is_told_which_reasoner_takes_it() -> None:
+    with pytest.raises(ValueError, match=r"takes a Temporal Datalog program.* use thalweg\.lars\.Reasoner,"):
+        Reasoner(parse("program lars. a if b."))
+    with pytest.raises(ValueError, match=r"takes a Temporal Datalog program \(thalweg.load, thalweg.parse\), not str"):
+        Reasoner("tick 1m. query p(T). p(T) :- s(T), s(T+1).")  # type: ignore[arg-type]
+
+
+def test_lateness_may_be_a_timedelta_where_the_program_has_a_tick() -> None:
+    assert Reasoner(parse("tick 1m. query p(T). p(T) :- s(T), s(T+1)."), lateness=timedelta(minutes=3)).lateness == 3
+
+
+def test_what_is_no_batch_and_no_time_is_refused() -> None:
+    reasoner = Reasoner(parse("tick 1m. query p(T). p(T) :- s(T), s(T+1)."))
+    with pytest.raises(TypeError, match=r"thalweg\.rows"):
+        reasoner.accept([{"name": "b"}])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match=r"whole numbers of time-points here, or timedeltas, not 2\.5"):
+        reasoner.advance(2.5)  # type: ignore[arg-type]

@@ -78,6 +78,10 @@ def test_why_not_shows_the_conditions_that_fail() -> None:
         ("malf(a, b)", "is a time"),
         ("malf(a, 3) @ 99", "after the end"),
         ("malf(a", "cannot read"),
+        ("", "'' is not one atom"),
+        ("malf(a,1). done(a,1)", "is not one atom"),
+        ("malf(a,1) @ noon", "the clock time noon is neither"),
+        ("mlf(a,1)", "did you mean malf/2"),
         ("malf(a, 0)", "neither certain nor open"),
     ],
 )

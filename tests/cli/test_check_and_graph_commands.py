@@ -75,7 +75,25 @@ def test_a_missing_file_is_one_sentence_and_exit_code_2(here: Path) -> None:
     for command in ("check", "graph"):
         result = runner.invoke(app, [command, "nowhere.ec"])
         assert result.exit_code == 2
-        assert "nowhere.ec: no such file" in result.output
+        assert "error: there is no file nowhere.ec" in result.output
+
+
+def test_a_directory_is_no_file_of_rules(here: Path) -> None:
+    Path("rules").mkdir()
+    for command in ("check", "graph", "fmt"):
+        result = runner.invoke(app, [command, "rules"])
+        assert (result.exit_code, result.output) == (2, "error: rules is a directory, not a file of rules\n")
+
+
+def test_a_graph_that_cannot_be_written_is_one_sentence(here: Path) -> None:
+    Path("taken.svg").mkdir()
+    for target, why in (("taken.svg", "Is a directory"), ("nowhere/graph.svg", "No such file or directory")):
+        result = runner.invoke(app, ["graph", "good.ec", "-o", target])
+        assert (result.exit_code, result.output) == (2, f"error: cannot write {target}: {why}\n")
+
+
+def test_a_code_may_be_given_by_its_number(here: Path) -> None:
+    assert runner.invoke(app, ["code", "103"]).output == runner.invoke(app, ["code", "TW103"]).output
 
 
 def test_a_graph_is_written_beside_you(here: Path) -> None:

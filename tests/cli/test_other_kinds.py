@@ -7,6 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from thalweg import run
+from thalweg.io.errors import InputError
+
 TURBINES = """
 query malf(X, T).
 malf(X, T) :- temp(X, high, T), temp(X, high, T+1), temp(X, high, T+2).
@@ -68,3 +73,30 @@ def test_options_of_another_kind_are_refused(thalweg: Callable[..., Any], here: 
     result = thalweg("run lamp.lars --input presses.csv --window 5")
     assert result.exit_code == 2
     assert result.stderr == "error: window has no meaning for a program of kind lars\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("verify lamp.lars --input presses.csv --window 10 --step 10", "only event descriptions are verified"),
+        ("run lamp.lars --input presses.csv --chart", "there are no timelines to draw for a program of kind lars"),
+        ("run lamp.lars --input presses.csv --html a.html", "there are no timelines to draw"),
+        ("explain lamp.lars on(a)@3 --input presses.csv --minimal", "which rows suffice"),
+        ("explain lamp.lars on(a)@3 --input presses.csv --changed", "why something changed"),
+        ("explain lamp.lars on(a)@3 --input presses.csv --retract press(a)@2", "what would be different"),
+    ],
+)
+def test_what_only_event_descriptions_have_is_refused_for_others(
+    line: str, message: str, thalweg: Callable[..., Any], here: Path
+) -> None:
+    (here / "lamp.lars").write_text(LAMP)
+    (here / "presses.csv").write_text("press|2|2|a\n")
+    result = thalweg(line)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr and "of kind lars" in result.stderr
+
+
+def test_a_result_of_another_kind_has_no_timelines() -> None:
+    result = run(f"program lars. {LAMP}", [{"name": "press", "time": 2, "x": "a"}])
+    with pytest.raises(InputError, match="there are no timelines to draw"):
+        result.timeline()

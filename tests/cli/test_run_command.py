@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from thalweg import Reasoner, parse, run
+from thalweg.cli.run import _show
 from thalweg.language.diagnostics import ProgramError
 from thalweg.protocol import NOTHING_TO_RETRACT
 
@@ -27,6 +30,25 @@ def test_in_a_pipe_the_timeline_is_printed_and_the_rest_said_elsewhere(thalweg: 
     assert "1 rejected: 1 unknown-name" in result.stderr
     assert "rejected events.csv:4: no rule reads bogus" in result.stderr
     assert "3 query times, 10 to 30" in result.stderr
+
+
+def test_one_row_and_one_query_time_are_no_plurals(thalweg: Callable[..., Any], here: Path) -> None:
+    (here / "events.csv").write_text("e|3|3|a\n")
+    result = thalweg(f"{RUN} --out result")
+    assert result.stderr.splitlines()[:3] == [
+        "1 row from events.csv",
+        "1 query time, 10",
+        "1 change, 0 event_changes, 1 timeline, 0 events, 0 open, 0 rejected",
+    ]
+
+
+def test_names_on_a_terminal_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["[bold]x[/bold]", "[/closed]", ":smile:"]
+    rules = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    rows = [{"name": "press", "time": 3, "x": name} for name in names]
+    _show(run(rules, rows, window=10, step=10), dates=False, quiet=True)
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in names)
 
 
 def test_quiet_says_nothing_but_the_timeline(thalweg: Callable[..., Any]) -> None:
@@ -158,6 +180,32 @@ def test_a_request_that_makes_no_sense_is_one_message_and_exit_code_2(
     assert result.stderr.startswith(message)
     assert "Traceback" not in result.output
     assert sorted(p.name for p in here.iterdir()) == ["background.ec", "events.csv", "rules.ec"]
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("taken.svg", "error: taken.svg is a directory, not a file to draw into\n"),
+        ("nowhere/a.svg", "error: there is no directory nowhere\n"),
+        ("/proc/a.svg", "error: cannot write /proc/a.svg: No such file or directory\n"),
+    ],
+)
+def test_a_picture_that_cannot_be_written_is_one_sentence(
+    target: str, message: str, thalweg: Callable[..., Any], here: Path
+) -> None:
+    if target.startswith("/proc") and not Path("/proc").is_dir():
+        pytest.skip("there is no directory in which nobody may write")
+    (here / "taken.svg").mkdir()
+    result = thalweg(f"{RUN} --quiet --picture {target}")
+    assert (result.exit_code, result.stderr) == (2, message)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+def test_a_full_disk_behind_a_pipe_is_one_sentence(here: Path) -> None:
+    command = [sys.executable, "-m", "thalweg", "check", "rules.ec"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "error: No space left on device\n")
 
 
 def test_rules_with_errors_are_reported_with_their_place(thalweg: Callable[..., Any], here: Path) -> None:

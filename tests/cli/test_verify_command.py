@@ -31,7 +31,7 @@ def test_a_stream_on_which_both_agree_is_reported_with_its_size(thalweg: Callabl
 
 def test_a_sample_takes_the_rows_of_some_entities(thalweg: Callable[..., Any]) -> None:
     result = thalweg(f"{VERIFY} --sample 1")
-    assert result.stdout == "no difference: 2 rows of 1 entities, 3 query times, 1 intervals\n"
+    assert result.stdout == "no difference: 2 rows of 1 entity, 3 query times, 1 interval\n"
 
 
 def test_the_first_difference_is_shown(thalweg: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -285,3 +285,58 @@ def test_after_the_last_query_time_nothing_is_claimed() -> None:
 def test_a_misspelt_fluent_with_a_value_is_refused() -> None:
     with pytest.raises(InputError, match="the program has no rom/1; did you mean room/1"):
         rooms().why("rom(hall)=busy @ 6")
+
+
+def test_control_characters_in_names_steer_no_terminal() -> None:
+    rows = [{"name": "press", "time": 3, "x": "a\x1b[31mred\nline\tend\u202e"}]
+    result = thalweg.run("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).", rows, window=10, step=10)
+    (name,) = result["timeline"].column("fluent").to_pylist()
+    tree = result.why(f"{name}=true @ 5")
+    shown = "a\N{SYMBOL FOR ESCAPE}[31mred\N{SYMBOL FOR LINE FEED}line\N{SYMBOL FOR HORIZONTAL TABULATION}end"
+    for text in (str(tree), tree.to_html(), str(result)):
+        assert shown in text
+        assert not set(text) & {"\x1b", "\t", "\u202e"}
+    assert len(str(tree).splitlines()) == 4
+    assert tree.leaves()[0].fact == name.replace("on(", "press(")
+
+
+def test_a_name_that_the_input_does_not_have_is_pointed_out() -> None:
+    assert [n.text for n in lamp().why_not("heat(lmap)=hot @ 12").children][:1] == [
+        "lmap stands in no row of the input; did you mean lamp?"
+    ]
+    told = [n.text for n in lamp().why_not("heat(X)=hot @ 12")]
+    assert "'X' stands in no row of the input; a question has no variables" in told
+    assert not [n for n in lamp().why_not("heat(lamp)=hot @ 2") if "no row of the input" in n.text]
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("", "'' says no time-point"),
+        ("on(lamp)", r"'on\(lamp\)' says no time-point"),
+        ("on(lamp) @ noon", "the time-point noon is neither an integer nor an ISO date or timestamp"),
+        ("on(lamp) @ 99999999999999999999", "the time-point 99999999999999999999 is too large"),
+        ("on(lamp @ 4", r"the brackets of on\(lamp do not match"),
+        ("on(lamp]) @ 4", "do not match"),
+        ("on('lamp) @ 4", "do not match"),
+    ],
+)
+def test_a_question_that_cannot_be_read_says_why(written: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        lamp().why(written)
+
+
+def test_names_in_questions_may_have_quotes_and_brackets() -> None:
+    name = "it's = (1]"
+    rows = [{"name": "press", "time": 3, "x": name}]
+    result = thalweg.run("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).", rows, window=10, step=10)
+    (fluent,) = result["timeline"].column("fluent").to_pylist()
+    assert result.holds(f"{fluent}=true @ 5")
+    assert result.why(f"{fluent} @ 5").leaves()[0].row == 1
+
+
+def test_what_is_to_be_left_out_must_be_there() -> None:
+    with pytest.raises(InputError, match=r"press\(lamp\) does not happen at 4\nit happens at 3"):
+        lamp().what_if(retract="press(lamp) @ 4")
+    with pytest.raises(InputError, match="it never happens"):
+        lamp().what_if(retract=["press(other) @ 4"])

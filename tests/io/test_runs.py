@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -325,3 +328,56 @@ def test_rows_of_any_table_feed_a_reasoner_online() -> None:
     assert rejected.num_rows == 0
     more, _ = thalweg.rows(program, EVENTS, first=101)
     assert sorted(int(n) for part in more for n in part.row) == [101, 102, 103, 104]
+
+
+def test_durations_may_be_timedeltas_and_times_datetimes() -> None:
+    events = pa.table({"name": ["e", "g"], "time": ["2026-03-02T08:00:03Z", "2026-03-02T08:00:07Z"], "x": ["a", "a"]})
+    told = run(RULES, events, window="20s", step="10s", start="2026-03-02T08:00", end="2026-03-02T08:00:30")
+    given = run(
+        RULES,
+        events,
+        window=timedelta(seconds=20),
+        step=timedelta(seconds=10),
+        start=datetime(2026, 3, 2, 8),
+        end=datetime(2026, 3, 2, 8, 0, 30),
+    )
+    assert given["changes"].equals(told["changes"])
+    assert given.summary().query_times == told.summary().query_times == 3
+
+
+def test_options_hold_what_can_be_written_down() -> None:
+    options = Options(timedelta(hours=1), np.int64(10), start=date(2026, 3, 2), tick=timedelta(milliseconds=40))
+    written = json.loads(json.dumps(asdict(options)))
+    assert [written[name] for name in ("window", "step", "start", "tick")] == ["3600s", 10, "2026-03-02", "40.000ms"]
+
+
+def test_what_is_no_duration_is_refused() -> None:
+    with pytest.raises(InputError, match="window \\[1\\] is not a number with an optional unit"):
+        run(RULES, EVENTS, window=[1], step=10)  # type: ignore[arg-type]
+
+
+def test_a_summary_says_dates_where_times_are_dates_to_people() -> None:
+    rows = [{"name": "e", "time": "2026-03-02T08:00", "x": "a"}, {"name": "e", "time": "2026-03-02T09:00", "x": "b"}]
+    result = run(f"tick 1m. {RULES}", rows, window="1h", step="30m")
+    assert "3 query times, 2026-03-02T08:00Z to 2026-03-02T09:00Z" in repr(result)
+    assert "2026-03-02T08:01Z" in result._repr_html_()
+    assert "29540640" in str(result.summary())
+    assert "29540640" not in result._repr_html_().split("</svg>")[-1]
+
+
+def test_the_ticks_of_lars_are_dates_too() -> None:
+    rows = [{"name": "b", "time": "2026-03-02T08:00"}]
+    result = run("program lars. tick 1m. a if [5m] sometime b.", rows)
+    assert repr(result).splitlines()[-1].split() == ["a", "2026-03-02T08:00Z"]
+    assert str(result.dated("answers").schema.field("from").type) == "timestamp[us, tz=UTC]"
+
+
+def test_background_may_be_one_path_or_text() -> None:
+    rules = "initiatedAt(f(X)=true, T) :- happensAt(e(X), T), known(X)."
+    assert run(rules, EVENTS, background="known(a).", window=10, step=10)["timeline"].num_rows == 1
+
+
+@pytest.mark.parametrize("given", [None, 5, ["initiatedAt(f(X)=true, T) :- happensAt(e(X), T)."]])
+def test_what_is_no_program_is_refused(given: Any) -> None:
+    with pytest.raises(InputError, match="cannot read rules from"):
+        run(given, EVENTS, window=10, step=10)

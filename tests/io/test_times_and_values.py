@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -25,6 +30,37 @@ def test_a_duration_is_a_number_of_time_points_or_has_a_unit(text: str | int, po
     assert Clock().duration(text) == points
 
 
+@pytest.mark.parametrize(
+    "given",
+    [timedelta(minutes=10), pd.Timedelta("10min"), np.timedelta64(10, "m"), np.timedelta64(6 * 10**8, "us")],
+)
+def test_a_duration_may_be_a_timedelta(given: Any) -> None:
+    assert Clock().duration(given) == 600
+
+
+def test_a_timedelta_that_is_no_whole_number_of_ticks_is_an_error() -> None:
+    with pytest.raises(InputError, match=r"window 1500.000ms is not a whole number of time-points of 1 s"):
+        Clock().duration(timedelta(seconds=1.5), "window")
+
+
+@given(st.integers(-(10**15), 10**15))
+def test_a_timedelta_is_read_to_the_microsecond(micros: int) -> None:
+    assert Clock(1).duration(timedelta(microseconds=micros)) == micros
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        datetime(2026, 3, 2, 9, 30, tzinfo=timezone(timedelta(hours=1))),
+        datetime(2026, 3, 2, 8, 30),
+        pd.Timestamp("2026-03-02T08:30"),
+        np.datetime64("2026-03-02T08:30"),
+    ],
+)
+def test_a_time_may_be_a_datetime(given: Any) -> None:
+    assert Clock().point(given) == Clock().point("2026-03-02T08:30Z")
+
+
 def test_a_duration_is_measured_in_ticks() -> None:
     assert Clock.of_seconds(60).duration("1h") == 60
     assert Clock.of_seconds(0.1).duration("3s") == 30
@@ -34,6 +70,12 @@ def test_a_duration_is_measured_in_ticks() -> None:
 def test_a_duration_that_is_none_is_an_error(text: str) -> None:
     with pytest.raises(InputError, match="window"):
         Clock().duration(text, "window")
+
+
+def test_a_duration_that_is_too_large_is_an_error() -> None:
+    assert Clock().duration(2**62) == 2**62
+    with pytest.raises(InputError, match="window 99999999999999999999 is more than"):
+        Clock().duration("99999999999999999999", "window")
 
 
 def test_a_duration_that_is_no_whole_number_of_ticks_is_an_error() -> None:

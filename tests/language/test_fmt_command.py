@@ -108,3 +108,20 @@ def _run_light(action: str) -> tuple[str, float]:
 def test_a_file_that_is_not_there_is_said_plainly() -> None:
     result = CliRunner().invoke(app, ["fmt", "--write", "nowhere.ec"])
     assert (result.exit_code, result.output) == (2, "error: there is no file nowhere.ec\n")
+
+
+def test_a_file_that_is_not_utf_8_is_said_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "latin.ec"
+    path.write_bytes(b"known(a).\nknown(\xfc).\n")
+    result = CliRunner().invoke(app, ["fmt", "--write", str(path)])
+    assert result.exit_code == 1
+    assert f"{path}:2:7: error[TW002]: byte 0xFC is not UTF-8" in result.output
+    assert path.read_bytes() == b"known(a).\nknown(\xfc).\n"
+
+
+def test_check_and_write_do_not_go_together(tmp_path: Path) -> None:
+    path = tmp_path / "rules.ec"
+    path.write_text("known( a ).\n")
+    result = CliRunner().invoke(app, ["fmt", "--check", "--write", str(path)])
+    assert (result.exit_code, path.read_text()) == (2, "known( a ).\n")
+    assert "choose one" in result.output

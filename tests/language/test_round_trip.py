@@ -33,6 +33,13 @@ def test_a_generated_program_prints_reads_back_and_keeps_its_format(program: Pro
     assert format_text(formatted) == formatted
 
 
+@pytest.mark.parametrize("text", ["'{'(a)", "'['(f(a), b)", "'('(a)", "'}'(a)", "[']'(f(a))]"])
+def test_a_functor_may_be_a_bracket_in_quotes(text: str) -> None:
+    (fact,) = thalweg.parse(f"fact({text}).").statements
+    assert str(thalweg.parse(f"fact({text}).")).strip() == f"fact({text})."
+    assert isinstance(fact, Clause)
+
+
 @given(terms)
 def test_a_generated_term_reads_back(term: Term) -> None:
     (fact,) = thalweg.parse(f"fact({Printer().term(term)}).").statements

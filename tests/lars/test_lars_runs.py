@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -146,3 +147,22 @@ def test_the_next_turn_of_a_long_hop_is_known() -> None:
     reasoner = Reasoner(thalweg.parse(LASTING + "r(X) if [3 hop 200] sometime p(X)."))
     reasoner.advance(0)
     assert {r["until"] for r in reasoner.advance(1)["changes"].to_pylist() if r["op"] == "delete"} == {199}
+
+
+def test_a_program_of_another_kind_is_told_which_reasoner_takes_it() -> None:
+    with pytest.raises(ValueError, match=r"takes a LARS program, and this is .*: use thalweg\.Reasoner,"):
+        Reasoner(thalweg.parse("initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."))
+    with pytest.raises(ValueError, match=r"takes a LARS program \(thalweg.load, thalweg.parse\), not str"):
+        Reasoner("program lars. tick 1m. a if b.")  # type: ignore[arg-type]
+
+
+def test_lateness_may_be_a_timedelta_where_the_program_has_a_tick() -> None:
+    assert Reasoner(thalweg.parse("program lars. tick 1m. a if b."), lateness=timedelta(minutes=3)).lateness == 3
+
+
+def test_what_is_no_batch_and_no_time_is_refused() -> None:
+    reasoner = Reasoner(thalweg.parse("program lars. tick 1m. a if b."))
+    with pytest.raises(TypeError, match=r"thalweg\.rows"):
+        reasoner.accept([{"name": "b"}])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match=r"whole numbers of time-points here, or timedeltas, not 2\.5"):
+        reasoner.advance(2.5)  # type: ignore[arg-type]

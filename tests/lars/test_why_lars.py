@@ -59,6 +59,8 @@ def test_questions_that_say_no_tick_or_no_atom_are_refused() -> None:
     for written, message in (
         ("takeBusM", "says no tick"),
         ("takeBusM, on @ 400", "is not one atom"),
+        ("takeBusM. on @ 400", "is not one atom"),
+        ("", "'' says no tick"),
         ("takeBusM @ 500", "lies after the end"),
         ("takeTrM @ 398", "is not in at 398"),
     ):
@@ -70,6 +72,50 @@ def test_an_always_over_any_atom_names_one_that_was_there_all_the_time() -> None
     rows = [{"name": "p", "time": t, "x": x} for t, x in ((1, "a"), (2, "a"), (2, "b"), (3, "a"), (3, "b"))]
     result = thalweg.run("program lars. steady if [2] always p(_).", rows, end=5)
     assert [p.fact for p in result.why("steady @ 3").leaves()] == ["p(a)", "p(a)", "p(a)"]
+
+
+COUNTED = """program lars.
+busy if N = count(X) over [5] p(X, V), N >= 4.
+few if N = count(X) over [5] p(X, V), 3 > N.
+heavy if S = sum(V) over [5] p(X, V), S > 20.
+top(M) if M = max(V) over [1] p(X, V).
+exact if 5 = count(X) over [5] p(X, V).
+each(X) if q(X), N = count(V) over [5] p(X, V), N > 2.
+other if N = count(V) over [5] p(_, V), N \\= 3, q(_).
+"""
+
+
+def counted() -> Result:
+    rows: list[dict[str, object]] = [
+        {"name": "p", "time": t, "x": x, "v": v} for t, x, v in ((1, "a", 3), (2, "b", 4), (3, "a", 5))
+    ]
+    rows += [{"name": "q", "time": 3, "x": "a"}, {"name": "q", "time": 2, "x": "c"}]
+    return thalweg.run(COUNTED, rows, end=9)
+
+
+@pytest.mark.parametrize(
+    ("written", "failing", "over"),
+    [
+        ("busy @ 3", "3 >= 4: it is false, 1 more is needed", ["p(a,3)", "p(b,4)", "p(a,5)"]),
+        ("few @ 3", "3 > 3: it is false, 1 too many", ["p(a,3)", "p(b,4)", "p(a,5)"]),
+        ("heavy @ 3", "12 > 20: it is false, 8 too little", ["p(a,3)", "p(b,4)", "p(a,5)"]),
+        ("top(9) @ 3", "9 = max(V) over [1] p(X, V): it is 5, 4 too little", ["p(b,4)", "p(a,5)"]),
+        ("top(9) @ 6", "9 = max(V) over [1] p(X, V): none from 5 to 6", []),
+        ("exact @ 3", "5 = count(X) over [5] p(X, V): it is 3, 2 more are needed", ["p(a,3)", "p(b,4)", "p(a,5)"]),
+        ("each(c) @ 2", "0 > 2: it is false, 3 more are needed", ["q(c)"]),
+        ("each(X) @ 3", "2 > 2: it is false, 1 more is needed", ["p(a,3)", "q(a)", "p(a,5)"]),
+        ("other @ 3", "3 \\= 3: it is false", ["p(a,3)", "p(b,4)", "q(a)", "p(a,5)"]),
+    ],
+)
+def test_a_failing_aggregate_says_over_what_and_what_is_missing(written: str, failing: str, over: list[str]) -> None:
+    tree = counted().why_not(written)
+    assert texts(tree, Part.FAILS) == [failing]
+    assert sorted(leaf.fact for leaf in tree.leaves()) == sorted(over)
+
+
+def test_an_aggregate_over_nothing_says_where_there_is_nothing() -> None:
+    tree = counted().why_not("each(c) @ 2")
+    assert texts(tree, Part.COLLECTED) == ["0 = count(V) over [5] p(c, V): none from 0 to 2"]
 
 
 @settings(max_examples=settings.default.max_examples // 8, deadline=None, suppress_health_check=list(HealthCheck))

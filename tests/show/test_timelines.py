@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import thalweg
 from thalweg.cli.main import app
+from thalweg.language.wording import breadth
 from thalweg.show.lanes import REVISED, WITHDRAWN, chart, name_and_arguments, natural
 from thalweg.show.timeline import Picture
 from thalweg.show.timeline_page import embedded
@@ -197,6 +198,16 @@ def test_run_draws_on_the_terminal_and_writes_tables_at_once(tmp_path: Path) -> 
 def _command(folder: Path, *more: str) -> list[str]:
     given = ["run", str(folder / "rules.ec"), "--input", str(folder / "events.csv")]
     return [*given, "--window", "20", "--step", "5", "--explained", "0", *more]
+
+
+def test_wide_characters_take_two_columns() -> None:
+    rows = [{"name": "press", "time": 5, "x": name} for name in ("\N{CJK UNIFIED IDEOGRAPH-9580}" * 20, "a", "u\u0308")]
+    rules = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    result = thalweg.run(rules, rows, window=10, step=10)
+    bars = [line for line in result.timeline().text().splitlines() if line.startswith("on")]
+    assert len({breadth(line) for line in bars}) == 1
+    told = repr(result).splitlines()[-3:]
+    assert len({breadth(line[: line.index("true")]) for line in told}) == 1
 
 
 def test_control_characters_in_names_steer_no_terminal_and_break_no_drawing() -> None:

@@ -32,6 +32,7 @@ from thalweg.language.rules import (
     Windowed,
 )
 from thalweg.language.terms import NOWHERE, Atom, Compound, Span, Term, Variable, is_ground, signature
+from thalweg.language.wording import counted
 
 CONDITIONS = {
     **dict.fromkeys(("happensAt", "holdsAt", "holdsFor", "initiatedAt", "terminatedAt"), 2),
@@ -199,8 +200,7 @@ def _two_arities(known: Entities, grounded: set[tuple[str, str, int]], uses: _Us
             if entity is reference:
                 continue
             many = listed([str(other.arity) for other in others])
-            count = "1 argument" if entity.arity == 1 else f"{entity.arity} arguments"
-            message = f"the {kind} `{name}` has {count} here and {many} elsewhere"
+            message = f"the {kind} `{name}` has {counted(entity.arity, 'argument')} here and {many} elsewhere"
             notes = (f"{sig(name, reference.arity)} at {place(_where(reference, uses))}",)
             severity, help_ = Severity.WARNING, f"did you mean {sig(name, reference.arity)}?"
             if kind != EntityKind.PREDICATE:

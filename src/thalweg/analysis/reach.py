@@ -11,7 +11,7 @@ from thalweg.analysis.bodies import body_of, literals
 from thalweg.analysis.nearest import Names
 from thalweg.analysis.roles import Entities, EntityKind
 from thalweg.analysis.types import FUNCTIONS
-from thalweg.analysis.wording import listed, pair_text, place, text
+from thalweg.analysis.wording import listed, pair_text, place, sig, text
 from thalweg.language.diagnostics import Diagnostic, Severity
 from thalweg.language.program import Program
 from thalweg.language.rules import (
@@ -238,13 +238,25 @@ def _reads_nothing(
             continue
         if fluent.declared and pair.value not in fluent.declared:
             continue
+        if not fluent.produced:
+            return pair.fluent.span, f"`{pair_text(pair)}` {how}", _other_fluent(signature(pair.fluent), fluents)
         return pair.value.span, f"`{pair_text(pair)}` {how}", _other_value(pair, tuple(fluent.produced))
     return None
 
 
+def _other_fluent(this: Signature, fluents: dict[Signature, _Fluent]) -> str | None:
+    """The fluent that may have been meant: one of this name, or of a near name and as many arguments."""
+    name, arity = this
+    made = [other for other, fluent in fluents.items() if fluent.produced]
+    same = min((other for other in made if other[0] == name), key=lambda other: abs(other[1] - arity), default=None)
+    near = Names((other[0] for other in made if other[1] == arity), 4).nearest(name)
+    meant = same or (near and (near, arity))
+    return f"did you mean {sig(*meant)}?" if meant else None
+
+
 def _other_value(pair: Pair, produced: tuple[Term, ...]) -> str | None:
     nearest = _nearest_value(pair.value, produced)
-    if nearest is not None or not produced:
+    if nearest is not None:
         return nearest
     return f"the values of `{text(pair.fluent)}` are {listed([text(value) for value in produced])}"
 

@@ -18,6 +18,7 @@ from thalweg.analysis.types import Types, infer
 from thalweg.analysis.wording import listed, place, text
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
+from thalweg.language.wording import counted
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
@@ -234,15 +235,15 @@ def _kept(analysis: Analysis) -> Iterator[str]:
     if program.kind is Kind.EVENTS:
         yield "rows: while they lie in the window"
         if found.largest_delay:
-            yield f"countdowns: up to {found.largest_delay} time-points"
+            yield f"countdowns: up to {counted(found.largest_delay, 'time-point')}"
         elif found.largest_delay is None:
             yield "countdowns: as long as background rules say"
         longest = largest_duration(program)
         if longest:
-            yield f"whole intervals: where a duration is measured (up to {longest} time-points in the rules)"
+            yield f"whole intervals: where a duration is measured (up to {counted(longest, 'time-point')} in the rules)"
     else:
         for kept in found.inputs:
-            ticks = "without end" if kept.ticks is None else f"{kept.ticks} time-points"
+            ticks = "without end" if kept.ticks is None else counted(kept.ticks, "time-point")
             yield f"{_name(node_text(kept.node))}: {ticks}, {kept.why}"
     for index in found.unbounded:
         statement = program.statements[index]

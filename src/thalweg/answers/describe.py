@@ -11,6 +11,7 @@ from thalweg.answers.plans import Plan, QueryPlan
 from thalweg.answers.templates import Template
 from thalweg.language.program import Program
 from thalweg.language.terms import Term
+from thalweg.language.wording import counted
 
 
 def describe(program: Program) -> str:
@@ -46,8 +47,7 @@ def _bounds(query: QueryPlan) -> str:
         return "no deadline, input kept for the horizon"
     time = query.goal.time.variable if query.goal.time is not None else None
     decided = f"decided by {Time(time, query.delay)}" if time is not None else "decided at once"
-    plural = "" if query.horizon == 1 else "s"
-    return f"{decided}, input kept for {query.horizon} time-point{plural}"
+    return f"{decided}, input kept for {counted(query.horizon, 'time-point')}"
 
 
 def _template(query: QueryPlan, template: Template) -> str:

@@ -20,6 +20,7 @@ from thalweg.answers.datalog import Datalog
 from thalweg.answers.engine import Place
 from thalweg.answers.kernels import Extent, clock_steps, extent
 from thalweg.columns.keys import matrix
+from thalweg.language.wording import counted
 from thalweg.protocol import NOTHING_TO_RETRACT, Ints, Rows
 
 REJECTED = pa.schema(
@@ -144,7 +145,7 @@ class Inbox:
         if others:
             return (
                 WRONG_ARITY,
-                f"{name} has {others[0] - 1} arguments before its time, the row has {arity - 1}",
+                f"{name} has {counted(others[0] - 1, 'argument')} before its time, the row has {arity - 1}",
             )
         return UNKNOWN_NAME, f"no rule reads {name}/{arity}"
 

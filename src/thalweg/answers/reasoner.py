@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pyarrow as pa
 
+from thalweg.analysis.requests import refuse_other_kinds, whole
 from thalweg.analysis.temporal import Signature
 from thalweg.answers import migration
 from thalweg.answers.bulk import CHUNK, FACTS_PER_STEP, Bulk, qualifies
@@ -33,7 +35,8 @@ from thalweg.answers.snapshot import forget_texts, pack, unpack
 from thalweg.answers.tables import Lazy, Shown, Writer
 from thalweg.language.diagnostics import ProgramError, Severity
 from thalweg.language.program import Program
-from thalweg.protocol import Batch, Revision
+from thalweg.language.rules import Kind
+from thalweg.protocol import Batch, Revision, refuse_other_batches
 
 State = tuple[int, int, Blocks, Loose | None]
 """A cell as it stands: query, time, blocks; or the combinations of a loose template."""
@@ -56,18 +59,19 @@ class Reasoner:
     def __init__(
         self,
         program: Program,
-        lateness: int = 0,
+        lateness: int | timedelta = 0,
         *,
-        horizon: int | None = None,
+        horizon: int | timedelta | None = None,
         start: int = 0,
         retain: bool = False,
     ) -> None:
-        if lateness < 0:
+        refuse_other_kinds(program, Kind.ANSWERS)
+        self.lateness = whole(lateness, program)
+        if self.lateness < 0:
             raise ValueError(f"lateness is a number of time-points, not {lateness}")
         self.program = program
-        self.lateness = lateness
-        self.horizon = horizon
-        self.start = start
+        self.horizon = None if horizon is None else whole(horizon, program)
+        self.start = whole(start, program)
         self.plan = plan(program)
         self._refuse_without_horizon()
         self._retains = retain
@@ -110,11 +114,13 @@ class Reasoner:
 
     def accept(self, batch: Batch) -> None:
         """Take insertions and retractions, in any order; they take effect when the clock reaches their arrival."""
+        refuse_other_batches(batch)
         for rows in batch:
             self.inbox.accept(rows, self.engine.clock)
 
     def advance(self, to: int) -> Revision:
         """Move the clock, step by step, to `to`; steps at which nothing happens cost nothing."""
+        to = whole(to, self.program)
         if to < self.engine.clock:
             raise ValueError(f"the clock is at {self.engine.clock} and does not go back to {to}")
         self._forget_texts()

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from thalweg.language.wording import counted, tallied
+
 if TYPE_CHECKING:
     from thalweg.language.program import Program
     from thalweg.runs import Options
@@ -84,10 +86,10 @@ def _told(running: Stream, asked: list[int], *, quiet: bool, as_json: bool) -> N
 
 
 def _line(report: BatchReport) -> str:
-    found = ", ".join(f"{n:,} {name}" for name, n in sorted(report.tables.items()) if n)
+    found = tallied({name: n for name, n in sorted(report.tables.items()) if n})
     rejected = ", ".join(f"{n} {reason}" for reason, n in sorted(report.rejected.items()))
     seconds = sum(v for step, v in report.seconds.items() if not step.startswith("stage"))
     return (
-        f"batch {report.batch}: {report.rows:,} rows to query time {report.moment.query_time:,}"
+        f"batch {report.batch}: {counted(report.rows, 'row')} to query time {report.moment.query_time:,}"
         f"{': ' + found if found else ''}{' (' + rejected + ')' if rejected else ''}, {seconds:.1f} s"
     )

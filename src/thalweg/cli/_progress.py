@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from thalweg.language.wording import counted
 from thalweg.runs import Progress
 
 
@@ -27,7 +28,10 @@ def progress(*, shown: bool) -> Iterator[Callable[[Progress], None] | None]:
             rate = now.rows / now.seconds if now.seconds else 0.0
             at = "" if now.query_time is None else f", query time {now.query_time:,}"
             bar.update(
-                task, completed=now.rows, total=now.of, description=f"{now.rows:,} rows{at}, {rate:,.0f}/s"
+                task,
+                completed=now.rows,
+                total=now.of,
+                description=f"{counted(now.rows, 'row')}{at}, {rate:,.0f}/s",
             )
 
         yield report

@@ -26,11 +26,9 @@ def check(
 ) -> None:
     """Check programs and print what the analysis knows about them. Exit code 1 when there are errors, 2 when a
     file cannot be read."""
-    missing = [path for path in [*files, *(background or [])] if not path.is_file()]
-    for path in missing:
-        typer.echo(f"{path}: no such file", err=True)
-    if missing:
-        raise typer.Exit(2)
+    from thalweg.cli._files import refuse_missing
+
+    refuse_missing([*files, *(background or [])])
     results = [_Result(path, background or [], query, strict) for path in files]
     if json:
         typer.echo(_as_json(results))
@@ -107,7 +105,9 @@ def _summary(result: _Result) -> str:
 
 
 def _counted(number: int, noun: str) -> str:
-    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
+    from thalweg.language.wording import counted
+
+    return counted(number, noun) if number else f"no {noun}s"
 
 
 def _as_json(results: list[_Result]) -> str:

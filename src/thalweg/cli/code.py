@@ -24,7 +24,7 @@ def code(
 
     from thalweg.language.diagnostics import CODES, page
 
-    wanted = [name.upper() for name in codes]
+    wanted = [f"TW{name}" if name.isdigit() else name.upper() for name in codes]
     if not set(wanted) <= set(CODES):
         for room in ROOMS:
             import_module(room)

@@ -16,20 +16,29 @@ def fmt(
     write: Annotated[bool, typer.Option("--write", help="Rewrite the files in place.")] = False,
 ) -> None:
     """Print programs in canonical form, comments kept; --write rewrites the files."""
-    from thalweg.language.diagnostics import ProgramError
+    from thalweg.cli._files import missing_one
+    from thalweg.language.diagnostics import ProgramError, render
+    from thalweg.language.includes import decode
     from thalweg.language.layout import format_text
 
+    if check and write:
+        typer.echo("error: --check changes nothing and --write does; choose one", err=True)
+        raise typer.Exit(2)
     changed = failed = missing = False
     for path in files:
         if not path.is_file():
-            typer.echo(f"error: there is no file {path}", err=True)
+            typer.echo(missing_one(path), err=True)
             missing = True
             continue
         try:
-            before = path.read_text(encoding="utf-8-sig")
+            before, wrong = decode(path.read_bytes(), str(path))
+            if wrong:
+                typer.echo(render(wrong, {str(path): before}), err=True)
+                failed = True
+                continue
             after = format_text(before, str(path))
-        except (OSError, UnicodeDecodeError) as error:
-            typer.echo(f"{path}: {error}", err=True)
+        except OSError as error:
+            typer.echo(f"error: cannot read {path}: {error.strerror}", err=True)
             failed = True
             continue
         except ProgramError as error:
@@ -42,7 +51,12 @@ def fmt(
                 changed = True
         elif write:
             if before != after:
-                path.write_text(after, encoding="utf-8")
+                try:
+                    path.write_text(after, encoding="utf-8")
+                except OSError as error:
+                    typer.echo(f"error: cannot write {path}: {error.strerror}", err=True)
+                    failed = True
+                    continue
                 typer.echo(f"changed {path}")
         else:
             typer.echo(after, nl=False)

@@ -20,15 +20,13 @@ def graph(
 ) -> None:
     """Draw the dependency graph of a program. Without --out, an HTML file with the program's name in the current
     directory; `-o -.dot` and the like print to the terminal."""
+    from thalweg.cli._files import refuse_missing
     from thalweg.language.diagnostics import has_errors, render
     from thalweg.language.parser import read_files
+    from thalweg.language.wording import counted
     from thalweg.show.graph import graph as draw
 
-    missing = [path for path in [file, *(background or [])] if not path.is_file()]
-    for path in missing:
-        typer.echo(f"{path}: no such file", err=True)
-    if missing:
-        raise typer.Exit(2)
+    refuse_missing([file, *(background or [])])
     program, found = read_files(file, *(background or []))
     if has_errors(found):
         typer.echo(render(found, program.sources), err=True)
@@ -40,7 +38,12 @@ def graph(
             typer.echo(drawn.as_text(target.suffix), nl=False)
             return
         drawn.save(target)
-    except (OSError, ValueError) as error:
-        typer.echo(str(error), err=True)
+    except OSError as error:
+        typer.echo(f"error: cannot write {target}: {error.strerror}", err=True)
         raise typer.Exit(2) from None
-    typer.echo(f"{len(drawn.boxes)} boxes and {len(drawn.arrows)} arrows in {target}")
+    except ValueError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+    typer.echo(
+        f"{counted(len(drawn.boxes), 'box', 'boxes')} and {counted(len(drawn.arrows), 'arrow')} in {target}"
+    )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thalweg.language.wording import counted, tallied
+
 if TYPE_CHECKING:
     from thalweg.spark.checkpoint import Commit
     from thalweg.spark.settings import Settings
@@ -69,22 +71,23 @@ def _text(told: dict[str, Any]) -> str:
     """The same for people."""
     options = ", ".join(f"{name} {value}" for name, value in told["options"].items())
     lines = [
-        f"program      {told['kind']}, {told['statements']} statements, {told['identity']}",
+        f"program      {told['kind']}, {counted(told['statements'], 'statement')}, {told['identity']}",
         f"options      {options}",
         *(f"stage {i}      {key}" for i, key in enumerate(told["stages"])),
     ]
     if told["batch"] is None:
         return "\n".join([*lines, "no batch yet"])
-    totals = ", ".join(f"{count:,} {name}" for name, count in told["totals"].items() if count)
+    totals = tallied({name: count for name, count in told["totals"].items() if count})
     lines += [
         f"last batch   {told['batch']}",
         f"clock        query time {told['query_time']}, last arrival {told['latest_arrival']}",
         f"pending      {told['open']:,}",
         f"counted      {totals}",
-        f"state        {told['state_bytes']:,} bytes in {len(told['state'])} shards",
+        f"state        {counted(told['state_bytes'], 'byte')} in {counted(len(told['state']), 'shard')}",
     ]
     lines += [
-        f"  {key:<10} {state['bytes']:,} bytes, {state['batches since']} batches since the snapshot"
+        f"  {key:<10} {counted(state['bytes'], 'byte')}, "
+        f"{counted(state['batches since'], 'batch', 'batches')} since the snapshot"
         for key, state in told["state"].items()
     ]
     return "\n".join(lines)

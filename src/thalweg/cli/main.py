@@ -35,6 +35,17 @@ class CommandFolder(TyperGroup):
         """For the help: the command without importing it."""
         return _listed(cmd_name) if cmd_name in self.list_commands(ctx) else None
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command. A full disk and the like are the user's to mend: one sentence instead of a traceback."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            place = f": {error.filename}" if error.filename else ""
+            typer.echo(f"error: {error.strerror or error}{place}", err=True)
+            raise typer.Exit(2) from error
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """For a call: the command itself."""
         if args and args[0] in self.list_commands(ctx):

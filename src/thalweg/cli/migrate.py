@@ -23,6 +23,7 @@ def migrate(
     the stream before, and start it again with the changed rules.
     """
     from thalweg.cli._errors import reported
+    from thalweg.language.wording import tallied
     from thalweg.spark.checkpoint import located
     from thalweg.spark.migration import migrate as migrated
 
@@ -35,7 +36,7 @@ def migrate(
     elif not done.corrections:
         typer.echo("the checkpoint has these rules already")
     else:
-        found = ", ".join(f"{n:,} {name}" for name, n in sorted(done.corrections.items()) if n and name != "open")
+        found = tallied({name: n for name, n in sorted(done.corrections.items()) if n and name != "open"})
         typer.echo(f"the window up to query time {done.query_time:,} was evaluated again: {found or 'nothing changes'}")
         for note in done.notes:
             typer.echo(f"note: {note}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thalweg.cli._options import Background, End, Horizon, Lateness, Rules, Start, Step, Tick, Window
+from thalweg.language.wording import counted, visible
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -167,7 +168,7 @@ def run(
         _check_tables(out, format, per_fluent=per_fluent)
         drawing = Drawing(tuple(html or ()), explained, chart) if html or chart else None
         work = _work(program, input, options, engine, master, shards)
-        _check_pictures(program, html or ())
+        _check_pictures(program, html or (), chart=chart)
         if out is not None:
             folder = Folder(out, format)
             _to_files(work, folder, drawing, per_fluent=per_fluent, quiet=quiet, as_json=as_json)
@@ -236,7 +237,7 @@ def _work(
     return Work(plan.program, origin, lambda sink, report: drive(plan, sink, report))
 
 
-def _check_pictures(program: Program, paths: Sequence[Path]) -> None:
+def _check_pictures(program: Program, paths: Sequence[Path], *, chart: bool) -> None:
     """Refuse before the run what could not be drawn after it."""
     from thalweg.io.errors import InputError
     from thalweg.language.rules import Kind
@@ -247,19 +248,24 @@ def _check_pictures(program: Program, paths: Sequence[Path]) -> None:
             raise InputError("html", f"cannot draw timelines as {path.name}", SUFFIXES)
         if not path.absolute().parent.is_dir():
             raise InputError("html", f"there is no directory {path.parent}")
-    if paths and program.kind is not Kind.EVENTS:
+        if path.is_dir():
+            raise InputError("html", f"{path} is a directory, not a file to draw into")
+    if (paths or chart) and program.kind is not Kind.EVENTS:
         raise InputError("html", f"there are no timelines to draw for a program of kind {program.kind}")
 
 
 def _draw(result: Result, drawing: Drawing, *, quiet: bool) -> None:
-    from thalweg.language.rules import Kind
+    from thalweg.io.errors import InputError
 
     picture = result.timeline(explained=drawing.explained)
     for path in drawing.paths:
-        picture.save(path)
+        try:
+            picture.save(path)
+        except OSError as error:
+            raise InputError("html", f"cannot write {path}: {error.strerror}") from error
         if not quiet:
             typer.echo(f"picture: {path}", err=True)
-    if drawing.on_terminal and result.program.kind is Kind.EVENTS:
+    if drawing.on_terminal:
         typer.echo(picture.text(width=shutil.get_terminal_size((100, 40)).columns))
 
 
@@ -316,7 +322,7 @@ def _to_terminal(work: Work, drawing: Drawing | None, *, dates: bool, quiet: boo
         typer.echo(json.dumps({"summary": result.summary().as_dict(), **tables}, default=str))
     elif drawing and drawing.on_terminal:
         if not quiet:
-            typer.echo(_said(result), err=True)
+            typer.echo(_said(result, dates=dates or result.is_dated), err=True)
     elif sys.stdout.isatty():
         _show(result, dates=dates or result.is_dated, quiet=quiet)
     else:
@@ -333,7 +339,7 @@ def _print(result: Result, *, dates: bool, quiet: bool) -> None:
         for piece in tab_separated(table):
             sys.stdout.write(piece)
     if not quiet:
-        typer.echo(_said(result), err=True)
+        typer.echo(_said(result, dates=dates), err=True)
 
 
 def _asked_for(result: Result, *, dates: bool) -> list[pa.Table]:
@@ -349,7 +355,7 @@ def _show(result: Result, *, dates: bool, quiet: bool) -> None:
 
     from thalweg.result import cell
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)
     for table in _asked_for(result, dates=dates):
         if not table.num_rows:
             continue
@@ -358,9 +364,11 @@ def _show(result: Result, *, dates: bool, quiet: bool) -> None:
             shown.add_row(*(cell(value) for value in row.values()))
         console.print(shown)
         if table.num_rows > SHOWN:
-            console.print(f"... {table.num_rows - SHOWN:,} more rows; --out DIR writes them all", style="dim")
+            console.print(
+                f"... {counted(table.num_rows - SHOWN, 'more row')}; --out DIR writes all", style="dim"
+            )
     if not quiet:
-        console.print(_said(result), markup=False)
+        console.print(_said(result, dates=dates))
 
 
 def _without_answer(result: Result) -> list[str]:
@@ -371,15 +379,15 @@ def _without_answer(result: Result) -> list[str]:
     for row in rows[:5]:
         span = f"{row['from']} on" if row["to"] is None else f"{row['from']} to {row['to']}"
         lines.append(f"{verb[row['op']]} {span}: loop of {row['loop']}")
-    return [*lines, f"... {len(rows) - 5:,} more rows of no_answer"] if len(rows) > 5 else lines
+    return [*lines, f"... {counted(len(rows) - 5, 'more row')} of no_answer"] if len(rows) > 5 else lines
 
 
-def _said(result: Result) -> str:
+def _said(result: Result, *, dates: bool) -> str:
     """The summary, with the first rejected rows."""
-    lines = [str(result.summary()), *_without_answer(result)]
+    lines = [result.said(dates=dates), *_without_answer(result)]
     rejected: list[dict[str, Any]] = result.arrow["rejected"].slice(0, 5).to_pylist()
-    lines += [f"rejected {row['source']}:{row['row']}: {row['detail']}" for row in rejected]
+    lines += [visible(f"rejected {row['source']}:{row['row']}: {row['detail']}") for row in rejected]
     more = result.arrow["rejected"].num_rows - len(rejected)
     if more > 0:
-        lines.append(f"... {more:,} more rejected rows; --out DIR writes them all")
+        lines.append(f"... {counted(more, 'more rejected row')}; --out DIR writes all")
     return "\n".join(lines)

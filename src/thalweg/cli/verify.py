@@ -36,25 +36,29 @@ def verify(
     An entity is a first argument, such as a vessel. Exit code 1 where the two differ.
     """
     from thalweg.cli._errors import reported
+    from thalweg.language.wording import counted
     from thalweg.runs import Options, as_program, prepare
+    from thalweg.verification import refuse_other_kinds
     from thalweg.verification import verify as compare
 
     def report(done: int, of: int) -> None:
-        typer.echo(f"\r{done:,} of {of:,} query times", nl=False, err=True)
+        typer.echo(f"\r{done:,} of {counted(of, 'query time')}", nl=False, err=True)
 
     shown = not quiet and sys.stderr.isatty()
     options = Options(window, step, start, end, tick, allow_gaps=allow_gaps, recompute=recompute)
     with reported():
-        plan = prepare(as_program(rules, background or ()), input, options)
+        program = as_program(rules, background or ())
+        refuse_other_kinds(program)
+        plan = prepare(program, input, options)
         verdict = compare(plan, sample=sample, seed=seed, progress=report if shown else None)
     if shown:
         typer.echo(err=True)
-    of = "" if verdict.entities is None else f" of {verdict.entities:,} entities"
+    of = "" if verdict.entities is None else f" of {counted(verdict.entities, 'entity', 'entities')}"
     if verdict.difference is not None:
         typer.echo(str(verdict.difference))
         raise typer.Exit(1)
     if not quiet:
         typer.echo(
-            f"no difference: {verdict.rows:,} rows{of}, {verdict.query_times:,} query times, "
-            f"{verdict.intervals:,} intervals"
+            f"no difference: {counted(verdict.rows, 'row')}{of}, {counted(verdict.query_times, 'query time')}, "
+            f"{counted(verdict.intervals, 'interval')}"
         )

@@ -6,13 +6,13 @@ output fluents become rows of `changes`. Evaluating from scratch is the same thi
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable
+from datetime import timedelta
 
 import numpy as np
 import pyarrow as pa
 
 from thalweg.analysis.checker import refuse_errors
+from thalweg.analysis.requests import refuse_other_kinds, whole
 from thalweg.columns.symbols import SymbolTable
 from thalweg.events import migration
 from thalweg.events.admission import Admission
@@ -24,25 +24,18 @@ from thalweg.events.state import pack, unpack
 from thalweg.events.units import Clock
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
-from thalweg.protocol import Batch, Revision, Rows
-
-
-def _whole(number: object) -> int:
-    try:
-        return operator.index(number)  # type: ignore[arg-type]
-    except TypeError:
-        message = f"times, window and step are whole numbers of time-points here, not {number!r}"
-        raise ValueError(f"{message}; thalweg.run takes units") from None
+from thalweg.protocol import Batch, Revision, refuse_other_batches
 
 
 class Reasoner:
     """Maximal intervals of every fluent over a sliding window.
 
-    `window` and `step` are in units of time; query times are ``start + step``, ``start + 2*step``, ... At a query
-    time `q` everything that has arrived by `q` counts; what lies at or before ``q - window`` is final. `tick` is
-    the distance of two time-points. `allow_gaps` permits a window smaller than the step. `recompute` evaluates
-    every window from scratch instead of only what changed: for comparison, and as an escape. Where windows do not
-    overlap that is the same: everything in a window is new. `symbols`: known before.
+    `window` and `step` are numbers of time-points, or timedeltas where the program declares its tick; query times are
+    ``start + step``, ``start + 2*step``, ... At a query time `q` everything that has arrived by `q` counts; what lies
+    at or before ``q - window`` is final. `tick` is the distance of two time-points. `allow_gaps` permits a window
+    smaller than the step. `recompute` evaluates every window from scratch instead of only what changed: for
+    comparison, and as an escape. Where windows do not overlap that is the same: everything in a window is new.
+    `symbols`: known before.
 
     >>> import thalweg
     >>> program = thalweg.parse("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).")
@@ -55,34 +48,32 @@ class Reasoner:
         self,
         program: Program,
         *,
-        window: int,
-        step: int,
+        window: int | timedelta,
+        step: int | timedelta,
         start: int = 0,
         tick: int = 1,
         allow_gaps: bool = False,
         recompute: bool = False,
         symbols: SymbolTable | None = None,
     ) -> None:
-        if not isinstance(program, Program) or program.kind is not Kind.EVENTS:
-            kind = getattr(program, "kind", type(program).__name__)
-            raise ValueError(f"this reasoner takes an event description (thalweg.load, thalweg.parse), not {kind}")
-        window, step, start, tick = map(_whole, (window, step, start, tick))
-        if step < 1 or window < 1:
+        refuse_other_kinds(program, Kind.EVENTS)
+        self.program = program
+        self.window, self.step = whole(window, program), whole(step, program)
+        self.start, self.tick = whole(start, program), whole(tick, program)
+        if self.step < 1 or self.window < 1:
             raise ValueError("window and step are positive numbers of time units")
-        if tick < 1:
+        if self.tick < 1:
             raise ValueError("the tick is a positive number of time units")
-        if window < step and not allow_gaps:
+        if self.window < self.step and not allow_gaps:
             raise ValueError(
                 f"the window ({window}) is smaller than the step ({step}): rows would fall between windows; "
                 "make it at least the step, or allow gaps"
             )
         refuse_errors(program)
-        self.program = program
-        self.window, self.step, self.start, self.tick = window, step, start, tick
         self.recompute = recompute
         self.identity: str | None = None
         """What snapshots belong to; known with the first one."""
-        self.query_time = start
+        self.query_time = self.start
         self.kept = 0
         """How many instances and keys were left when some were last forgotten."""
         self._ended: pa.Table = NO_CHANGES
@@ -101,15 +92,14 @@ class Reasoner:
 
     def accept(self, batch: Batch) -> None:
         """Take insertions and retractions, in any order, with arrival times."""
-        if not isinstance(batch, Iterable) or any(not isinstance(rows, Rows) for rows in batch):
-            raise TypeError("a batch is made of a table: `batch, rejected = thalweg.rows(program, table)`")
+        refuse_other_batches(batch)
         for rows in batch:
             if len(rows):
                 self._admission.accept(rows, self.query_time + self.step)
 
     def advance(self, to: int) -> Revision:
         """Run every query time up to and including `to`."""
-        to = _whole(to)
+        to = whole(to, self.program)
         again = self.recompute and self.window > self.step
         if self.query_time + self.step <= to:
             self._forget_idle()

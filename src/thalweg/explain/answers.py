@@ -19,11 +19,12 @@ from thalweg.explain.history import Given
 from thalweg.explain.proofs import Proof, Prover, plain, point, rule_text, shown
 from thalweg.explain.tree import Node, Part
 from thalweg.explain.world import place
-from thalweg.io.errors import InputError
+from thalweg.io.errors import InputError, did_you_mean
 from thalweg.language.diagnostics import ProgramError
 from thalweg.language.parser import parse
 from thalweg.language.rules import Query
 from thalweg.language.terms import Atom, Number, Term, arguments, is_ground, signature
+from thalweg.language.wording import counted
 from thalweg.reference.terms import Ground, Var
 
 if TYPE_CHECKING:
@@ -69,14 +70,17 @@ class Asked:
     def question(self, written: str) -> tuple[TimedAtom, int]:
         """The atom that a text asks about, and the clock time as of which."""
         stated, at, when = written.rpartition("@") if "@" in written else (written, "", "")
-        clock = self.plan.clock.point(when, "question") if at else self.last
+        clock = self.plan.clock.point(when.strip(), "the clock time") if at else self.last
         if clock > self.last:
             raise InputError("question", f"{clock} lies after the end of the result, {self.last}")
         try:
             found = parse(f"program answers. query {stated.strip().rstrip('.')}.")
         except ProgramError as error:
             raise InputError("question", f"cannot read {stated.strip()}", HINT) from error
-        goal = next(s.goal for s in found.statements if isinstance(s, Query))
+        goals = [s.goal for s in found.statements if isinstance(s, Query)]
+        if len(goals) != 1 or len(found.statements) != 1:
+            raise InputError("question", f"'{stated.strip()}' is not one atom", HINT)
+        (goal,) = goals
         atom = self._atom(goal)
         try:
             self._resolver.table(pattern_of(atom))
@@ -88,8 +92,10 @@ class Asked:
         predicate, args = signature(goal), arguments(goal)
         known = self.datalog.inputs | self.datalog.rules.keys()
         if predicate not in known:
-            listed = ", ".join(sorted(f"{name}/{arity}" for name, arity in known))
-            raise InputError("question", f"the program has no {predicate[0]}/{predicate[1]}", f"it has {listed}")
+            listed = sorted(f"{name}/{arity}" for name, arity in known)
+            wanted = f"{predicate[0]}/{predicate[1]}"
+            message = f"the program has no {wanted}{did_you_mean(wanted, listed)}"
+            raise InputError("question", message, f"it has {', '.join(listed)}")
         if not all(map(is_ground, args)):
             raise InputError("question", "the question has variables", "name the constants that are meant")
         if predicate not in self.datalog.temporal:
@@ -159,7 +165,7 @@ def _headed(proof: Proof, atom: TimedAtom, clock: int) -> Node:
     (node,) = proof.nodes
     if proof.is_certain:
         return replace(node, text=f"{shown(atom)} is certain at {clock}") if node.part is Part.ATOM else node
-    needs = "1 condition" if len(proof.needs) == 1 else f"{len(proof.needs)} conditions"
+    needs = counted(len(proof.needs), "condition")
     return replace(node, text=f"{shown(atom)} is open at {clock}: {needs} still needed")
 
 

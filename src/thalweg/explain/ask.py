@@ -5,8 +5,9 @@ A question is written ``status(m1)=voting @ 130`` (``=true`` may be left out) or
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
     from thalweg.runs import Plan
 
 
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'")
+MANY = 10_000
+"""Names of the input among which a misspelt one is looked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A pair (or, value None, an event) at a time-point."""
@@ -50,12 +56,15 @@ def question(text: str, description: Description, clock: Clock | None = None) ->
     Question(term=('on', 'lamp'), value='true', time=4)
     """
     stated, _, when = text.rpartition("@")
+    hint = "write it like 'on(lamp)=true @ 130'"
+    if not stated.strip() or not when.strip():
+        raise InputError("question", f"'{text.strip()}' says no time-point", hint)
     try:
-        time = (clock or Clock()).point(when)
-    except InputError:
-        raise InputError(
-            "question", f"{text} says no time-point", "write it like 'on(lamp)=true @ 130'"
-        ) from None
+        time = (clock or Clock()).point(when.strip(), "the time-point")
+    except InputError as error:
+        raise InputError("question", error.message, hint) from None
+    if not _is_balanced(stated):
+        raise InputError("question", f"the brackets of {stated.strip()} do not match", hint)
     name, _, value = _split(stated.strip())
     term = ground(name)
     if isinstance(term, (int, float)) or not name:
@@ -73,16 +82,33 @@ def question(text: str, description: Description, clock: Clock | None = None) ->
 
 
 def _split(stated: str) -> tuple[str, str, str]:
-    """A pair at its last equals sign outside quotes and parentheses."""
-    depth, quoted = 0, False
-    for i, sign in enumerate(stated):
-        if sign == "'":
-            quoted = not quoted
-        elif not quoted:
-            depth += (sign in "([") - (sign in ")]")
-            if sign == "=" and not depth:
-                return stated[:i].strip(), "=", stated[i + 1 :].strip()
+    """A pair at its first equals sign outside quotes and brackets."""
+    depth = 0
+    for i, sign in enumerate(_unquoted(stated)):
+        depth += (sign in "([") - (sign in ")]")
+        if sign == "=" and not depth:
+            return stated[:i].strip(), "=", stated[i + 1 :].strip()
     return stated, "", ""
+
+
+def _unquoted(stated: str) -> str:
+    """The text with what stands between quotes blanked out; a quote that is not closed is left.
+
+    >>> _unquoted(r"on('it\\'s = (1)')=true")
+    'on(             )=true'
+    """
+    return _QUOTED.sub(lambda found: " " * len(found[0]), stated)
+
+
+def _is_balanced(stated: str) -> bool:
+    """True when every bracket outside quotes is closed, and every quote."""
+    waiting: list[str] = []
+    for sign in _unquoted(stated):
+        if sign in "([":
+            waiting.append(")" if sign == "(" else "]")
+        elif sign == "'" or (sign in ")]" and (not waiting or waiting.pop() != sign)):
+            return False
+    return not waiting
 
 
 def known_of(result: Result) -> Known:
@@ -90,7 +116,8 @@ def known_of(result: Result) -> Known:
     from thalweg.runs import prepare
 
     if result.program.kind is not Kind.EVENTS:
-        raise InputError("question", f"results of kind {result.program.kind} cannot be explained yet")
+        message = "what would be different, which rows suffice and why something changed is known of event descriptions"
+        raise InputError("question", f"{message}; this program is of kind {result.program.kind}", "ask why, or why not")
     if result.origin is None or result.input_is_spent():
         raise InputError(
             "question", "the input of this result cannot be read again", "give it as a file or table"
@@ -128,8 +155,20 @@ def why_not(known: Known, text: str) -> Node:
         raise InputError("question", f"{text.partition('@')[0].strip()} does hold at {asked.time}", "ask why")
     doubter = Doubter(known)
     if asked.value is None:
-        return doubter.happens(asked.term, asked.time)
-    return doubter.holds((asked.term, asked.value), asked.time)
+        node = doubter.happens(asked.term, asked.time)
+    else:
+        node = doubter.holds((asked.term, asked.value), asked.time)
+    return replace(node, children=(*_unheard_of(known, asked), *node.children))
+
+
+def _unheard_of(known: Known, asked: Question) -> Iterator[Node]:
+    """Names in a question that neither the input nor the program has: slips, or variables, which questions have not."""
+    program = str(known.program)
+    for name in asked.term[1:] if isinstance(asked.term, tuple) else ():
+        if isinstance(name, str) and term_text(name) not in program and not known.given.mentions(name):
+            near = did_you_mean(name, known.given.names(MANY))
+            near = near or ("; a question has no variables" if name[:1].isupper() or name[:1] == "_" else "")
+            yield Node(Part.FAILS, f"{term_text(name)} stands in no row of the input{near}", time=asked.time)
 
 
 def changes(known: Known, table: pa.Table, text: str) -> Node:
@@ -191,6 +230,12 @@ def why(known: Known, text: str, *, deepest: int = DEEPEST) -> Node:
     if node.part is Part.UNEXPLAINED:
         raise InputError("question", said, "ask why not")
     return node
+
+
+def asked_of_what_holds(known: Known, text: str) -> Question:
+    """What a text asks, which must be so."""
+    why(known, text)
+    return question(text, known.description, known.plan.clock)
 
 
 def holds(known: Known, text: str) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thalweg.explain.tree import Place
 from thalweg.explain.wording import ground
@@ -246,6 +247,19 @@ class Given:
             if is_ground(argument):
                 mask &= _equal(column, argument)
         return mask
+
+    def mentions(self, name: str) -> bool:
+        """Does a row have this argument?"""
+        return any(_equal(column, name).any() for part in self.rows for column in part.args)
+
+    def names(self, most: int) -> list[str]:
+        """The first texts that are arguments of rows."""
+        found: dict[str, None] = {}
+        for part in self.rows:
+            for column in part.args:
+                if len(found) < most and not pa.types.is_primitive(column.type):
+                    found.update(dict.fromkeys(filter(None, pc.unique(column.cast(pa.string())).to_pylist())))
+        return list(found)[:most]
 
     def place(self, fact: Fact) -> Place:
         label, line = self._where(fact.number)

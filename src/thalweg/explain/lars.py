@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from thalweg.analysis.roles import EntityKind, entities
@@ -23,10 +24,10 @@ from thalweg.language.diagnostics import ProgramError
 from thalweg.language.parser import parse
 from thalweg.language.printer import Printer, duration_text
 from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Window, Windowed
-from thalweg.language.terms import Atom, Compound, Number, Term, signature
+from thalweg.language.terms import Atom, Compound, Number, Term, Variable, is_ground, signature
 from thalweg.reference.lars_search import rules_of
 from thalweg.reference.lars_streams import Stream, pick
-from thalweg.reference.lars_terms import Bindings, match_term, substitute, text
+from thalweg.reference.lars_terms import Bindings, evaluate, match_term, substitute, text
 from thalweg.reference.lars_truth import head_of, in_order, instances, shared_names, solutions
 from thalweg.reference.terms import Ground
 
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 SHOWN = 12
 """Occurrences of an `always` or an aggregate that are explained one by one."""
+_VALUE = "the value"
+"""The name of a variable that no program has."""
+_MIRRORED = {"<": ">", ">": "<", "=<": ">=", ">=": "=<", "=": "=", "=:=": "=:=", "==": "==", "is": "is"}
 Where = tuple[int, Term]
 """A ground atom at a point."""
 
@@ -57,15 +61,16 @@ def question(written: str, program: Program, clock: Clock) -> Question:
     try:
         tick = clock.point(when)
     except InputError:
-        raise InputError("question", f"{written} says no tick", hint) from None
+        raise InputError("question", f"'{written.strip()}' says no tick", hint) from None
     tick_of = program.tick_seconds
     seconds = "" if tick_of is None else f"tick {duration_text(Fraction(repr(tick_of)))}. "
     try:
         read = parse(f"program lars. {seconds}asked if {stated.strip()}.")
     except ProgramError as error:
         raise InputError("question", f"cannot read {stated.strip()}", hint) from error
-    literals = [x for s in read.statements if isinstance(s, Clause) for x in s.body]
-    if len(literals) != 1 or not isinstance(literals[0], Call | Windowed) or literals[0].negated:
+    rules = [s for s in read.statements if isinstance(s, Clause)]
+    literals = [x for rule in rules for x in rule.body]
+    if len(rules) != 1 or len(literals) != 1 or not isinstance(literals[0], Call | Windowed) or literals[0].negated:
         raise InputError("question", f"{stated.strip()} is not one atom", hint)
     _refuse_unknown(literals[0].goal if isinstance(literals[0], Call) else literals[0].atom, program)
     return Question(literals[0], tick)
@@ -228,7 +233,9 @@ class Tick:
                 picked = pick(self.stream, window, self.tick, atom)
                 outer = {name: value for name, value in bound.items() if name in shared}
                 found = sorted(self._matching(picked, atom, outer), key=_order)
-                return self._collected(Part.COLLECTED, self._shown(literal, bound), found, above)
+                shown = self._shown(literal, bound)
+                said = shown if found else f"{shown}: {self._absence(literal)}"
+                return self._collected(Part.COLLECTED, said, found, above)
             case _:
                 return Node(Part.TEST, self._shown(literal, bound), time=self.tick)
 
@@ -300,10 +307,11 @@ class Tick:
             plain = match_term(rule.head, substitute(atom, {}), {})
             if signature(rule.head) != signature(atom) or plain is None:
                 continue
+            plain = {name: value for name, value in plain.items() if is_ground(value)}
             held, failing, bound = self._furthest(rule, plain)
             nodes = [n for x in held if (n := self._literal(x, bound, shared_names(rule, x), frozenset()))]
             if failing is not None:
-                nodes.append(self._failing(failing, bound))
+                nodes.append(self._failing(rule, failing, bound))
             yield self._rule(Part.CANDIDATE, rule, tuple(nodes))
 
     def _furthest(self, rule: Clause, plain: Bindings) -> tuple[list[Literal], Literal | None, Bindings]:
@@ -328,12 +336,35 @@ class Tick:
         go(0, plain)
         return best
 
-    def _failing(self, literal: Literal, bound: Bindings) -> Node:
+    def _failing(self, rule: Clause, literal: Literal, bound: Bindings) -> Node:
         shown = self._shown(literal, bound)
+        if isinstance(literal, Aggregate):
+            return self._other_values(rule, literal, bound)
+        if isinstance(literal, Compare) and not literal.negated:
+            return Node(Part.FAILS, f"{shown}: it is false{_lacking(rule, literal, bound)}", time=self.tick)
         if not _negated(literal):
             return Node(Part.FAILS, f"{shown}: {self._absence(literal)}", time=self.tick)
         node = self._literal(_positive(literal), bound, frozenset(), frozenset())
         return Node(Part.FAILS, f"not {shown}: it is true", () if node is None else (node,), self.tick)
+
+    def _other_values(self, rule: Clause, literal: Aggregate, bound: Bindings) -> Node:
+        """What an aggregate that is not what was wanted is instead, over what; of groups, the first ones."""
+        shown, shared = self._shown(literal, bound), shared_names(rule, literal)
+        free = replace(literal, result=Variable(_VALUE))
+        found = list(islice(solutions(free, self.stream, self.tick, bound, shared | {_VALUE}), SHOWN))
+        if not found:
+            return Node(Part.FAILS, f"{shown}: {self._absence(literal)}", time=self.tick)
+        nodes = []
+        for each in found:
+            wanted = {name: value for name, value in each.items() if name != _VALUE}
+            node = self._literal(replace(literal, result=each[_VALUE]), wanted, shared, frozenset())
+            nodes += [node] if node is not None else []
+        result = substitute(literal.result, bound)
+        if len(found) > 1 or not isinstance(result, Number):
+            return Node(Part.FAILS, f"{shown}: it is something else", tuple(nodes), self.tick)
+        value = evaluate(found[0][_VALUE], {})
+        said = f"{shown}: it is {text(found[0][_VALUE])}{_short_of(literal.function, '=', result.value - value)}"
+        return Node(Part.FAILS, said, tuple(below for node in nodes for below in node.children), self.tick)
 
     # ------------------------------------------------------------------ words
 
@@ -356,15 +387,20 @@ class Tick:
         """Where nothing like a literal was found."""
         match literal:
             case Windowed(atom, mode, Window() as window):
-                picked = pick(self.stream, window, self.tick, atom)
-                span = f"from {picked.low} {'on' if picked.high is None else f'to {picked.high}'}"
+                span = self._span(window, atom)
                 return f"not at every point {span}" if mode == "always" else f"none {span}"
+            case Aggregate(atom=atom, window=window):
+                return f"none {self._span(window, atom)}"
             case Call():
                 return f"nothing says so at {self.tick}"
             case Compare():
                 return "it is false"
             case _:
                 return "nothing like it"
+
+    def _span(self, window: Window, atom: Term) -> str:
+        picked = pick(self.stream, window, self.tick, atom)
+        return f"from {picked.low} {'on' if picked.high is None else f'to {picked.high}'}"
 
     def _kept(self, window: Window, where: Where) -> str:
         """Until when a window keeps an occurrence, without further input."""
@@ -402,6 +438,36 @@ def _filled(literal: Literal, bound: Bindings) -> Literal:
             return replace(literal, atom=substitute(atom, bound), result=substitute(result, bound))
         case _:
             return literal
+
+
+def _lacking(rule: Clause, literal: Compare, bound: Bindings) -> str:
+    """By how much a comparison with the result of an aggregate fails."""
+    sides = [(literal.left, literal.op, literal.right), (literal.right, _MIRRORED.get(literal.op, ""), literal.left)]
+    functions = {x.result: x.function for x in rule.body if isinstance(x, Aggregate)}
+    for result, op, other in sides:
+        if isinstance(result, Variable) and result in functions:
+            try:
+                return _short_of(functions[result], op, evaluate(other, bound) - evaluate(result, bound))
+            except ValueError:
+                return ""
+    return ""
+
+
+def _short_of(function: str, op: str, missing: float) -> str:
+    """What is missing, or too much, for a result to be so; nothing where that says no more than the numbers.
+
+    >>> _short_of("count", ">", 0), _short_of("count", "=", -2), _short_of("sum", ">=", 8)
+    (', 1 more is needed', ', 2 too many', ', 8 too little')
+    """
+    if op not in _MIRRORED:
+        return ""
+    if function == "count" and missing == int(missing):
+        missing = int(missing) + {">": 1, "<": -1}.get(op, 0)
+        needed = f", {missing:,} more {'is' if missing == 1 else 'are'} needed"
+        return needed if missing > 0 else f", {-missing:,} too many"
+    if not missing:
+        return ""
+    return f", {abs(missing):g} too {'little' if missing > 0 else 'much'}"
 
 
 def _order(where: Where) -> tuple[int, str]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from thalweg.language.wording import visible
+
 
 class Part(StrEnum):
     """What a node of an explanation is."""
@@ -78,9 +80,9 @@ class Node:
 
     @property
     def line(self) -> str:
-        """The node in one line."""
+        """The node in one line; control characters are shown, not sent."""
         where = f"  [{self.place or self.source}]" if self.place or self.source else ""
-        return f"{self.text}{where}"
+        return visible(f"{self.text}{where}")
 
     def __str__(self) -> str:
         return "\n".join(self._lines("", ""))
@@ -129,11 +131,11 @@ class Node:
 
     def _item(self) -> str:
         where = (
-            f" <small>{html.escape(str(self.place or self.source))}</small>"
+            f" <small>{html.escape(visible(str(self.place or self.source)))}</small>"
             if self.place or self.source
             else ""
         )
-        text = f"<span>{html.escape(self.text)}</span>{where}"
+        text = f"<span>{html.escape(visible(self.text))}</span>{where}"
         kind = html.escape(self.part.value)
         if not self.children:
             return f'<li class="{kind}">{text}</li>'

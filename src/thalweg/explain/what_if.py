@@ -19,6 +19,7 @@ from thalweg.explain.why import Explainer
 from thalweg.explain.world import Known
 from thalweg.io.assemble import filtered
 from thalweg.io.errors import InputError
+from thalweg.language.wording import counted
 from thalweg.protocol import Rows
 from thalweg.reference.events import Row, run
 from thalweg.reference.intervals import contains
@@ -59,7 +60,9 @@ def what_if(result: Result, known: Known, *, insert: Any = (), retract: Any = ()
     from thalweg.runs import up_to
 
     plan = known.plan
-    rows = [*_without(known.given.rows, _asked(result, retract, known)), *_asked(result, insert, known)]
+    gone = _asked(result, retract, known)
+    _refuse_absent(retract, known)
+    rows = [*_without(known.given.rows, gone), *_asked(result, insert, known)]
     reasoner = plan.make()
     reasoner.accept(up_to(rows, plan.schedule.end))
     memory = Memory(result.program.kind)
@@ -95,6 +98,17 @@ def _asked(result: Result, given: Any, known: Known) -> list[Rows]:
         first = rejected.slice(0, 1).to_pylist()[0]
         raise InputError(first["reason"], f"cannot use {first['text']}: {first['detail']}")
     return found
+
+
+def _refuse_absent(given: Any, known: Known) -> None:
+    """Events that are to be left out, given as texts, must be there."""
+    for item in [given] if isinstance(given, str) else given if isinstance(given, list | tuple) else ():
+        if isinstance(item, str) and "@" in item:
+            asked = question(item, known.description, known.plan.clock)
+            if not known.given.at(asked.term, asked.time):
+                times = sorted({fact.start for fact in known.given.events(asked.term, known.last, 10)})
+                hint = f"it happens at {', '.join(map(str, times))}" if times else "it never happens"
+                raise InputError("question", f"{text(asked.term)} does not happen at {asked.time}", hint)
 
 
 def _row(asked: Question, known: Known) -> Rows:
@@ -152,7 +166,8 @@ def minimal(known: Known, asked: Question) -> Node:
         rows = [_reference_row(known.given.place(fact), known) for fact in before]
         if len(rows) > MANY:
             raise InputError(
-                "minimal", f"the explanation needs more than its leaves, and {len(rows):,} rows are too many"
+                "minimal",
+                f"the explanation needs more than its leaves, and {counted(len(rows), 'row')} are too many",
             )
         if not _follows(known, rows, asked):
             raise InputError("minimal", "what the window has forgotten is needed")

@@ -15,7 +15,7 @@ from thalweg.io.times import Clock
 
 DATED = 10**8
 """Time-points of a declared length are read as dates from this many seconds after 1970 on."""
-COLUMNS = ("query_time", "start", "end", "time", "due", "since", "at", "time_known", "as_of", "decided_by")
+COLUMNS = frozenset("query_time start end time due since at time_known as_of decided_by from to until".split())
 """The columns of result tables that are time-points."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

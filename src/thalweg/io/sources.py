@@ -27,6 +27,7 @@ from thalweg.io.rejects import ARITY, Rejects
 from thalweg.io.shapes import Shapes
 from thalweg.io.tabular import Header, Table, read_table, rows_as_text, survey_columns
 from thalweg.io.times import Clock, Extent
+from thalweg.language.wording import counted
 from thalweg.protocol import Ints, Rows
 
 CHUNK_ROWS = 512 * 1024
@@ -139,7 +140,9 @@ class HeadedFile:
             where = where[~lines.blank()[where]]
             full = lines.count[where] == len(self.header.columns)
             short = where[~full]
-            detail = f"the header has {len(self.header.columns)} fields, the row has another number"
+            detail = (
+                f"the header has {counted(len(self.header.columns), 'field')}, the row has another number"
+            )
             rejected.add(short + line, ARITY, detail, lines.text(short))
             where = where[full]
             columns = {

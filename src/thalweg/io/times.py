@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +23,11 @@ from thalweg.io.errors import InputError
 from thalweg.protocol import Ints
 
 Mask = npt.NDArray[np.bool_]
+
+Duration = int | str | timedelta
+"""A number of time-points, a text with a unit (``"10m"``) or a timedelta."""
+Point = int | str | date
+"""A time-point, an ISO date or timestamp, or one of `datetime`."""
 
 LIMIT = 2**62
 OPEN_WORDS = ("", "inf", "infinity", "null", "none")
@@ -56,8 +63,8 @@ class Clock:
             )
         return Clock(int(micros))
 
-    def duration(self, text: str | int, what: str = "duration") -> int:
-        """A number of time-points from ``600``, ``10m``, ``1.5h``.
+    def duration(self, text: Duration, what: str = "duration") -> int:
+        """A number of time-points from ``600``, ``10m``, ``1.5h`` or a timedelta.
 
         >>> Clock().duration("10m")
         600
@@ -66,21 +73,41 @@ class Clock:
         points = number if unit is None else number * unit * 1_000_000 / self.micros
         if points.denominator != 1:
             raise InputError(
-                what, f"{what} {text} is not a whole number of time-points of {self.micros / 1e6:g} s"
+                what, f"{what} {plain(text)} is not a whole number of time-points of {self.micros / 1e6:g} s"
             )
+        if abs(points) > LIMIT:
+            raise InputError(what, f"{what} {plain(text)} is more than 2**62 time-points")
         return int(points)
 
-    def point(self, text: str | int, what: str = "time") -> int:
+    def point(self, text: Point, what: str = "time") -> int:
         """A time-point from an integer, a date or a timestamp."""
-        times = read_times(pa.array([str(text).strip()]), self)
+        times = read_times(pa.array([str(plain(text)).strip()]), self)
         if times.missing[0] or times.unreadable[0] or times.overflow[0]:
-            raise InputError(what, f"{what} {text} is neither an integer nor an ISO date or timestamp")
+            lacks = "too large" if times.overflow[0] else "neither an integer nor an ISO date or timestamp"
+            raise InputError(what, f"{what} {text} is {lacks}")
         return int(times.values[0])
 
 
-def split_duration(text: str | int, what: str) -> tuple[Fraction, Fraction | None]:
+def plain(given: Duration | Point) -> int | str:
+    """A time or a duration as a number or a text; what is neither is left for those who read it.
+
+    >>> plain(timedelta(minutes=10)), plain(timedelta(microseconds=250)), plain(date(2026, 3, 2))
+    ('600s', '0.250ms', '2026-03-02')
+    """
+    if isinstance(given, np.timedelta64 | np.datetime64):
+        given = given.astype(f"{given.dtype.kind}8[us]").item()
+    if isinstance(given, timedelta):
+        micros = given // timedelta(microseconds=1)
+        seconds, rest = divmod(micros, 1_000_000)
+        return f"{Decimal(micros).scaleb(-3):f}ms" if rest else f"{seconds}s"
+    if isinstance(given, np.integer):
+        return int(given)
+    return given.isoformat() if isinstance(given, date) else given
+
+
+def split_duration(text: Duration, what: str) -> tuple[Fraction, Fraction | None]:
     """The number and the unit in seconds; no unit: a number of time-points."""
-    found = _DURATION.fullmatch(str(text).strip().lower())
+    found = _DURATION.fullmatch(str(plain(text)).strip().lower())
     if found is None or (found[2] and found[2] not in _SECONDS):
         raise InputError(what, f"{what} {text} is not a number with an optional unit ({', '.join(_SECONDS)})")
     return Fraction(found[1]), _SECONDS[found[2]] if found[2] else None

@@ -40,7 +40,8 @@ from thalweg.language.rules import (
     Windowed,
 )
 from thalweg.language.terms import Atom, Compound, Sequence, Term, Variable, signature
-from thalweg.language.windows import aggregate, windowed
+from thalweg.language.windows import aggregate, is_function, over_nothing, windowed
+from thalweg.language.wording import counted
 
 MAX_BODY_DEPTH = 50
 """How deep negations and alternatives may be nested in each other."""
@@ -210,6 +211,8 @@ class BodyReader:
                     "TW033", "an aggregate cannot be negated", term.span, "compare its result instead"
                 )
             return aggregate(term, left, right)
+        if self.kind is Kind.LARS and term.functor in ("=", "is") and is_function(right):
+            raise over_nothing(right)
         return Compare(term.functor, left, right, negated, span=term.span)
 
     def _windowed(self, term: Compound, negated: bool) -> Literal:
@@ -249,10 +252,8 @@ class BodyReader:
     def arity(self, term: Compound, *allowed: int) -> None:
         """Raise unless the term has one of the allowed numbers of arguments."""
         if len(term.args) not in allowed:
-            wanted = " or ".join(map(str, allowed))
-            raise Refused(
-                "TW022", f"`{term.functor}` has {wanted} arguments, not {len(term.args)}", term.span
-            )
+            wanted = " or ".join([*map(str, allowed[:-1]), counted(allowed[-1], "argument")])
+            raise Refused("TW022", f"`{term.functor}` has {wanted}, not {len(term.args)}", term.span)
 
     def pair(self, term: Term) -> Pair:
         """The pair of a term ``F=V``."""

@@ -85,7 +85,7 @@ _FOREIGN = {
 FLAT_DEPTH = 4
 """How deep a term can be that leaves here as one token."""
 _OPENING = {"(": "LPAR", "[": "LBRACK", "{": "LBRACE"}
-_PAIRS = {"(": ")", "[": "]", "{": "}"}
+_CLOSING = {"LPAR": ")", "LBRACK": "]", "LBRACE": "}"}
 
 
 class Operand:
@@ -215,8 +215,8 @@ class Scanner:
             self._break(clause, "TW006", message, clause.tokens[0].span)
         elif clause.brackets:
             opened = clause.brackets[-1]
-            shown = opened.value if opened.value in _PAIRS else f"{opened.value}("
-            advice = f"close it with `{_PAIRS.get(opened.value, ')')}` before the full stop"
+            shown = opened.value if opened.type in _CLOSING else f"{opened.value}("
+            advice = f"close it with `{_CLOSING.get(opened.type, ')')}` before the full stop"
             self._break(clause, "TW005", f"`{shown}` is never closed", opened.span, advice)
 
     def _stray_full_stop(self, span: Span) -> None:
@@ -330,7 +330,7 @@ class Scanner:
             self._break(clause, "TW005", f"`{text}` closes nothing", span, advice)
             return True
         opened = clause.brackets.pop()
-        expected = _PAIRS.get(opened.value, ")")
+        expected = _CLOSING.get(opened.type, ")")
         if text != expected:
             place = f"line {opened.span.line}, column {opened.span.column}"
             message = f"`{text}` closes the bracket of {place}"

@@ -63,6 +63,17 @@ def windowed(term: Compound) -> Windowed:
             )
 
 
+def is_function(term: Term) -> bool:
+    """True for ``count(X)`` and the like."""
+    return isinstance(term, Compound) and term.functor in FUNCTIONS and len(term.args) == 1
+
+
+def over_nothing(function: Term) -> Refused:
+    """What is said of an aggregate without a window and an atom."""
+    message = "an aggregate says over which window and atom"
+    return _malformed(message, function, "write `N = count(X) over [5m] p(X)`")
+
+
 def aggregate(whole: Compound, result: Term, over: Compound) -> Aggregate:
     """The literal of ``N = count(X) over [5m] p(X)``."""
     function, scope = over.args
@@ -70,8 +81,9 @@ def aggregate(whole: Compound, result: Term, over: Compound) -> Aggregate:
         raise _malformed(
             "the result of an aggregate is named with `=`", whole, "write `N = count(X) over [5m] p(X)`"
         )
-    if not (isinstance(function, Compound) and function.functor in FUNCTIONS and len(function.args) == 1):
-        raise _malformed(f"an aggregate is one of {', '.join(FUNCTIONS)} of one term", function)
+    if not (isinstance(function, Compound) and is_function(function)):
+        example = "write `N = count(X) over [5m] p(X)`"
+        raise _malformed(f"an aggregate is one of {', '.join(FUNCTIONS)} of one term", function, example)
     if not (isinstance(scope, Compound) and scope.functor == WINDOW_BEFORE):
         raise _malformed("after `over` a window and an atom are expected", scope, "write `over [5m] p(X)`")
     frame, atom = scope.args

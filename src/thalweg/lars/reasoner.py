@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from itertools import islice, product
 
 import numpy as np
 import pyarrow as pa
 
+from thalweg.analysis.requests import refuse_other_kinds, whole
 from thalweg.columns.compiled import njit
 from thalweg.columns.symbols import as_floats
 from thalweg.language.diagnostics import ProgramError, has_errors
 from thalweg.language.program import Program
-from thalweg.language.rules import Clause, Declare, Role
+from thalweg.language.rules import Clause, Declare, Kind, Role
 from thalweg.language.terms import arguments, signature
 from thalweg.lars import migration
 from thalweg.lars.admission import EMPTY_REJECTED, ROW, Admission
@@ -46,7 +48,7 @@ from thalweg.lars.tables import (
     revisions,
 )
 from thalweg.lars.texts import Texts
-from thalweg.protocol import Batch, Ints, Revision
+from thalweg.protocol import Batch, Ints, Revision, refuse_other_batches
 
 _PACKING = 16
 """Stores are looked at for packing once in so many rounds."""
@@ -91,7 +93,7 @@ class Reasoner:
         self,
         program: Program,
         *,
-        lateness: int = 0,
+        lateness: int | timedelta = 0,
         models: int = 1,
         start: int = 0,
         blocks: bool = False,
@@ -100,7 +102,9 @@ class Reasoner:
         labels: bool = False,
         retain: bool = False,
     ) -> None:
-        if lateness < 0:
+        refuse_other_kinds(program, Kind.LARS)
+        self.lateness = whole(lateness, program)
+        if self.lateness < 0:
             raise ValueError(f"lateness is {lateness}; it is a number of ticks, 0 or more")
         if models < 0:
             raise ValueError(f"models is {models}; it is a number of answer streams, 0 for all")
@@ -108,8 +112,7 @@ class Reasoner:
         if has_errors(diagnostics):
             raise ProgramError(diagnostics, program.sources)
         self.program = program
-        self.lateness = lateness
-        self.start = start
+        self.start = whole(start, program)
         self._blocks = blocks
         self._predict = predict
         self._models = models
@@ -119,12 +122,12 @@ class Reasoner:
         self._texts = Texts(self._codes)
         self._pages = Pages(self._texts, known_ends=not blocks)
         self._fed = _read_inputs(program)
-        self._retained = Kept(start) if retain else None
+        self._retained = Kept(self.start) if retain else None
         self._revision = Revision()
-        self._now = start - 1
+        self._now = self.start - 1
         self._rounds = 0
         self._build()
-        self._admission = Admission(self._codes, self._network.kinds, start, lateness)
+        self._admission = Admission(self._codes, self._network.kinds, self.start, self.lateness)
         self._begin()
 
     # ------------------------------------------------------------------ set-up
@@ -195,6 +198,7 @@ class Reasoner:
 
     def accept(self, batch: Batch) -> None:
         """Take insertions and retractions, in any order, with arrival times."""
+        refuse_other_batches(batch)
         for rows in batch:
             predicate = (rows.name, len(rows.args))
             if predicate not in self._fed and predicate in self._network.kinds:
@@ -203,6 +207,7 @@ class Reasoner:
 
     def advance(self, to: int) -> Revision:
         """Run every tick up to and including `to`."""
+        to = whole(to, self.program)
         found: list[Found] = []
         blank: list[Blank] = []
         models: list[pa.Table] = []

@@ -101,12 +101,12 @@ def in_order(rule: Clause) -> tuple[Literal, ...]:
 
 
 def shared_names(rule: Clause, literal: Literal) -> frozenset[str]:
-    """Variables of the rule outside one of its literals."""
+    """Variables of the rule outside one of its literals; those without a name are nowhere else."""
     others = [x for x in rule.body if x is not literal]
     terms = [rule.head, rule.at or rule.head, *(p for x in others for p in literal_terms(x))]
     if isinstance(literal, Aggregate):
         terms.append(literal.result)
-    return frozenset(v.name for term in terms for v in variables(term))
+    return frozenset(v.name for term in terms for v in variables(term) if not v.anonymous)
 
 
 def ready(rest: tuple[Literal, ...], bound: Bindings) -> tuple[Literal, tuple[Literal, ...]]:

@@ -6,6 +6,7 @@ import hashlib
 from collections import defaultdict
 from html import escape
 
+from thalweg.language.wording import counted
 from thalweg.show.graph import Arrow, Box, Graph
 from thalweg.show.graph_layout import Layout, layout
 from thalweg.show.graph_text import layer_title
@@ -304,7 +305,7 @@ def svg(graph: Graph) -> str:
 
 def page(graph: Graph) -> str:
     """A page around the picture."""
-    counts = f"{len(graph.boxes)} boxes, {len(graph.arrows)} arrows"
+    counts = f"{counted(len(graph.boxes), 'box', 'boxes')}, {counted(len(graph.arrows), 'arrow')}"
     return "\n".join(
         [
             "<!DOCTYPE html>",

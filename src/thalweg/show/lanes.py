@@ -31,22 +31,6 @@ EVENTS = "events"
 """The name of the lane that holds the events of an entity."""
 
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff]")
-
-
-def visible(text: str) -> str:
-    """The text without what would steer a terminal or break a drawing: control characters as their pictures.
-
-    >>> visible("a\\nb")
-    'a\N{SYMBOL FOR LINE FEED}b'
-    """
-
-    def picture(found: re.Match[str]) -> str:
-        return chr(0x2400 + ord(found[0])) if found[0] < " " else "\N{REPLACEMENT CHARACTER}"
-
-    return _CONTROL.sub(picture, text)
-
-
 @dataclass(frozen=True, slots=True)
 class Lane:
     """One row of the picture. `name` is the fluent's, `given` says that it is input."""

@@ -2,6 +2,7 @@
 (() => {
 const data = JSON.parse(document.getElementById('data').textContent);
 const $ = id => document.getElementById(id);
+const counted = (number, noun) => `${number} ${noun}${number === 1 ? '' : 's'}`;
 const canvas = $('canvas'), g = canvas.getContext('2d'), tip = $('tip'), detail = $('detail');
 const { lanes, keys, bars, marks, pending } = data;
 const REVISED = 1, WITHDRAWN = 2, AXIS = 30, SHORT = 22, TALL = 34, HEADING = 22;
@@ -83,8 +84,8 @@ const arrange = () => {
     rows.push({ y, h: tall, lane }); y += tall;
   }
   rows.height = y;
-  $('count').textContent = kept.length === lanes.length ? `${lanes.length} lanes, ${bars.start.length} intervals, ${marks.time.length} events`
-    : `${kept.length} of ${lanes.length} lanes`;
+  $('count').textContent = kept.length === lanes.length ? `${counted(lanes.length, 'lane')}, ${counted(bars.start.length, 'interval')}, ${counted(marks.time.length, 'event')}`
+    : `${kept.length} of ${counted(lanes.length, 'lane')}`;
   if (chosen && !laneRow.has(chosen.lane)) choose(null);
   view.top = Math.max(0, Math.min(view.top, rows.height - height + AXIS + 8));
   redraw();
@@ -315,7 +316,8 @@ const described = found => {
     found.marks.length === 1 ? '' : found.marks.slice(0, 12).map(i => `${data.events[marks.text[i]]} at ${written(marks.time[i])}`).join('\n')
       + (found.marks.length > 12 ? `\n... ${found.marks.length - 12} more` : '')];
   if (found.pending) return [`${lanes[found.lane].label}: pending`, found.pending.about, `counting since ${written(found.pending.since)}`];
-  return [lanes[found.lane].label, `${bars.from[found.lane + 1] - bars.from[found.lane]} intervals, ${marks.from[found.lane + 1] - marks.from[found.lane]} events`, ''];
+  return [lanes[found.lane].label,
+    `${counted(bars.from[found.lane + 1] - bars.from[found.lane], 'interval')}, ${counted(marks.from[found.lane + 1] - marks.from[found.lane], 'event')}`, ''];
 };
 
 // ---------------------------------------------------------------- the chosen one
@@ -339,7 +341,7 @@ const choose = found => {
     const why = found.bar === undefined ? undefined : data.why.of[found.bar];
     if (why !== undefined) { const list = document.createElement('ul'); list.append(tree(why)); detail.append(list); }
     else if (found.bar !== undefined && data.ask[0] && !lanes[found.lane].given) {
-      detail.append(element('p', `This page carries the explanations of ${Object.keys(data.why.of).length} intervals; for this one, ask:`));
+      detail.append(element('p', `This page carries the explanations of ${counted(Object.keys(data.why.of).length, 'interval')}; for this one, ask:`));
       const ask = data.ask[0].replace('{}', `${lanes[found.lane].label}=${data.values[bars.key[found.bar]]} @ ${point(bars.start[found.bar])}`);
       detail.append(element('pre', ask));
     }

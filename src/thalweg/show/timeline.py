@@ -12,6 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg.io.errors import InputError
+from thalweg.language.rules import Kind
+from thalweg.language.wording import counted
 from thalweg.show.explained import Explanations, command, explained
 from thalweg.show.lanes import Chart, chart
 
@@ -90,7 +93,7 @@ class Picture:
         return self.text()
 
     def __repr__(self) -> str:
-        return f"<picture of {len(self.chart.bars):,} intervals in {len(self.chart.lanes):,} lanes>"
+        return f"<picture of {counted(len(self.chart.bars), 'interval')} in {counted(len(self.chart.lanes), 'lane')}>"
 
     def _repr_html_(self) -> str:
         from thalweg.show.timeline_svg import svg
@@ -108,6 +111,8 @@ def picture(
 ) -> Picture:
     """The picture of a result. `only` keeps the lanes that match a pattern (a fluent, an entity); in a page the first
     `explained` bars carry their explanation; without `inputs` the input is not read again for its marks."""
+    if result.program.kind is not Kind.EVENTS:
+        raise InputError("picture", f"there are no timelines to draw for a program of kind {result.program.kind}")
     summary = result.summary()
     rows = result.input_rows() if inputs and summary.rows <= MANY else []
     drawn = chart(
@@ -116,7 +121,7 @@ def picture(
         last=summary.last_query_time,
         only=(only,) if isinstance(only, str) else tuple(only),
     )
-    title = title or f"{len(drawn.bars):,} intervals of {len(drawn.lanes):,} lanes"
+    title = title or f"{counted(len(drawn.bars), 'interval')} of {counted(len(drawn.lanes), 'lane')}"
     return Picture(drawn, title, result.program.tick_seconds, _explainer(result, drawn, explained), command(result))
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from thalweg.io.dates import is_dated, written
 from thalweg.io.times import Clock
+from thalweg.language.wording import counted, visible
 from thalweg.protocol import OPEN_END
-from thalweg.show.lanes import REVISED, WITHDRAWN, Chart, visible
+from thalweg.show.lanes import REVISED, WITHDRAWN, Chart
 from thalweg.show.palette import colour
 
 LANE = 24.0
@@ -107,7 +108,8 @@ class _Drawing:
             *legend,
         ]
         if more:
-            parts.append(f'<text class="soft" x="8" y="{height - 6:g}">and {more:,} more lanes</text>')
+            left = counted(more, "more lane")
+            parts.append(f'<text class="soft" x="8" y="{height - 6:g}">and {left}</text>')
         return "".join([*parts, "</svg>"])
 
     def _hatch(self) -> str:

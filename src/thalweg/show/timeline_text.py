@@ -8,8 +8,9 @@ import numpy as np
 
 from thalweg.io.dates import is_dated, written
 from thalweg.io.times import Clock
+from thalweg.language.wording import breadth, counted, padded, visible
 from thalweg.protocol import OPEN_END
-from thalweg.show.lanes import WITHDRAWN, Chart, visible
+from thalweg.show.lanes import WITHDRAWN, Chart
 
 LONGEST = 36
 FULL, DOT, MARK = "\N{FULL BLOCK}", "\N{MIDDLE DOT}", "\N{BOX DRAWINGS LIGHT VERTICAL}"
@@ -22,7 +23,7 @@ def lines(
     """The first lanes, an axis above and what the letters mean below. A block is a fluent that is true, a letter a
     value, a stroke an event, a dot a countdown; `>` at the end: it still holds."""
     shown = chart.lanes[:lanes]
-    gutter = min(LONGEST, max((len(lane.label) for lane in shown), default=0))
+    gutter = min(LONGEST, max((breadth(lane.label) for lane in shown), default=0))
     room = max(10, width - gutter - 2)
     signs = _signs(chart, len(shown))
     first, last = chart.span
@@ -34,14 +35,20 @@ def lines(
         if lane.entity and lane.entity != entity:
             yield visible(lane.entity)
         entity = lane.entity
-        label = (
-            lane.label if len(lane.label) <= gutter else lane.label[: gutter - 1] + "\N{HORIZONTAL ELLIPSIS}"
-        )
-        yield f"{visible(label).ljust(gutter)} {_line(chart, i, room, signs)}".rstrip()
+        yield f"{padded(_cut(visible(lane.label), gutter), gutter)} {_line(chart, i, room, signs)}".rstrip()
     if len(chart.lanes) > lanes:
-        yield f"... {len(chart.lanes) - lanes:,} more lanes"
+        yield f"... {counted(len(chart.lanes) - lanes, 'more lane')}"
     if signs:
         yield "  ".join(f"{sign} {visible(chart.keys[key])}" for key, sign in signs.items())
+
+
+def _cut(label: str, columns: int) -> str:
+    """A label that fits into so many columns of a terminal."""
+    if breadth(label) <= columns:
+        return label
+    while breadth(label) >= columns:
+        label = label[:-1]
+    return label + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def _signs(chart: Chart, lanes: int) -> dict[int, str]:

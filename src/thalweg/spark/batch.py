@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg.io.times import Duration, Point
 from thalweg.language.program import Program
 from thalweg.runs import Options, as_program
 from thalweg.spark.engine import SparkEngine
@@ -27,14 +28,14 @@ def recognise(
     df: DataFrame,
     program: Program | str | Path,
     *,
-    window: int | str | None = None,
-    step: int | str | None = None,
-    start: int | str | None = None,
-    end: int | str | None = None,
-    tick: int | str | None = None,
-    background: Sequence[str | Path] = (),
-    lateness: int | str | None = None,
-    horizon: int | str | None = None,
+    window: Duration | None = None,
+    step: Duration | None = None,
+    start: Point | None = None,
+    end: Point | None = None,
+    tick: Duration | None = None,
+    background: Sequence[str | Path] | str | Path = (),
+    lateness: Duration | None = None,
+    horizon: Duration | None = None,
     models: int | str | None = None,
     query: str | None = None,
     recompute: bool = False,
@@ -42,7 +43,7 @@ def recognise(
     on_error: str = "reject",
     event: str | None = None,
     row: str | None = None,
-    max_ahead: int | str | None = None,
+    max_ahead: Duration | None = None,
     shards: int | None = None,
     out: str | Path | None = None,
 ) -> Tables:

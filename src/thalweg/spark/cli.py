@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg.io.errors import InputError
+from thalweg.io.times import Duration
 from thalweg.language.program import Program
 from thalweg.result import Summary
 from thalweg.runs import Options, Progress, Sink
@@ -103,8 +104,8 @@ def follow(
     shards: int | None = None,
     trigger: str | None = None,
     files_per_batch: int | None = None,
-    disorder: int | str = 0,
-    max_ahead: int | str | None = None,
+    disorder: Duration = 0,
+    max_ahead: Duration | None = None,
     metrics_port: int | None = None,
 ) -> Stream:
     """Follow directories: every file that appears in them is read once. ``trigger="available"`` takes what is there and

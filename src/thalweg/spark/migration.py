@@ -48,7 +48,7 @@ def migrate(
     checkpoint: str | Path,
     program: Program | str | Path,
     *,
-    background: Sequence[str | Path] = (),
+    background: Sequence[str | Path] | str | Path = (),
     spark: SparkSession | None = None,
     sinks: Mapping[str, Sink] | None = None,
 ) -> Migration:

@@ -20,6 +20,7 @@ from thalweg.io.shapes import Shapes, shapes
 from thalweg.io.sinks import TABLES
 from thalweg.io.sources import event_of
 from thalweg.io.tabular import Header, read_header
+from thalweg.io.times import Duration
 from thalweg.language.parser import parse
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
@@ -166,8 +167,8 @@ def settings_of(
     shards: int,
     event: str | None = None,
     label: str = "input",
-    disorder: int | str = 0,
-    max_ahead: int | str | None = None,
+    disorder: Duration = 0,
+    max_ahead: Duration | None = None,
 ) -> Settings:
     """Check the request and plan the stages. No columns: the rows come from files, each with its own."""
     program = with_query(program, options.query)

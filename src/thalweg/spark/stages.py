@@ -29,6 +29,7 @@ from thalweg.language.rules import (
     Statement,
 )
 from thalweg.language.terms import signature
+from thalweg.language.wording import counted
 from thalweg.spark.keying import Grid, Route, grid_of
 from thalweg.spark.obstacles import head_of, is_temporal, obstacle_of, reads_of
 
@@ -67,7 +68,7 @@ class StagePlan:
         """How people read it."""
         if not self.grid:
             return "one shard" + (f": {self.obstacle}" if self.obstacle else "")
-        return f"{self.shards} shards by {len(self.grid)} argument{'s' if len(self.grid) > 1 else ''}"
+        return f"{counted(self.shards, 'shard')} by {counted(len(self.grid), 'argument')}"
 
 
 EVERYTHING = (Route((), ()),)

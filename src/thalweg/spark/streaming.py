@@ -11,10 +11,12 @@ import re
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thalweg.io.errors import InputError
+from thalweg.io.times import Duration, Point
 from thalweg.language.program import Program
 from thalweg.runs import Options, as_program
 from thalweg.spark.checkpoint import Checkpoint
@@ -188,15 +190,15 @@ def stream(
     *,
     checkpoint: str | Path,
     out: str | Path | None = None,
-    trigger: str | None = None,
-    window: int | str | None = None,
-    step: int | str | None = None,
-    start: int | str | None = None,
-    end: int | str | None = None,
-    tick: int | str | None = None,
-    background: Sequence[str | Path] = (),
-    lateness: int | str | None = None,
-    horizon: int | str | None = None,
+    trigger: str | timedelta | None = None,
+    window: Duration | None = None,
+    step: Duration | None = None,
+    start: Point | None = None,
+    end: Point | None = None,
+    tick: Duration | None = None,
+    background: Sequence[str | Path] | str | Path = (),
+    lateness: Duration | None = None,
+    horizon: Duration | None = None,
     models: int | str | None = None,
     query: str | None = None,
     recompute: bool = False,
@@ -204,9 +206,9 @@ def stream(
     on_error: str = "reject",
     event: str | None = None,
     row: str | None = None,
-    disorder: int | str = 0,
-    max_ahead: int | str | None = None,
-    idle_timeout: float | None = None,
+    disorder: Duration = 0,
+    max_ahead: Duration | None = None,
+    idle_timeout: float | timedelta | None = None,
     shards: int | None = None,
     sinks: Mapping[str, Sink] | None = None,
     metrics_port: int | None = None,
@@ -218,7 +220,8 @@ def stream(
     - `out`: where the tables are written; ``checkpoint/tables`` without it. `sinks` maps table names to functions that
       get (DataFrame, batch number) after a batch is committed, and once more after a crash.
     - `trigger`: ``"available"`` takes what there is and stops, having run the query times up to the last arrival as at
-      the end of the input; ``"10 seconds"`` takes a batch so often; without it, a batch follows the other.
+      the end of the input; ``"10 seconds"`` or a timedelta takes a batch so often; without it, a batch follows the
+      other.
     - `start`: without it the stream starts before the first batch, and earlier rows in later batches are rejected.
     - `disorder`: by how much rows may come out of the order of their arrival times.
     - `max_ahead`: a row that arrives by more than this after everything known is rejected, so that one wrong clock does
@@ -230,8 +233,10 @@ def stream(
     carry_package(spark)
     if not sdf.isStreaming:
         raise InputError("input", "this DataFrame is not a streaming one", "use recognise")
-    trigger = how_often(trigger)
-    if idle_timeout is not None and trigger == AVAILABLE:
+    often = how_often(trigger)
+    if isinstance(idle_timeout, timedelta):
+        idle_timeout = idle_timeout.total_seconds()
+    if idle_timeout is not None and often == AVAILABLE:
         raise InputError("idle_timeout", "a stream that takes what is available and stops is never idle")
     options = Options(
         window, step, start, end, tick, lateness, horizon, models, query, recompute, allow_gaps, on_error
@@ -252,19 +257,23 @@ def stream(
     outputs = Outputs(place, settings.kind, spark, dict(sinks or {}))
     running = started(settings, checked, outputs, SparkEngine(spark, row, streams=idle_timeout is None), idle_timeout)
     given = _with_beats(sdf) if idle_timeout is not None else sdf
-    running.begin(given, trigger=trigger, port=metrics_port, name=name)
+    running.begin(given, trigger=often, port=metrics_port, name=name)
     return running
 
 
-def how_often(trigger: str | None) -> str | None:
+def how_often(trigger: str | timedelta | None) -> str | None:
     """A trigger as Spark writes it.
 
-    >>> how_often("10s"), how_often("1 minute")
-    ('10 seconds', '1 minute')
+    >>> how_often("10s"), how_often("1 minute"), how_often(timedelta(seconds=2))
+    ('10 seconds', '1 minute', '2000 milliseconds')
     """
-    if trigger is None or trigger == AVAILABLE or _INTERVAL.fullmatch(trigger):
+    if isinstance(trigger, timedelta):
+        if trigger < timedelta(milliseconds=1):
+            raise InputError("trigger", f"the trigger {trigger} is not positive", "give at least a millisecond")
+        return f"{trigger // timedelta(milliseconds=1)} milliseconds"
+    if trigger is None or trigger == AVAILABLE or _INTERVAL.fullmatch(str(trigger)):
         return trigger
-    short = re.fullmatch(r"(\d+)\s*(ms|s|m|h)", trigger)
+    short = re.fullmatch(r"(\d+)\s*(ms|s|m|h)", str(trigger))
     if short is None:
         raise InputError(
             "trigger", f"the trigger '{trigger}' does not say how often", f"write '10 seconds', or {AVAILABLE}"

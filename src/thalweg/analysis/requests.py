@@ -1,0 +1,57 @@
+"""What a reasoner is asked for: a program of its own kind, times and durations as whole numbers of time-points."""
+
+from __future__ import annotations
+
+import operator
+from datetime import timedelta
+from fractions import Fraction
+
+from thalweg.language.program import Program
+from thalweg.language.rules import Kind
+
+NAMES = {Kind.EVENTS: "an event description", Kind.ANSWERS: "a Temporal Datalog program", Kind.LARS: "a LARS program"}
+REASONERS = {
+    Kind.EVENTS: "thalweg.Reasoner",
+    Kind.ANSWERS: "thalweg.answers.reasoner.Reasoner",
+    Kind.LARS: "thalweg.lars.Reasoner",
+}
+
+
+def refuse_other_kinds(program: object, kind: Kind) -> None:
+    """Raise `ValueError` unless this is a program of the kind; says which reasoner takes it."""
+    if not isinstance(program, Program):
+        given = type(program).__name__
+        raise ValueError(f"this reasoner takes {NAMES[kind]} (thalweg.load, thalweg.parse), not {given}")
+    if program.kind is not kind:
+        raise ValueError(
+            f"this reasoner takes {NAMES[kind]}, and this is {NAMES[program.kind]}: "
+            f"use {REASONERS[program.kind]}, or thalweg.run, which takes all kinds"
+        )
+
+
+def whole(number: object, program: Program) -> int:
+    """A time or a duration in time-points. A timedelta is measured in ticks, where the program says how long they are.
+
+    >>> from thalweg.language.parser import parse
+    >>> whole(timedelta(hours=1), parse("tick 1m. initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."))
+    60
+    """
+    if isinstance(number, timedelta):
+        return _ticks(number, program.tick_seconds)
+    try:
+        return operator.index(number)  # type: ignore[arg-type]
+    except TypeError:
+        message = f"times and durations are whole numbers of time-points here, or timedeltas, not {number!r}"
+        raise ValueError(f"{message}; thalweg.run takes units") from None
+
+
+def _ticks(given: timedelta, tick: float | None) -> int:
+    if tick is None:
+        raise ValueError(
+            f"the program does not say how long a time-point lasts, so {given} is no number of them: "
+            "give a number, or declare a tick (`tick 1s.`)"
+        )
+    points = Fraction(given // timedelta(microseconds=1), 1_000_000) / Fraction(tick).limit_denominator(1_000_000)
+    if points.denominator != 1:
+        raise ValueError(f"{given} is not a whole number of time-points of {tick:g} s")
+    return int(points)
