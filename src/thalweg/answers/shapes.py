@@ -19,6 +19,7 @@ from thalweg.answers.datalog import Test, TimedAtom
 from thalweg.answers.offline import bound_variables, computed, open_variables
 from thalweg.answers.plans import Plan
 from thalweg.answers.templates import Template
+from thalweg.columns import computing
 from thalweg.columns.symbols import numbers
 from thalweg.language.terms import Compound, Term, Variable, variables
 from thalweg.protocol import Ints
@@ -341,15 +342,6 @@ def _reads(test: Test) -> set[str]:
 
 # --------------------------------------------------------------------------- evaluating tests
 
-_VECTOR: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "div": np.floor_divide,
-    "//": lambda a, b: np.trunc(a / b),
-    "mod": np.mod, "rem": np.fmod, "min": np.minimum, "max": np.maximum, "**": np.power, "^": np.power,
-}  # fmt: skip
-_VECTOR_ONE: dict[str, Callable[[Floats], Floats]] = {
-    "abs": np.abs, "floor": np.floor, "ceiling": np.ceil, "sqrt": np.sqrt, "-": np.negative,
-    "round": lambda a: np.trunc(a + np.copysign(0.5, a)),
-}  # fmt: skip
 _VECTOR_ORDER: dict[str, Callable[[Floats, Floats], Bools]] = {
     "<": np.less, ">": np.greater, "=<": np.less_equal, ">=": np.greater_equal, "=:=": np.equal,
 }  # fmt: skip
@@ -382,16 +374,8 @@ class Evaluation:
         match term:
             case Variable(name) if name == self.time_name and name not in self.place:
                 return self.time.astype(np.float64)
-            case Compound(functor, (inner,)) if functor in _VECTOR_ONE:
-                with np.errstate(invalid="ignore"):
-                    return _VECTOR_ONE[functor](self.floats(inner))
-            case Compound(functor, (left, right)) if functor in _VECTOR:
-                with np.errstate(all="ignore"):
-                    found = _VECTOR[functor](self.floats(left), self.floats(right))
-                found[~np.isfinite(found)] = np.nan
-                return found
-            case Compound(functor):
-                raise ValueError(f"{functor} is not an arithmetic function")
+            case Compound(functor, args):
+                return computing.computed(functor, *map(self.floats, args))
             case _:
                 return values(self.codes(term))
 

@@ -52,6 +52,7 @@ _BINARY = {
     "*": steps.MUL,
     "/": steps.DIV,
     "//": steps.INT_DIV,
+    "div": steps.FLOOR_DIV,
     "mod": steps.MOD,
     "min": steps.MIN,
     "max": steps.MAX,
@@ -444,8 +445,6 @@ class RuleCompiler:
                 return [(steps.PUSH_SLOT, self._slot(body, term, NUMBER))]
             case Atom("pi"):
                 return [(steps.PUSH_CONST, number(3.141592653589793))]
-            case Compound("div", (left, right)):
-                return self._code(body, Compound("floor", (Compound("/", (left, right)),)))
             case Compound(functor, (only,)) if functor in _UNARY:
                 return [*self._code(body, only), (_UNARY[functor], 0)]
             case Compound(functor, (left, right)) if functor in _BINARY:

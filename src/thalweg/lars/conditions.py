@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thalweg.columns import computing
+from thalweg.columns.computing import Floats
 from thalweg.lars.labels import FOREVER
 
-Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Span = tuple[float, float]
 
@@ -62,8 +63,7 @@ def picked(condition: Condition, then: Expression, other: Expression) -> Express
 def computed(op: str, *parts: Expression) -> Expression:
     """The value of an operation, as simple as it can be written; a value that does not exist is not a number."""
     if all(isinstance(p, float) for p in parts):
-        with np.errstate(all="ignore"):
-            return float(_POINTWISE[op](*(np.float64(p) for p in parts if isinstance(p, float))))
+        return float(computing.computed(op, *(p for p in parts if isinstance(p, float))))
     if op in _ROUNDING and _whole(parts[0]):
         return parts[0]
     if op == "**" and isinstance(parts[0], Polynomial) and isinstance(parts[1], float) and parts[1] in _SMALL:
@@ -99,33 +99,6 @@ def _polynomial(op: str, parts: list[tuple[float, ...]]) -> Expression:
     return terms[0] if size == 1 else Polynomial(terms)
 
 
-def _modulo(a: Floats, b: Floats) -> Floats:
-    found: Floats = np.where(b == 0, np.nan, a - b * np.floor(a / b))
-    return found
-
-
-def _quotient(a: Floats, b: Floats) -> Floats:
-    found: Floats = np.where(b == 0, np.nan, a / b)
-    return found
-
-
-_POINTWISE: dict[str, Callable[..., Floats]] = {
-    "+": lambda a, b=None: a if b is None else a + b,
-    "-": lambda a, b=None: -a if b is None else a - b,
-    "*": lambda a, b: a * b,
-    "/": _quotient,
-    "//": lambda a, b: np.trunc(_quotient(a, b)),
-    "mod": _modulo,
-    "min": np.minimum,
-    "max": np.maximum,
-    "**": np.power,
-    "abs": np.abs,
-    "floor": np.floor,
-    "ceiling": np.ceil,
-    "round": lambda a: np.trunc(a + np.copysign(0.5, a)),
-    "truncate": np.trunc,
-    "sqrt": np.sqrt,
-}
 _SMALL = frozenset(range(8))
 """Powers that are written out."""
 _ROUNDING = {"floor", "ceiling", "round", "truncate"}
@@ -139,7 +112,7 @@ def values(expression: Expression, ticks: Floats) -> Floats:
             found: Floats = np.polynomial.polynomial.polyval(ticks, np.array(terms))
             return found
         case Computed(op, parts):
-            return _POINTWISE[op](*(values(p, ticks) for p in parts))
+            return computing.computed(op, *(values(p, ticks) for p in parts))
         case Picked(condition, then, other):
             either: Floats = np.where(truths(condition, ticks), values(then, ticks), values(other, ticks))
             return either
@@ -191,7 +164,7 @@ def _bounded(op: str, *given: Span | None) -> Span | None:
         return None
     found = _BOUNDS[op](*parts) if op in _BOUNDS else None
     if op in _MONOTONE:
-        low, high = (float(_POINTWISE[op](*(np.float64(p[i]) for p in parts))) for i in (0, 1))
+        low, high = (float(computing.FUNCTIONS[op, len(parts)](*(p[i] for p in parts))) for i in (0, 1))
         found = low, high
     return None if found is None or math.isnan(found[0]) or math.isnan(found[1]) else found
 
@@ -214,7 +187,10 @@ def _ratios(x: Span, y: Span) -> Span | None:
 
 def _whole_ratios(x: Span, y: Span) -> Span | None:
     found = _ratios(x, y)
-    return None if found is None else (_truncated(found[0]), _truncated(found[1]))
+    if found is None or any(map(math.isinf, (*x, *y))):
+        return None if found is None else (_truncated(found[0]), _truncated(found[1]))
+    every = [float(computing.quotient(np.float64(a), np.float64(b))) for a in x for b in y]
+    return min(every), max(every)
 
 
 def _truncated(x: float) -> float:
@@ -225,8 +201,8 @@ def _remainders(x: Span, y: Span) -> Span | None:
     m = y[0]
     if m != y[1] or m == 0 or math.isinf(m):
         return None
-    if not math.isinf(x[0]) and not math.isinf(x[1]) and math.floor(x[0] / m) == math.floor(x[1] / m):
-        return x[0] - m * math.floor(x[0] / m), x[1] - m * math.floor(x[1] / m)
+    if not math.isinf(x[0]) and not math.isinf(x[1]) and x[0] // m == x[1] // m:
+        return x[0] % m, x[1] % m
     return min(0.0, m), max(0.0, m)
 
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from thalweg.columns.compiled import njit
+from thalweg.columns.compiled import njit, part
+from thalweg.columns.computing import quotient, rounded
 from thalweg.lars.labels import COUNT, HI, LO, NEXT, gather, subtract
 from thalweg.lars.tuples import Links, hash_some, slot_of
 from thalweg.lars.windows import NONE, clip
 from thalweg.protocol import Ints
+
+_rounded, _quotient = part(rounded), part(quotient)
 
 BOUND, NEW, SKIP = range(3)
 """What a column of a literal does: must equal a slot; gives a slot its value; is not looked at."""
@@ -236,7 +239,8 @@ def anti(
     TRUNCATE,
     SQRT,
     POWER,
-) = range(28)
+    FLOOR_DIV,
+) = range(29)
 """Instructions; the comparisons end a test, ASSIGN and COPY give a slot its value."""
 
 
@@ -282,7 +286,7 @@ def evaluate(rows: Ints, pieces: Ints, code: Ints, out: Ints) -> int:
             elif op == CEILING:
                 stack[top - 1] = np.ceil(stack[top - 1])
             elif op == ROUND:
-                stack[top - 1] = np.trunc(stack[top - 1] + np.copysign(0.5, stack[top - 1]))
+                stack[top - 1] = _rounded(stack[top - 1])
             elif op == TRUNCATE:
                 stack[top - 1] = np.trunc(stack[top - 1])
             elif op == SQRT:
@@ -298,15 +302,17 @@ def evaluate(rows: Ints, pieces: Ints, code: Ints, out: Ints) -> int:
                     stack[top - 1] = a - b
                 elif op == MUL:
                     stack[top - 1] = a * b
-                elif op == DIV or op == INT_DIV or op == MOD:
+                elif op == DIV or op == INT_DIV or op == FLOOR_DIV or op == MOD:
                     if b == 0.0:
                         good = False
                     elif op == DIV:
                         stack[top - 1] = a / b
                     elif op == INT_DIV:
-                        stack[top - 1] = np.trunc(a / b)
+                        stack[top - 1] = _quotient(a, b)
+                    elif op == FLOOR_DIV:
+                        stack[top - 1] = a // b
                     else:
-                        stack[top - 1] = a - b * np.floor(a / b)
+                        stack[top - 1] = a % b
                 elif op == POWER:
                     stack[top - 1] = a**b
                 elif op == MIN:

@@ -1,7 +1,8 @@
 """Background knowledge: facts and rules, arithmetic, comparisons, lists; by plain SLD resolution.
 
-Numbers compare by value, `12 = 12.0`. Arithmetic on what is no number, and a division by zero, make the condition
-false; they are not errors, since a stream may bring anything.
+Numbers compare by value, `12 = 12.0`. They are computed as floats of 64 bits. Arithmetic on what is no number, a
+division by zero, and what is beyond the range of a float make the condition false; they are not errors, since a stream
+may bring anything.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 
 from thalweg.language import rules as language
 from thalweg.reference.bodies import Fact, Goals, Test, Unbound, read_body, solve
@@ -49,7 +51,7 @@ def quotient(x: float, y: float) -> float:
 
 def rounded(x: float) -> float:
     """The nearest whole number, of two the one further from zero."""
-    return math.floor(abs(x) + 0.5) * _sign(x)
+    return math.floor(abs(Fraction(x)) + Fraction(1, 2)) * _sign(x)
 
 
 FUNCTIONS: dict[Signature, Callable[..., float]] = {
@@ -60,7 +62,7 @@ FUNCTIONS: dict[Signature, Callable[..., float]] = {
     ("//", 2): quotient,
     ("div", 2): operator.floordiv,
     ("mod", 2): operator.mod,
-    ("rem", 2): lambda x, y: x - y * quotient(x, y),
+    ("rem", 2): math.fmod,
     ("**", 2): operator.pow,
     ("^", 2): operator.pow,
     ("min", 2): min,
@@ -104,14 +106,14 @@ def evaluate(term: Term) -> int | float:
     function = FUNCTIONS.get(signature(term)) if isinstance(term, tuple) else None
     if function is None:
         raise NoNumber(term)
-    values = [evaluate(argument) for argument in term[1:]]
+    values = [float(evaluate(argument)) for argument in term[1:]]
     try:
         result = function(*values)
     except (ArithmeticError, ValueError) as problem:
         raise NoNumber(term) from problem
-    if isinstance(result, complex):
+    if isinstance(result, complex) or not math.isfinite(result):
         raise NoNumber(term)
-    return number(result)
+    return number(float(result))
 
 
 _NUMERIC: dict[str, Callable[[float, float], bool]] = {
