@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from thalweg.analysis.order import strong_components
 from thalweg.analysis.temporal import Signature
+from thalweg.analysis.types import EXACT, NAMED
 from thalweg.answers.datalog import Datalog, Rule, Test, TimedAtom
 from thalweg.answers.templates import Substitution
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable, is_ground
@@ -19,15 +20,15 @@ from thalweg.language.terms import Atom, Compound, Number, Term, Variable, is_gr
 Row = tuple[Term, ...]
 Background = Mapping[Signature, frozenset[Row]]
 
-ARITHMETIC: dict[str, Callable[[float, float], float]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-    "//": lambda a, b: math.trunc(a / b), "div": operator.floordiv, "mod": operator.mod, "rem": math.fmod,
-    "min": min, "max": max, "**": operator.pow, "^": operator.pow,
+FUNCTIONS: Mapping[Signature, Callable[..., float]] = {
+    ("+", 2): operator.add, ("-", 2): operator.sub, ("*", 2): operator.mul, ("/", 2): operator.truediv,
+    ("//", 2): lambda a, b: math.copysign(1, a) * math.copysign(1, b) * (abs(a) // abs(b)),
+    ("div", 2): operator.floordiv, ("mod", 2): operator.mod, ("rem", 2): math.fmod,
+    ("min", 2): min, ("max", 2): max, ("**", 2): operator.pow, ("^", 2): operator.pow,
+    ("abs", 1): abs, ("floor", 1): math.floor, ("ceiling", 1): math.ceil, ("sqrt", 1): math.sqrt,
+    ("-", 1): operator.neg, ("round", 1): lambda a: math.trunc(a + math.copysign(0.49999999999999994, a)),
 }  # fmt: skip
-FUNCTIONS: dict[str, Callable[[float], float]] = {
-    "abs": abs, "floor": math.floor, "ceiling": math.ceil, "sqrt": math.sqrt, "-": operator.neg,
-    "round": lambda a: math.trunc(a + math.copysign(0.5, a)),
-}  # fmt: skip
+"""What `thalweg.columns.computing` does with columns, for single floats: the check loads no numerical library."""
 ORDERS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt, ">": operator.gt, "=<": operator.le, ">=": operator.ge, "=:=": operator.eq, "=\\=": operator.ne,
 }  # fmt: skip
@@ -39,44 +40,57 @@ def number_of(term: Term) -> float | None:
     """The value of a ground arithmetic term; None when it has none."""
     match term:
         case Number(value):
-            return value
-        case Compound(functor, (inner,)) if functor in FUNCTIONS:
-            value_or_none = number_of(inner)
-            return None if value_or_none is None else _value(FUNCTIONS[functor], value_or_none)
-        case Compound(functor, (left, right)) if functor in ARITHMETIC:
-            a, b = number_of(left), number_of(right)
-            return None if a is None or b is None else _value(ARITHMETIC[functor], a, b)
+            return float(value)
+        case Atom(name):
+            return NAMED.get(name)
+        case Compound(functor, args) if (functor, len(args)) in FUNCTIONS:
+            of = [value for value in map(number_of, args) if value is not None]
+            return _value(functor, *of) if len(of) == len(args) else None
         case _:
             return None
 
 
-def _value(function: Callable[..., float], *of: float) -> float | None:
-    """What a computation comes to; None where that is no real number."""
+def _value(functor: str, *of: float) -> float | None:
+    """What a computation comes to; None where that is no real number, or beyond the range of a float."""
     try:
-        found = function(*of)
+        found = FUNCTIONS[functor, len(of)](*of)
     except (ArithmeticError, ValueError):
         return None
-    return None if isinstance(found, complex) else found
+    if isinstance(found, complex) or not (math.isfinite(found) or functor in ("min", "max")):
+        return None
+    return float(found)
 
 
 def constant_of(term: Term) -> Term | None:
     """The constant that a ground term stands for."""
     if isinstance(term, (Atom, Number)):
         return term
+    return _constant(number_of(term))
+
+
+def given(op: str, term: Term) -> Term | None:
+    """The constant that a variable gets from an equation with a ground term: with `is` always a number."""
+    if op != "is":
+        return constant_of(term)
     value = number_of(term)
+    return None if value is None or math.isinf(value) else _constant(value)
+
+
+def _constant(value: float | None) -> Term | None:
     if value is None:
         return None
-    return Number(int(value)) if float(value).is_integer() else Number(value)
+    return Number(int(value)) if value.is_integer() and abs(value) < EXACT else Number(value)
 
 
 def decide(test: Test) -> bool:
-    """The truth of a ground test; an order between things that are not numbers is false."""
-    if test.op in ORDERS:
+    """The truth of a ground test; a comparison of what has no value, or an order between things that are not numbers,
+    is false."""
+    if test.op in ORDERS or test.op == "is":
         a, b = number_of(test.left), number_of(test.right)
-        holds = a is not None and b is not None and ORDERS[test.op](a, b)
+        holds = a is not None and b is not None and ORDERS["=:=" if test.op == "is" else test.op](a, b)
     else:
-        same = constant_of(test.left) == constant_of(test.right)
-        holds = same if test.op in EQUAL else not same
+        left, right = constant_of(test.left), constant_of(test.right)
+        holds = left is not None and right is not None and (left == right) == (test.op in EQUAL)
     return holds != test.negated
 
 
@@ -143,7 +157,7 @@ def _bindings(body: list[TimedAtom | Test], known: Background, by: Substitution)
     rest = [c for c in body if c is not ready]
     match ready:
         case Test(op, Variable(), right) if op in EQUAL and not ready.negated:
-            value = constant_of(by.expression(right))
+            value = given(op, by.expression(right))
             extended = by.copy()
             if value is not None and extended.unify(ready.left, value):
                 yield from _bindings(rest, known, extended)

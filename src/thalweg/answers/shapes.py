@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thalweg.analysis.temporal import Signature
+from thalweg.analysis.types import NAMED
 from thalweg.answers.background import EQUAL, ORDERS, UNEQUAL
 from thalweg.answers.codec import Bools, Codec, Floats, values
 from thalweg.answers.datalog import Test, TimedAtom
@@ -21,7 +22,7 @@ from thalweg.answers.plans import Plan
 from thalweg.answers.templates import Template
 from thalweg.columns import computing
 from thalweg.columns.symbols import numbers
-from thalweg.language.terms import Compound, Term, Variable, variables
+from thalweg.language.terms import Atom, Compound, Term, Variable, variables
 from thalweg.protocol import Ints
 
 Columns = list[Ints | None]
@@ -374,6 +375,8 @@ class Evaluation:
         match term:
             case Variable(name) if name == self.time_name and name not in self.place:
                 return self.time.astype(np.float64)
+            case Atom(name) if name in NAMED:
+                return np.full(len(self.time), NAMED[name])
             case Compound(functor, args):
                 return computing.computed(functor, *map(self.floats, args))
             case _:
@@ -387,7 +390,16 @@ class Evaluation:
             order = _VECTOR_ORDER.get(test.op)
             found = known & (order(left, right) if order is not None else left != right)
         else:
-            same = self.codes(test.left) == self.codes(test.right)
-            found = same if test.op in EQUAL else ~same
             assert test.op in EQUAL or test.op in UNEQUAL
+            (left_codes, left_known), (right_codes, right_known) = (
+                self._side(side, test.op) for side in (test.left, test.right)
+            )
+            found = left_known & right_known & ((left_codes == right_codes) == (test.op in EQUAL))
         return ~found if test.negated else found
+
+    def _side(self, term: Term, op: str) -> tuple[Ints, Bools]:
+        """The codes of a side of an equation, and where it has a value."""
+        if op == "is" or isinstance(term, Compound):
+            value = self.floats(term)
+            return numbers(value), ~np.isnan(value)
+        return self.codes(term), np.ones(len(self.time), np.bool_)

@@ -25,6 +25,7 @@ _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z|[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?\Z
 _CANONICAL = r"\A(?:[a-z][A-Za-z0-9_]*|0|-?[1-9][0-9]{0,14})\z"
 """Names and integers that are their own canonical texts, for Arrow."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
+_WHOLE = re.compile(r"[-+]?\d+\Z")
 _COMPOUND = re.compile(r"[a-z]\w*\(.*\)\Z", re.DOTALL)
 RECENT = 8
 """Dictionaries whose ids are remembered."""
@@ -37,16 +38,18 @@ FREE = ""
 RAW = 1 << 16
 """So many texts are remembered with their canonical texts."""
 EXACT = 2**53
-"""Integers beyond this have no exact float64 and are refused in number positions."""
+"""Integers from here on cannot be told from their neighbours in a float64, and are refused in number positions."""
 
 
 def number_text(value: float) -> str:
-    """Canonical text of a number: integral values have no point.
+    """Canonical text of a number: integral values have no point, where every integer has a float of its own.
 
-    >>> number_text(12.0), number_text(0.5)
-    ('12', '0.5')
+    >>> number_text(12.0), number_text(0.5), number_text(2.0**60)
+    ('12', '0.5', '1.152921504606847e+18')
     """
-    return str(int(value)) if math.isfinite(value) and value == int(value) else repr(float(value))
+    if isinstance(value, int):
+        return str(value)
+    return str(int(value)) if abs(value) < EXACT and value == int(value) else repr(float(value))
 
 
 def constant_text(raw: str) -> str:
@@ -57,10 +60,17 @@ def constant_text(raw: str) -> str:
     """
     if _NUMBER.match(raw):
         value = float(raw)
-        return number_text(value) if abs(value) <= EXACT else raw
+        return number_text(value) if abs(value) < EXACT else _far_text(raw, value)
     if _PLAIN.match(raw) or _COMPOUND.match(raw):
         return raw
     return "'" + raw.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _far_text(raw: str, value: float) -> str:
+    """Canonical text of a large number given as data: an integer digit by digit, others as floats."""
+    if _WHOLE.match(raw):
+        return ("-" if raw[0] == "-" else "") + raw.lstrip("+-0")
+    return number_text(value) if math.isfinite(value) else raw
 
 
 class SymbolTable:

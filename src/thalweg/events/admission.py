@@ -7,6 +7,7 @@ first, so that the order in which rows are accepted does not matter.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -280,12 +281,12 @@ class Admission:
 
 @njit(cache=True)
 def _number_codes(values: npt.NDArray[np.float64]) -> tuple[Ints, Mask]:
-    """Codes of numbers, and which are none: not finite, or without an exact float64."""
+    """Codes of numbers, and which are none: not finite."""
     codes = np.empty(len(values), np.float64)
     bad = np.zeros(len(values), np.bool_)
     for i in range(len(values)):
         value = values[i]
-        bad[i] = not abs(value) <= EXACT
+        bad[i] = not np.isfinite(value)
         codes[i] = 0.0 if bad[i] else value + 0.0
     return codes.view(np.int64), bad
 
@@ -323,9 +324,12 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _floats(column: pa.Array) -> npt.NDArray[np.float64]:
-    """The numbers of a column, NaN where a text is none."""
+    """The numbers of a column, NaN where a text is none, or an integer cannot be told from its neighbours."""
     if not _is_text(column.type):
-        return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
+        values = np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
+        if pa.types.is_integer(column.type) and column.type.bit_width == 64:
+            values = np.where(np.abs(values) < EXACT, values, np.nan)
+        return values
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     values = np.array([_float(x) for x in column.dictionary.to_pylist()], np.float64)
@@ -334,6 +338,7 @@ def _floats(column: pa.Array) -> npt.NDArray[np.float64]:
 
 def _float(text: str) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        return float("nan")
+        return math.nan
+    return math.nan if abs(value) >= EXACT and text.lstrip("+-").isdecimal() else value

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from thalweg.analysis.types import NAMED
 from thalweg.columns.computing import Floats, computed
 from thalweg.columns.passing import EQUAL, GREATER, LESS, UNDEFINED, passing
 from thalweg.columns.symbols import SymbolTable, as_floats, numbers
@@ -20,8 +21,6 @@ from thalweg.events.frames import (
 )
 from thalweg.language.terms import Compound, Number, Term, Variable
 from thalweg.protocol import Mask
-
-_NAMED = {"pi": np.pi, "e": np.e, "inf": np.inf}
 
 _ORDERINGS: dict[str, Callable[..., Mask]] = {
     "<": np.less,
@@ -81,7 +80,7 @@ def operand(term: Term) -> Operand:
         case Compound(functor, args):
             return partial(_computed, functor, [operand(a) for a in args])
         case _:
-            return _always(_NAMED[term.name])  # type: ignore[union-attr]
+            return _always(NAMED[term.name])  # type: ignore[union-attr]
 
 
 def _always(value: float) -> Operand:

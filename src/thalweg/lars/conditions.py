@@ -73,9 +73,16 @@ def computed(op: str, *parts: Expression) -> Expression:
         return product
     if op in ("+", "-", "*"):
         whole = [_terms(p) for p in parts]
-        if all(w is not None for w in whole):
+        if all(w is not None for w in whole) and sum(len(w) - 1 for w in whole if w) <= _LONGEST:
             return _polynomial(op, [w for w in whole if w is not None])
     return Computed(op, parts)
+
+
+def divided(left: Expression, right: Expression) -> Expression:
+    """Division that rounds downwards."""
+    if _whole(right):
+        return computed("floor", computed("/", left, right))
+    return computed("round", computed("/", computed("-", left, computed("mod", left, right)), right))
 
 
 def _terms(part: Expression) -> tuple[float, ...] | None:
@@ -101,6 +108,10 @@ def _polynomial(op: str, parts: list[tuple[float, ...]]) -> Expression:
 
 _SMALL = frozenset(range(8))
 """Powers that are written out."""
+_LONGEST = 16
+"""Polynomials of this degree have a value at every tick."""
+_NEVER_FAR = 3
+"""Powers of this degree have one for all that is not itself a high power."""
 _ROUNDING = {"floor", "ceiling", "round", "truncate"}
 _MONOTONE = _ROUNDING | {"min", "max"}
 
@@ -166,7 +177,13 @@ def _bounded(op: str, *given: Span | None) -> Span | None:
     if op in _MONOTONE:
         low, high = (float(computing.FUNCTIONS[op, len(parts)](*(p[i] for p in parts))) for i in (0, 1))
         found = low, high
-    return None if found is None or math.isnan(found[0]) or math.isnan(found[1]) else found
+    if found is None or math.isnan(found[0]) or math.isnan(found[1]):
+        return None
+    return None if _infinite(found) and not any(map(_infinite, parts)) else found  # some have no value
+
+
+def _infinite(bounds: Span) -> bool:
+    return math.isinf(bounds[0]) or math.isinf(bounds[1])
 
 
 def _product(a: float, b: float) -> float:
@@ -187,9 +204,9 @@ def _ratios(x: Span, y: Span) -> Span | None:
 
 def _whole_ratios(x: Span, y: Span) -> Span | None:
     found = _ratios(x, y)
-    if found is None or any(map(math.isinf, (*x, *y))):
+    if found is None or _infinite(x) or _infinite(y):
         return None if found is None else (_truncated(found[0]), _truncated(found[1]))
-    every = [float(computing.quotient(np.float64(a), np.float64(b))) for a in x for b in y]
+    every = [float(computing.computed("//", a, b)) for a in x for b in y]
     return min(every), max(every)
 
 
@@ -207,6 +224,8 @@ def _remainders(x: Span, y: Span) -> Span | None:
 
 
 def _powers(x: Span, y: Span) -> Span | None:
+    if (_infinite(x) or _infinite(y)) and not (y[0] == y[1] and 0 <= y[0] <= _NEVER_FAR):
+        return None  # sooner or later there is no value
     if y[0] != y[1] or y[0] != math.floor(y[0]) or y[0] < 0:
         return None if x[0] < 1 or y[0] < 0 else (_power(x[0], y[0]), _power(x[1], y[1]))
     every = _power(x[0], y[0]), _power(x[1], y[0])
@@ -307,6 +326,16 @@ def compared(op: str, left: Expression, right: Expression) -> Condition:
         if isinstance(left, float):
             return compared(op, left, right)
     return Compared(op, left, right)
+
+
+OPPOSITE = {"<": ">=", ">=": "<", ">": "=<", "=<": ">", "=:=": "=\\=", "=\\=": "=:="}
+
+
+def opposed(op: str, left: Expression, right: Expression) -> Condition:
+    """That a comparison is false, as it is where a side has no value."""
+    if _total(left) and _total(right):
+        return compared(OPPOSITE[op], left, right)
+    return no(compared(op, left, right))
 
 
 def exists(expression: Expression) -> Condition:

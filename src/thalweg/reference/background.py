@@ -88,7 +88,8 @@ FUNCTIONS: dict[Signature, Callable[..., float]] = {
     ("exp", 1): math.exp,
     ("log", 1): math.log,
 }
-_CONSTANTS = {"pi": math.pi, "e": math.e}
+_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
+_CHOOSING = ("min", "max")
 
 
 def evaluate(term: Term) -> int | float:
@@ -111,7 +112,7 @@ def evaluate(term: Term) -> int | float:
         result = function(*values)
     except (ArithmeticError, ValueError) as problem:
         raise NoNumber(term) from problem
-    if isinstance(result, complex) or not math.isfinite(result):
+    if isinstance(result, complex) or not (math.isfinite(result) or term[0] in _CHOOSING):
         raise NoNumber(term)
     return number(float(result))
 
@@ -135,35 +136,39 @@ _BY_ORDER: dict[str, Callable[[Ground, Ground], bool]] = {
 def compare(test: Test, subst: Subst) -> Iterator[Subst]:
     """The ways to make a comparison true: at most one."""
     left, right = resolve(test.left, subst), resolve(test.right, subst)
-    if test.op == "=":
-        extended = unify(left, right, subst)
-    elif test.op == "is":
-        extended = _is(left, right, subst)
-    else:
-        extended = subst if _true(test.op, left, right) else None
+    try:
+        if test.op == "=":
+            extended = unify(_value(left), _value(right), subst)
+        elif test.op == "is":
+            extended = unify(left, _finite(evaluate(right)), subst)
+        else:
+            extended = subst if _true(test.op, left, right) else None
+    except NoNumber:
+        return
     if extended is not None:
         yield extended
 
 
-def _is(left: Term, right: Term, subst: Subst) -> Subst | None:
-    try:
-        return unify(left, evaluate(right), subst)
-    except NoNumber:
-        return None
+def _value(term: Term) -> Term:
+    """What a term stands for: a computation for its result, everything else for itself."""
+    return evaluate(term) if isinstance(term, tuple) and signature(term) in FUNCTIONS else term
+
+
+def _finite(value: int | float) -> int | float:
+    if not math.isfinite(value):
+        raise NoNumber(value)
+    return value
 
 
 def _true(op: str, left: Term, right: Term) -> bool:
     if not (is_ground(left) and is_ground(right)):
         raise Unbound((op, left, right))
     if op in _NUMERIC:
-        try:
-            return _NUMERIC[op](evaluate(left), evaluate(right))
-        except NoNumber:
-            return False
+        return _NUMERIC[op](evaluate(left), evaluate(right))
     if op in _BY_ORDER:
         return _BY_ORDER[op](order_key(left), order_key(right))
     if op in ("==", "\\==", "\\="):
-        return bool(left == right) == (op == "==")
+        return bool(_value(left) == _value(right)) == (op == "==")
     raise NotImplementedError(f"no comparison {op!r}")
 
 
@@ -177,7 +182,7 @@ def _items(term: Term) -> tuple[Ground, ...]:
 
 
 def _sum(items: tuple[Ground, ...]) -> Ground | None:
-    return number(sum(items)) if all(isinstance(i, (int, float)) for i in items) else None
+    return number(float(sum(items))) if all(isinstance(i, (int, float)) for i in items) else None
 
 
 def _extreme(choose: Callable[..., float]) -> Callable[[tuple[Ground, ...]], Ground | None]:
