@@ -15,7 +15,7 @@ from thalweg.analysis.temporal import Signature
 from thalweg.analysis.types import EXACT, NAMED
 from thalweg.answers.datalog import Datalog, Rule, Test, TimedAtom
 from thalweg.answers.templates import Substitution
-from thalweg.language.terms import Atom, Compound, Number, Term, Variable, is_ground
+from thalweg.language.terms import Atom, Compound, Number, Term, Variable, is_ground, variables
 
 Row = tuple[Term, ...]
 Background = Mapping[Signature, frozenset[Row]]
@@ -156,14 +156,15 @@ def _bindings(body: list[TimedAtom | Test], known: Background, by: Substitution)
         return
     rest = [c for c in body if c is not ready]
     match ready:
-        case Test(op, Variable(), right) if op in EQUAL and not ready.negated:
-            value = given(op, by.expression(right))
-            extended = by.copy()
-            if value is not None and extended.unify(ready.left, value):
-                yield from _bindings(rest, known, extended)
-        case Test():
+        case Test() if is_ground(by.expression(ready.left)) and is_ground(by.expression(ready.right)):
             if decide(by.test(ready)):
                 yield from _bindings(rest, known, by)
+        case Test(op):
+            side, other = next(way for way in _ways(ready) if is_ground(by.expression(way[1])))
+            value = given(op, by.expression(other))
+            extended = by.copy()
+            if value is not None and extended.unify(side, value):
+                yield from _bindings(rest, known, extended)
         case TimedAtom(negated=True):
             if by.atom(ready).args not in known.get(ready.predicate, ()):
                 yield from _bindings(rest, known, by)
@@ -172,11 +173,38 @@ def _bindings(body: list[TimedAtom | Test], known: Background, by: Substitution)
                 yield from _bindings(rest, known, extended)
 
 
+def unbound_in_background(rule: Rule) -> list[str]:
+    """The variables of a rule without time that need a value and get none, so that the rule would never apply."""
+    positive = [c for c in rule.body if isinstance(c, TimedAtom) and not c.negated]
+    bound = {v.name for atom in positive for arg in atom.args for v in variables(arg)}
+    equations = [c for c in rule.body if isinstance(c, Test) and c.op in EQUAL and not c.negated]
+    for _ in equations:
+        for test in equations:
+            for side, other in _ways(test):
+                if isinstance(side, Variable) and _names(other) <= bound:
+                    bound.add(side.name)
+    others = [c for c in rule.body if c not in positive]
+    terms = [t for c in others for t in (c.args if isinstance(c, TimedAtom) else (c.left, c.right))]
+    return list(dict.fromkeys(v.name for t in (*terms, *rule.head.args) for v in variables(t) if v.name not in bound))
+
+
+def _ways(test: Test) -> tuple[tuple[Term, Term], ...]:
+    """An equation as (variable, value): `is` computes its right side only."""
+    there = (test.left, test.right)
+    return (there,) if test.op == "is" else (there, (test.right, test.left))
+
+
+def _names(term: Term) -> set[str]:
+    return {v.name for v in variables(term)}
+
+
 def _is_ready(condition: TimedAtom | Test, by: Substitution) -> bool:
     match condition:
-        case Test(op, left, right):
-            bound = is_ground(by.expression(right))
-            return bound and (is_ground(by.expression(left)) or (op in EQUAL and isinstance(left, Variable)))
+        case Test(op):
+            ways = _ways(condition) if op in EQUAL and not condition.negated else ()
+            return all(is_ground(by.expression(side)) for side in (condition.left, condition.right)) or any(
+                isinstance(side, Variable) and is_ground(by.expression(other)) for side, other in ways
+            )
         case TimedAtom(negated=True):
             return all(is_ground(by.term(a)) for a in condition.args)
         case _:
