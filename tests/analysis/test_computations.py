@@ -80,8 +80,17 @@ def test_what_a_kind_does_not_compute_is_refused_with_what_it_does(kind: Kind) -
     for name in sorted(FUNCTIONS - {name for name, _ in COMPUTED[kind]}):
         with pytest.raises(ProgramError, match=r"is not computed in a program of kind(.|\n)*known are"):
             run(kind, f"'{name}'(D)")
-    with pytest.raises(ProgramError, match="`abs/2` is not computed"):
-        run(kind, "abs(D, 2)")
+    for rules in (RULES[kind], RULES[kind].replace("V is", "V =")):
+        with pytest.raises(ProgramError, match="`abs/2` is not computed"):
+            thalweg.run(rules.format("abs(D, 2)"), ROWS, **WINDOWS[kind])
+
+
+@pytest.mark.parametrize(
+    "rule", ["v(X, D rem 2) if e(X, D)", "at(D rem 2) v(X) if e(X, D)", "v(X) if e(X, D), [5] at(sin(D)) e(X, D)"]
+)
+def test_what_lars_does_not_compute_is_refused_wherever_it_stands(rule: str) -> None:
+    with pytest.raises(ProgramError, match=r"is not computed in a program of kind `lars`"):
+        thalweg.run(f"program lars. {rule}.", ROWS)
 
 
 @pytest.mark.parametrize(
