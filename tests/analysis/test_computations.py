@@ -178,6 +178,22 @@ def test_a_large_integer_that_is_only_a_name_is_kept_digit_by_digit() -> None:
     assert verify(prepare(program, rows, Options(window=10, step=10))).difference is None
 
 
+def test_a_field_that_looks_like_a_term_is_a_name() -> None:
+    names = ["per(a)", "per( a )", "f(x", "[a]", "'q'", "a:b"]
+    rows = [{"name": "e", "time": 1, "x": name} for name in names]
+    written = {f"'{name}'" for name in names[:4]} | {"'\\'q\\''", "'a:b'"}
+    result = thalweg.run("query p(X, T). p(X, T) :- e(X, T).", rows, end=2)
+    assert set(result["answers"].column("X").to_pylist()) == written
+    result = thalweg.run("program lars. p(X) if e(X).", rows, end=2)
+    assert set(result["answers"].column("atom").to_pylist()) == {f"p({name})" for name in written}
+    for condition in ("true", "X = per(a)", "X = 'per(a)'", "ok(X)"):
+        program = thalweg.parse(
+            f"initiatedAt(v(X)=X, T) :- happensAt(e(X), T), {condition}. ok(per(a)). ok('per(a)'). ok('f(x')."
+        )
+        plan = prepare(program, rows, Options(window=10, step=10))
+        assert verify(plan).difference is None
+
+
 @pytest.mark.parametrize("kind", Kind)
 def test_data_has_floats_of_any_size_and_integers_that_floats_can_tell_apart(kind: Kind) -> None:
     def read(d: object) -> int:

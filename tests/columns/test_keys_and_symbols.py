@@ -83,7 +83,7 @@ raw = st.sampled_from(
         ("m1", "m1"),
         ("North Sea", "'North Sea'"),
         ("it's", "'it\\'s'"),
-        ("f(a)", "f(a)"),
+        ("f(a)", "'f(a)'"),
         ("Upper", "'Upper'"),
         ("", "''"),
         ("123456789012345678901", "123456789012345678901"),
@@ -191,3 +191,10 @@ def test_texts_as_an_array_are_those_of_the_table_whenever_they_came() -> None:
     for first in range(4):
         assert copy.array(first).to_pylist() == ["a", "b", "c"][first:]
     assert table.array(0).to_pylist() == ["a", "b"]
+
+
+def test_what_a_reasoner_has_written_may_be_terms() -> None:
+    table = SymbolTable()
+    column = pa.array(["per(a)", "North Sea", "007", "per(a)"])
+    assert [table.texts[i] for i in table.encode(column, terms=True)] == ["per(a)", "'North Sea'", "7", "per(a)"]
+    assert [table.texts[i] for i in table.encode(column)] == ["'per(a)'", "'North Sea'", "7", "'per(a)'"]

@@ -126,12 +126,13 @@ class Admission:
 
     def _code(self, rows: Rows, relation: str, fluent: bool, verdict: Verdict) -> None:
         kind = "fluent" if fluent else "event"
-        columns = [self._column(c, (kind, relation, i), verdict) for i, c in enumerate(rows.args)]
+        derived = rows.derived
+        columns = [self._column(c, (kind, relation, i), verdict, derived) for i, c in enumerate(rows.args)]
         times: list[Ints] = [rows.time]
         last = rows.time
         if fluent:
             assert rows.value is not None
-            columns.append(self._column(rows.value, ("value", relation, 0), verdict))
+            columns.append(self._column(rows.value, ("value", relation, 0), verdict, derived))
             end = rows.end if rows.end is not None else rows.time + self.tick
             times.append(end)
             last = np.where(end == OPEN_END, OPEN_END, end - self.tick)
@@ -155,7 +156,9 @@ class Admission:
         if len(coded):
             self.waiting.setdefault(relation, Waiting()).add(coded)
 
-    def _column(self, column: pa.Array, node: tuple[str, str, int], verdict: Verdict) -> Ints:
+    def _column(
+        self, column: pa.Array, node: tuple[str, str, int], verdict: Verdict, derived: bool
+    ) -> Ints:
         if isinstance(column, pa.ChunkedArray):
             column = column.combine_chunks()
         if column.null_count:
@@ -164,7 +167,7 @@ class Admission:
             filler = pa.scalar(0 if not _is_text(column.type) else "", _value_type(column.type))
             column = pc.fill_null(column, filler)
         if not self.coder.sorts.numeric(node):
-            return self.coder.symbols.encode(column)
+            return self.coder.symbols.encode(column, terms=derived)
         codes, bad = _number_codes(owned(_floats(column)))
         if bad.any():
             verdict.reject(bad, NOT_A_NUMBER, f"argument {node[2] + 1} of {node[1]} is no number in range")
