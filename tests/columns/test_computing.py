@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from thalweg.analysis.types import COMPUTED
 from thalweg.columns.compiled import part
-from thalweg.columns.computing import FUNCTIONS, computed, quotient, rounded
+from thalweg.columns.computing import FUNCTIONS, computed, quotient, quotients, rounded
 from thalweg.language.rules import Kind
 from thalweg.reference.background import NoNumber, evaluate
 
@@ -68,4 +68,5 @@ def test_the_compiled_functions_are_those_of_columns(x: float, y: float) -> None
     assert part(rounded)(x) == rounded(np.array([x]))[0]
     with np.errstate(all="ignore"):
         whole = quotient(np.array([x]), np.array([y]))[0]
+        assert quotients(np.array([x]), np.array([y]))[0] == pytest.approx(whole, rel=0, abs=0, nan_ok=True)
     assert part(quotient)(x, y) == pytest.approx(whole, rel=0, abs=0, nan_ok=True)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+_EXACT = 2.0**53
 _HALF = 0.49999999999999994
 """The number before a half: added to one that is a half away from the next, it reaches it, and no other does."""
 
@@ -29,6 +30,18 @@ def quotient(a: Floats, b: Floats) -> Floats:
     return found
 
 
+def quotients(a: Floats, b: Floats) -> Floats:
+    """`quotient` of columns. What a division gives can be cut off, but for a whole number, to which it may have been
+    rounded; not so where a number that is not too large is divided by a whole one."""
+    ratio = np.asarray(a / b)
+    found = np.asarray(np.trunc(ratio))
+    doubtful = (found == ratio) & ((np.trunc(b) != b) | (np.abs(a) >= _EXACT))
+    if doubtful.any():
+        left, right = np.broadcast_arrays(a, b)
+        found[doubtful] = quotient(left[doubtful], right[doubtful])
+    return found
+
+
 def power(a: Floats, b: Floats) -> Floats:
     """A power; of what is not a number there is none."""
     found: Floats = a**b + 0.0 * a + 0.0 * b
@@ -40,7 +53,7 @@ FUNCTIONS: Mapping[tuple[str, int], Callable[..., Floats]] = {
     ("-", 2): np.subtract,
     ("*", 2): np.multiply,
     ("/", 2): np.divide,
-    ("//", 2): quotient,
+    ("//", 2): quotients,
     ("div", 2): np.floor_divide,
     ("mod", 2): np.mod,
     ("rem", 2): np.fmod,
