@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import thalweg
 from thalweg.analysis.types import COMPUTED, FUNCTIONS
@@ -36,7 +39,8 @@ ROUNDING = {
 CONDITIONS = {
     "D < inf": True, "inf < D": False, "D < pi": True, "e > pi": False, "D + 1 = -4": True, "D + 1 \\= -4": False,
     "D + 1 == -5": False, "\\+ D + 1 = -5": True, "D / 0 > 3": False, "\\+ D / 0 > 3": True, "D / 0 =\\= 3": False,
-    "D / 0 \\= 3": False, "D / 0 = D / 0": False, "\\+ D / 0 =:= 1": True, "D is D / 0": False, "-4 is D + 1": True,
+    "D / 0 \\= 3": False, "\\+ D / 0 \\= 3": True, "\\+ D \\= -5": True,
+    "D / 0 = D / 0": False, "\\+ D / 0 =:= 1": True, "D is D / 0": False, "-4 is D + 1": True,
     "2 ** 5000 > 3": False, "2 ** 5000 =\\= 3": False, "1 / 2 ** 5000 < 3": False, "-1.0e300 * 1.0e300 < 3": False,
     "\\+ 2 ** 5000 < 3": True, "min(2 ** 5000, 3) =:= 3": False, "2 ** 53 + 1 =:= 2 ** 53": True,
 }  # fmt: skip
@@ -140,6 +144,28 @@ def holds_by_definition(kind: Kind, condition: str) -> bool:
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_conditions_are_judged_alike_by_all_reasoners_and_definitions(kind: Kind, condition: str) -> None:
     assert holds(kind, condition) == holds_by_definition(kind, condition) == CONDITIONS[condition]
+
+
+def expression(rng: Random, depth: int) -> str:
+    if depth == 0 or rng.random() < 0.2:
+        return rng.choice("D D 0 1 2 3 0.1 -2.5 7 500 1.0e200 pi e".split())
+    function = rng.choice("+ - * / // div mod ** min max abs floor ceiling round sqrt".split())
+    one, other = expression(rng, depth - 1), expression(rng, depth - 1)
+    if function in ("min", "max"):
+        return f"{function}({one}, {other})"
+    if function.isalpha() and function not in ("div", "mod"):
+        return f"{function}({one})"
+    return f"({one} {function} {other})"
+
+
+@settings(max_examples=settings.default.max_examples // 2, deadline=None)
+@given(st.integers(0, 2**32))
+def test_any_condition_is_judged_alike_by_all_reasoners_and_definitions(seed: int) -> None:
+    rng = Random(seed)
+    op = rng.choice("< > =< >= =:= =\\= = \\= == \\==".split())
+    condition = f"{rng.choice(['', 'not '])}{expression(rng, 3)} + 0 * D {op} {expression(rng, 2)}"
+    judged = {(judge, kind): judge(kind, condition) for judge in (holds, holds_by_definition) for kind in Kind}
+    assert len(set(judged.values())) == 1, (condition, judged)
 
 
 @pytest.mark.parametrize("expression", FAR)

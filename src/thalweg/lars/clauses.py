@@ -355,7 +355,7 @@ class RuleCompiler:
         if op.startswith("@"):
             body.pending.append(self._standard(body, op, left, right))
         elif literal.op in _NUMERIC or literal.op == "is" or NUMBER in (self._sort(left), self._sort(right)):
-            if op in ("=", "==", "is"):
+            if literal.op in ("=", "==", "is") and not literal.negated:
                 slot = self._slot(body, left, NUMBER)
                 body.pending.append(self._equation(body, slot, right))
             else:
