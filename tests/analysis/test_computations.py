@@ -40,7 +40,7 @@ CONDITIONS = {
     "D < inf": True, "inf < D": False, "D < pi": True, "e > pi": False, "D + 1 = -4": True, "D + 1 \\= -4": False,
     "D + 1 == -5": False, "\\+ D + 1 = -5": True, "D / 0 > 3": False, "\\+ D / 0 > 3": True, "D / 0 =\\= 3": False,
     "D / 0 \\= 3": False, "\\+ D / 0 \\= 3": True, "\\+ D \\= -5": True,
-    "D / 0 = D / 0": False, "\\+ D / 0 =:= 1": True, "D is D / 0": False, "-4 is D + 1": True,
+    "pi = pi + 0 * D": True, "D / 0 = D / 0": False, "\\+ D / 0 =:= 1": True, "D is D / 0": False, "-4 is D + 1": True,
     "2 ** 5000 > 3": False, "2 ** 5000 =\\= 3": False, "1 / 2 ** 5000 < 3": False, "-1.0e300 * 1.0e300 < 3": False,
     "\\+ 2 ** 5000 < 3": True, "min(2 ** 5000, 3) =:= 3": False, "2 ** 53 + 1 =:= 2 ** 53": True,
 }  # fmt: skip

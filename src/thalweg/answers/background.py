@@ -82,6 +82,11 @@ def _constant(value: float | None) -> Term | None:
     return Number(int(value)) if value.is_integer() and abs(value) < EXACT else Number(value)
 
 
+def _as_number(term: Term | None) -> Term | None:
+    """Beside an expression, `pi` and the like are numbers."""
+    return _constant(NAMED[term.name]) if isinstance(term, Atom) and term.name in NAMED else term
+
+
 def decide(test: Test) -> bool:
     """The truth of a ground test; a comparison of what has no value, or an order between things that are not numbers,
     is false."""
@@ -90,6 +95,8 @@ def decide(test: Test) -> bool:
         holds = a is not None and b is not None and ORDERS["=:=" if test.op == "is" else test.op](a, b)
     else:
         left, right = constant_of(test.left), constant_of(test.right)
+        if isinstance(test.left, Compound) or isinstance(test.right, Compound):
+            left, right = _as_number(left), _as_number(right)
         holds = left is not None and right is not None and (left == right) == (test.op in EQUAL)
     return holds != test.negated
 

@@ -392,14 +392,17 @@ class Evaluation:
         else:
             assert test.op in EQUAL or test.op in UNEQUAL
             (left_codes, left_known), (right_codes, right_known) = (
-                self._side(side, test.op) for side in (test.left, test.right)
+                self._side(side, test) for side in (test.left, test.right)
             )
             found = left_known & right_known & ((left_codes == right_codes) == (test.op in EQUAL))
         return ~found if test.negated else found
 
-    def _side(self, term: Term, op: str) -> tuple[Ints, Bools]:
-        """The codes of a side of an equation, and where it has a value."""
-        if op == "is" or isinstance(term, Compound):
+    def _side(self, term: Term, test: Test) -> tuple[Ints, Bools]:
+        """The codes of a side of an equation, and where it has a value. Beside an expression, `pi` and the like are
+        numbers."""
+        computes = isinstance(test.left, Compound) or isinstance(test.right, Compound)
+        named = isinstance(term, Atom) and term.name in NAMED
+        if test.op == "is" or isinstance(term, Compound) or (computes and named):
             value = self.floats(term)
             return numbers(value), ~np.isnan(value)
         return self.codes(term), np.ones(len(self.time), np.bool_)

@@ -22,7 +22,7 @@ from thalweg.analysis.temporal import Time
 from thalweg.answers.datalog import Datalog, Rule, Test, TimedAtom, read
 from thalweg.language.program import Program
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable
-from thalweg.reference.background import NoNumber, evaluate
+from thalweg.reference.background import CONSTANTS, NoNumber, evaluate
 
 Constant = str | int | float
 Bools = npt.NDArray[np.bool_]
@@ -72,6 +72,7 @@ _COMPARE: dict[str, Callable[[Constant, Constant], bool]] = {
     "=": operator.eq, "==": operator.eq, "\\=": operator.ne, "\\==": operator.ne, "is": operator.eq,
 }  # fmt: skip
 
+
 def value_of(term: Term, binding: Binding) -> Constant:
     """The constant that a term stands for under a binding."""
     match term:
@@ -92,6 +93,8 @@ def _holds(test: Test, binding: Binding) -> bool:
         left, right = value_of(test.left, binding), value_of(test.right, binding)
         if test.op in {"<", ">", "=<", ">=", "=:=", "=\\=", "is"}:
             left, right = evaluate(left), evaluate(right)
+        elif isinstance(test.left, Compound) or isinstance(test.right, Compound):
+            left, right = (CONSTANTS.get(str(side), side) for side in (left, right))
     except NoNumber:
         return test.negated  # there is no value to compare
     return _COMPARE[test.op](left, right) != test.negated

@@ -88,7 +88,7 @@ FUNCTIONS: dict[Signature, Callable[..., float]] = {
     ("exp", 1): math.exp,
     ("log", 1): math.log,
 }
-_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
+CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
 _CHOOSING = ("min", "max")
 
 
@@ -102,8 +102,8 @@ def evaluate(term: Term) -> int | float:
         raise Unbound(term)
     if isinstance(term, (int, float)):
         return number(term)
-    if isinstance(term, str) and term in _CONSTANTS:
-        return _CONSTANTS[term]
+    if isinstance(term, str) and term in CONSTANTS:
+        return CONSTANTS[term]
     function = FUNCTIONS.get(signature(term)) if isinstance(term, tuple) else None
     if function is None:
         raise NoNumber(term)
@@ -138,7 +138,7 @@ def compare(test: Test, subst: Subst) -> Iterator[Subst]:
     left, right = resolve(test.left, subst), resolve(test.right, subst)
     try:
         if test.op == "=":
-            extended = unify(_value(left), _value(right), subst)
+            extended = unify(*_sides(left, right), subst)
         elif test.op == "is":
             extended = unify(left, _finite(evaluate(right)), subst)
         else:
@@ -149,9 +149,21 @@ def compare(test: Test, subst: Subst) -> Iterator[Subst]:
         yield extended
 
 
-def _value(term: Term) -> Term:
-    """What a term stands for: a computation for its result, everything else for itself."""
-    return evaluate(term) if isinstance(term, tuple) and signature(term) in FUNCTIONS else term
+def _sides(left: Term, right: Term) -> tuple[Term, Term]:
+    """What the sides of an equation stand for: a computation for its result, beside one `pi` and the like for their
+    values, everything else for itself."""
+    if not (_computes(left) or _computes(right)):
+        return left, right
+    one, other = (evaluate(term) if _computes(term) or _is_named(term) else term for term in (left, right))
+    return one, other
+
+
+def _computes(term: Term) -> bool:
+    return isinstance(term, tuple) and signature(term) in FUNCTIONS
+
+
+def _is_named(term: Term) -> bool:
+    return isinstance(term, str) and term in CONSTANTS
 
 
 def _finite(value: int | float) -> int | float:
@@ -168,7 +180,8 @@ def _true(op: str, left: Term, right: Term) -> bool:
     if op in _BY_ORDER:
         return _BY_ORDER[op](order_key(left), order_key(right))
     if op in ("==", "\\==", "\\="):
-        return bool(_value(left) == _value(right)) == (op == "==")
+        one, other = _sides(left, right)
+        return bool(one == other) == (op == "==")
     raise NotImplementedError(f"no comparison {op!r}")
 
 

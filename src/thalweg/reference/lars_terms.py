@@ -93,9 +93,17 @@ def match_term(pattern: Term, term: Term, bound: Bindings) -> Bindings | None:
             return bound if substitute(pattern, bound) == term else None
 
 
+def _as_number(term: Term) -> Term:
+    """Beside a computation, `pi` and the like are numbers."""
+    return number(evaluate(term, {})) if isinstance(term, Atom) and term.name in background.CONSTANTS else term
+
+
 def _true(op: str, left: Term, right: Term, bound: Bindings) -> bool:
     if op in ("=", "==", "\\=", "\\=="):
-        return (value_of(left, bound) == value_of(right, bound)) == (op in ("=", "=="))
+        one, other = (value_of(side, bound) for side in (left, right))
+        if isinstance(left, Compound) or isinstance(right, Compound):
+            one, other = (_as_number(side) for side in (one, other))
+        return (one == other) == (op in ("=", "=="))
     if op.startswith("@"):
         first, second = (_standard(substitute(side, bound)) for side in (left, right))
         return {"@<": first < second, "@>": first > second, "@=<": first <= second, "@>=": first >= second}[op]
