@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import random
+import re
 
 import pytest
+from answers_random import Rich
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thalweg import ProgramError, parse
+from thalweg.analysis.checker import check as check_all
 from thalweg.answers.datalog import read
 from thalweg.answers.describe import describe
 from thalweg.answers.offline import check, plan
 from thalweg.answers.stratify import ANY_TIME, Dependency, dependencies, negative_walk
-from thalweg.language.diagnostics import CODES
+from thalweg.language.diagnostics import CODES, has_errors
 
 
 def templates(text: str) -> list[str]:
@@ -139,6 +143,11 @@ def test_the_plan_is_shown_readably() -> None:
         ("query p(X, Y, T). p(X, Y, T) :- not q(X, T), not r(Y, T).", "TW306"),
         ("query p(X, T). p(X, T) :- q(X, T1).", "TW306"),
         ("query p(X, Y, T). p(X, Y, T) :- not q(X, Y, T). q(Z, Z, T) :- not e(Z, T).", "TW306"),
+        ("query p(X, T). p(X, T) :- q(X, T), far(X). far(X) :- X > 3.", "TW306"),
+        ("query p(X, T). p(X, T) :- q(X, T), far(X). far(X) :- n(Y), X is Z + Y. n(1).", "TW306"),
+        ("query p(X, T). p(X, T) :- q(X, T), far(X, Y). far(X, Y) :- n(X), not m(Y). n(a). m(b).", "TW306"),
+        ("query p(X, T). p(X, T) :- q(X, T), r(X, Y). r(X, Y).", "TW306"),
+        ("query p(X, T). p(X, T) :- q(X, T), s(X, T). s(X, 3).", "TW306"),
         ("query p(X, T). p(X, T) :- q(X, T), not d(X). d(X) :- e(X, T1).", "TW307"),
         ("query p(X, T). p(X, T) :- q(X, T), X @< b.", "TW311"),
         ("query p(X, T). p(X, T) :- q(X, T), not (r(X, T), s(X, T)).", "TW302"),
@@ -154,6 +163,46 @@ def test_what_cannot_run_is_refused_with_a_code_and_a_place(text: str, code: str
     assert code in CODES
     with pytest.raises(ProgramError, match=code):
         plan(parse(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query p(X, T). p(X, T) :- q(X, T), s(c, T). s(c, T).",
+        "query p(X, T). p(X, T) :- q(X, T), Y = Z.",
+        "query p(X, T). p(X, T) :- q(X, T), Y == X.",
+        "query p(X, T). p(X, T) :- not q(X, T).",
+        "query p(X, T). p(X, T) :- q(X, T1), T = T1 + 1.",
+        "query p(X, T). p(X, T) :- q(X, T). r(X, T) :- q(X, T), V > 3.",
+        "query p(T). p(T) :- q(T), r(X, T1), T1 < T.",
+        "query p(X, T). p(X, T) :- q(X, T), r(X, Y). r(X, Y) :- n(X), X = Y. n(a).",
+    ],
+)
+def test_what_the_reasoner_can_run_passes_the_check(text: str) -> None:
+    plan(parse(text))
+    assert not has_errors(check_all(parse(text)))
+
+
+@given(st.integers(0, 1 << 30))
+def test_check_and_reasoner_refuse_the_same_programs(seed: int) -> None:
+    """Programs from which conditions were taken: often something is then bound by nothing."""
+    rng = random.Random(seed)
+    program = parse("\n".join(_shorter(rng, rule) for rule in Rich(seed).text().split("\n")))
+    wrong = {d.code for d in check_all(program) if d.severity == "error"}
+    try:
+        plan(program)
+    except ProgramError:
+        assert wrong
+    else:
+        assert not wrong & {"TW110", "TW306"}
+
+
+def _shorter(rng: random.Random, rule: str) -> str:
+    head, arrow, body = rule.rstrip(".").partition(" :- ")
+    conditions = re.split(r", (?![^(]*\))", body)
+    if len(conditions) > 1 and rng.random() < 0.5:
+        conditions.remove(rng.choice(conditions))
+    return f"{head}{arrow}{', '.join(conditions)}."
 
 
 def test_a_program_without_a_query_is_refused() -> None:

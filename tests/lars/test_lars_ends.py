@@ -62,6 +62,9 @@ A_AT_1: list[Fact] = [(1, "a", ())]
         ("p if not b. ok if [3] at(T) p, (T // 3600) mod 24 = 8.", 30_000, {"ok": 32_399}),
         ("p if not b. ok if [3] at(T) p, T < 2000000000000.", 6, {"ok": 1_999_999_999_999}),
         ("p if not b. ok if [3] at(T) p, X = T * T, X < 1000000.", 6, {"ok": 999}),
+        ("p if not b. ok if [3] at(T) p, 2 ** T > 100.", 9, {"ok": 1023}),
+        ("p if not b. ok if [3] at(T) p, not 2 ** T > 100.", 5, {"ok": 6}),
+        ("p if not b. ok if [0] at(T) p, T div 2.5 < 4.", 5, {"ok": 9}),
         ("p if not b. ok if [3] at(T) p, T * T - T * T < 5.", 6, {"ok": None}),
         ("p if not b. ok if [3] at(T) p, T mod 7 = 3, T mod 7 = 4. ok if [9] sometime a.", 11, {"ok": None}),
         ("p if not b. ok if [3] at(T) p, T mod 2 = 0. ok if [3] at(T) p, T mod 2 = 1.", 6, {"ok": None}),
@@ -274,8 +277,10 @@ def test_ends_far_away_are_those_of_the_definition(seed: int) -> None:
 def expression(random: Random, depth: int) -> Expression:
     if depth == 0 or random.random() < 0.2:
         return random.choice([NOW, NOW, float(random.randint(-5, 60))])
-    op = random.choice(["+", "-", "*", "mod", "//", "abs", "min", "max", "/", "floor", "sqrt", "-1", "**", "pick"])
+    op = random.choice("+ - * mod // abs min max / floor sqrt -1 ** pick 2**".split())
     left = expression(random, depth - 1)
+    if op == "2**":
+        return computed("**", 2.0, left)
     if op == "pick":
         return picked(condition(random, 0), left, expression(random, depth - 1))
     if op in ("abs", "floor", "sqrt"):

@@ -18,12 +18,24 @@ from thalweg.analysis.reach import check_reach, check_twice
 from thalweg.analysis.roles import entities, named
 from thalweg.analysis.safety import Safety, occurrences, safety
 from thalweg.analysis.shape import check_shape
-from thalweg.analysis.types import COMPUTED, FUNCTIONS, NUMERIC_COMPARISONS, Types, infer
+from thalweg.analysis.types import COMPUTED, FUNCTIONS, Types, infer
 from thalweg.analysis.wording import listed, place, sig, text
 from thalweg.language.diagnostics import Diagnostic, ProgramError, Severity, has_errors
 from thalweg.language.program import Program
-from thalweg.language.rules import Absent, Call, Clause, Compare, Kind, Literal, Statement, literal_terms
-from thalweg.language.terms import Compound, Span, Term, Variable, signature, variables
+from thalweg.language.rules import (
+    Absent,
+    Aggregate,
+    Call,
+    Clause,
+    Compare,
+    Duration,
+    Kind,
+    Literal,
+    Statement,
+    Windowed,
+    literal_terms,
+)
+from thalweg.language.terms import Compound, Span, Term, Variable, arguments, signature, variables
 
 REASONER_CHECKS = {Kind.ANSWERS: "thalweg.answers.offline", Kind.LARS: "thalweg.lars.stratify"}
 """Modules whose `check(program)` knows what their reasoner can run."""
@@ -68,7 +80,10 @@ def check(program: Program) -> list[Diagnostic]:
         diagnostics += _recursion(program, safe)
     else:
         diagnostics += check_twice(program)
-        diagnostics += _not_said_yet(_reasoner(program), diagnostics)
+        said = _reasoner(program)
+        if program.kind is Kind.ANSWERS and not has_errors(said):  # its reasoner knows better what is bound
+            diagnostics = [diagnostic for diagnostic in diagnostics if diagnostic.code != "TW110"]
+        diagnostics += _not_said_yet(said, diagnostics)
     return in_order(diagnostics)
 
 
@@ -81,8 +96,6 @@ def refuse_errors(program: Program) -> None:
     if program._sound:
         return
     wrong = [diagnostic for diagnostic in check(program) if diagnostic.severity is Severity.ERROR]
-    if program.kind is Kind.ANSWERS:  # its reasoner knows better which times are bound
-        wrong = [diagnostic for diagnostic in wrong if diagnostic.code != "TW110"]
     if wrong:
         raise ProgramError(wrong, program.sources)
     trusted(program)
@@ -216,18 +229,32 @@ def _computations(program: Program) -> Iterator[Diagnostic]:
     """Functions that another kind of program computes, or with another number of arguments."""
     known = COMPUTED[program.kind]
     for statement in program.statements:
-        for where in literals(body_of(statement)):
-            if not (isinstance(where.literal, Compare) and where.literal.op in NUMERIC_COMPARISONS):
-                continue
-            terms: list[Term] = [where.literal.left, where.literal.right]
-            while terms:
-                term = terms.pop()
-                if isinstance(term, Compound) and term.functor in FUNCTIONS:
-                    terms += term.args
-                    if signature(term) not in known:
-                        message = f"{sig(*signature(term))} is not computed in a program of kind `{program.kind}`"
-                        help_ = f"known are {', '.join(sorted({name for name, _ in known}))}"
-                        yield Diagnostic("TW120", Severity.ERROR, message, term.span, (), help_)
+        terms = [term for where in literals(body_of(statement)) for term in _computing(where.literal)]
+        if program.kind is Kind.LARS and isinstance(statement, Clause):
+            terms += [*arguments(statement.head), *([] if statement.at is None else [statement.at])]
+        while terms:
+            term = terms.pop()
+            if isinstance(term, Compound) and term.functor in FUNCTIONS:
+                terms += term.args
+                if signature(term) not in known:
+                    message = f"{sig(*signature(term))} is not computed in a program of kind `{program.kind}`"
+                    help_ = f"known are {', '.join(sorted({name for name, _ in known}))}"
+                    yield Diagnostic("TW120", Severity.ERROR, message, term.span, (), help_)
+
+
+def _computing(literal: Literal) -> list[Term]:
+    """The terms of a literal that may be expressions."""
+    match literal:
+        case Compare(_, left, right):
+            return [left, right]
+        case Aggregate(_, template):
+            return [template]
+        case Windowed(_, _, _, time) if time is not None:
+            return [time]
+        case Duration(_, _, bound):
+            return [bound]
+        case _:
+            return []
 
 
 def node_text(node: Node) -> str:

@@ -10,6 +10,7 @@ a clash.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -67,9 +68,13 @@ COMPUTED: Mapping[Kind, frozenset[tuple[str, int]]] = {
 """What each kind of program computes: names and numbers of arguments."""
 FUNCTIONS = frozenset(name for functions in COMPUTED.values() for name, _ in functions)
 """Names that mean a computation inside an arithmetic expression."""
-INFINITIES = frozenset({"inf", "infinite", "nan"})
-"""Atoms that are numbers wherever numbers are wanted."""
-CONSTANTS = INFINITIES | {"pi", "e", "epsilon"}
+NAMED: Mapping[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf}
+"""Atoms that are numbers inside an arithmetic expression or a numeric comparison."""
+INFINITE = "inf"
+"""The atom that is a number wherever numbers are wanted: larger than all others, and nothing is computed with it."""
+EXACT = 2**53
+"""Whole numbers from here on cannot be told from their neighbours: numbers are floats of 64 bits."""
+_POINT = "a time-point"
 
 
 class Evidence(NamedTuple):
@@ -196,10 +201,10 @@ class _Inference:
         match statement:
             case EffectRule(_, pair, time):
                 self.pair(pair)
-                self.numeric(time, "a time-point")
+                self.numeric(time, _POINT)
             case EventRule(event, time):
                 self.atom("event", event)
-                self.numeric(time, "a time-point")
+                self.numeric(time, _POINT)
             case IntervalRule(pair, intervals):
                 self.pair(pair)
                 self.intervals(intervals)
@@ -214,7 +219,7 @@ class _Inference:
             case Clause(head, _, at):
                 self.predicate(head)
                 if at is not None:
-                    self.numeric(at, "a time-point")
+                    self.numeric(at, _POINT)
             case Query(goal) | DynamicDomain(goal):
                 self.predicate(goal)
             case Grounding(entity):
@@ -252,10 +257,10 @@ class _Inference:
         match literal:
             case Happens(event, time):
                 self.atom("event", event)
-                self.numeric(time, "a time-point")
+                self.numeric(time, _POINT)
             case Holds(pair, time) | Boundary(_, pair, time) | Affects(_, pair, time):
                 self.pair(pair)
-                self.numeric(time, "a time-point")
+                self.numeric(time, _POINT)
             case HoldsFor(pair, intervals):
                 self.pair(pair)
                 self.intervals(intervals)
@@ -278,7 +283,7 @@ class _Inference:
             case Windowed(atom, _, _, time):
                 self.predicate(atom)
                 if time is not None:
-                    self.numeric(time, "a time-point")
+                    self.numeric(time, _POINT)
             case Aggregate(function, template, atom, _, result):
                 self.predicate(atom)
                 self.numeric(result, f"the result of {function}")
@@ -329,18 +334,20 @@ class _Inference:
             case _:
                 return self.classes.fresh()
 
-    def atom(self, kind: str, term: Term) -> None:
+    def atom(self, kind: str, term: Term, *, timed: bool = False) -> None:
         if isinstance(term, Compound):
             name, arity = term.functor, len(term.args)
-            for index, argument in enumerate(term.args):
+            for index, argument in enumerate(term.args[: arity - timed]):
                 self.put(self.classes.id((kind, name, arity, index)), argument)
 
     def predicate(self, term: Term) -> None:
-        self.atom("predicate", term)
-        if isinstance(term, Compound) and signature(term) in self.temporal:
+        if not (isinstance(term, Compound) and signature(term) in self.temporal):
+            self.atom("predicate", term)
+        else:
             time = term.args[-1]
+            self.atom("predicate", term, timed=isinstance(time, Number))
             if isinstance(time, Variable) or _is_expression(time):
-                self.numeric(time, "a time-point")
+                self.numeric(time, _POINT)
 
     def pair(self, pair: Pair) -> None:
         self.atom("fluent", pair.fluent)
@@ -358,8 +365,9 @@ class _Inference:
             case Variable(name):
                 if name != "_":
                     self.classes.unite(member, self.variable(name))
-            case Number():
-                pass
+            case Number(value):
+                if _is_far(value):
+                    self.classes.mark_other(member, Evidence(term.span, f"`{value}` has more than 53 bits"))
             case Compound(functor, args):
                 if self.computes and _is_expression(term):
                     self.classes.mark_number(member, Evidence(term.span, "it is computed"))
@@ -368,7 +376,7 @@ class _Inference:
                 self.classes.mark_other(member, Evidence(term.span, f"`{functor}(...)` is a term"))
                 for index, argument in enumerate(args):
                     self.put(self.classes.id(("term", functor, len(args), index)), argument)
-            case Atom(name) if name not in INFINITIES:
+            case Atom(name) if name != INFINITE:
                 self.classes.mark_other(member, Evidence(term.span, f"`{name}` is a symbol"))
             case Sequence():
                 self.classes.mark_other(member, Evidence(term.span, "a list"))
@@ -386,12 +394,16 @@ class _Inference:
                     if name != "_":
                         evidence = Evidence(here.span, f"`{name}` is {reason}")
                         self.classes.mark_number(self.variable(name), evidence)
-                case Number():
+                case Number(value) if not _is_far(value) or reason == _POINT:
                     pass
                 case Compound(functor, args) if functor in FUNCTIONS:
-                    stack.extend((argument, "computed with") for argument in args)
-                case Atom(name) if name in CONSTANTS:
-                    pass
+                    why = f"an argument of {functor}" if functor in ("min", "max") else "computed with"
+                    stack.extend((argument, why) for argument in args)
+                case Atom(name) if name in NAMED:
+                    if name == INFINITE and reason == "computed with":
+                        member = self.classes.fresh()
+                        self.classes.mark_number(member, Evidence(here.span, f"it is {reason}"))
+                        self.classes.mark_other(member, Evidence(here.span, "`inf` can only be compared with"))
                 case _:
                     member = self.classes.fresh()
                     self.classes.mark_number(member, Evidence(here.span, f"it is {reason}"))
@@ -418,6 +430,11 @@ class _Inference:
                 clashes.append(Clash(evidence, tuple(others)))
         numbers = frozenset(position for position, member in classes.ids.items() if member in numeric)
         return Types(numbers, tuple(clashes), self.declared)
+
+
+def _is_far(value: int | float) -> bool:
+    """Is it an integer that cannot be told from its neighbours?"""
+    return isinstance(value, int) and abs(value) >= EXACT
 
 
 def _is_expression(term: Term) -> bool:

@@ -24,6 +24,7 @@ from thalweg.answers.shapes import (
 )
 from thalweg.columns.keys import matrix
 from thalweg.columns.symbols import numbers
+from thalweg.language.terms import Compound
 from thalweg.protocol import Ints
 
 Witness = dict[int, list[tuple[Shape, int, "Block"]]]
@@ -254,13 +255,13 @@ def _compute(block: Block, operation: Computation, here: Evaluation) -> Block:
     columns = list(block.columns)
     columns[operation.target] = codes
     computed = block.but(columns, block.bits)
-    if value is not None and np.isnan(value).any():
-        return computed.take(~np.isnan(value))
+    if value is not None and not np.isfinite(value).all():
+        return computed.take(np.isfinite(value))
     return computed
 
 
 def _is_arithmetic(operation: Computation) -> bool:
-    return operation.test.op == "is"
+    return operation.test.op == "is" or isinstance(operation.test.right, Compound)
 
 
 def _join_rigid(shape: Shape, block: Block, rigid: Rigid) -> Block:

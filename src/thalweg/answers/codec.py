@@ -6,6 +6,8 @@ sees a NaN where a symbol stands.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -58,7 +60,7 @@ class Codec:
         found = self._raw.get(value)
         if found is None:
             canonical = constant_text(value)
-            if canonical[0] in "+-.0123456789" and abs(float(canonical)) <= EXACT:
+            if canonical[0] in "+-.0123456789" and not _is_far(canonical):
                 found = number(float(canonical))
             else:
                 found = SYMBOL + self.symbols.add(canonical)
@@ -99,7 +101,7 @@ class Codec:
             return None
         column = whole(column)
         values = column.to_numpy(zero_copy_only=False)
-        found = np.asarray((values > EXACT) | (values < -EXACT))
+        found = np.asarray((values >= EXACT) | (values <= -EXACT))
         return found if found.any() else None
 
     def texts(self, codes: Ints) -> pa.Array:
@@ -119,6 +121,12 @@ class Codec:
         if code >= SYMBOL:
             return self.symbols.texts[code - SYMBOL]
         return number_text(float(as_floats(np.array([code], np.int64))[0]))
+
+
+def _is_far(canonical: str) -> bool:
+    """Is it an integer that cannot be told from its neighbours, or a number that is not finite?"""
+    value = float(canonical)
+    return not math.isfinite(value) or (abs(value) >= EXACT and canonical.lstrip("+-").isdecimal())
 
 
 def is_symbol(codes: Ints) -> Bools:

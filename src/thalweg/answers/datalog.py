@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.analysis.nearest import Names
 from thalweg.analysis.temporal import Signature, Sorts, Time, time_of
+from thalweg.analysis.types import EXACT
 from thalweg.language.diagnostics import Code, Diagnostic, Severity, register
 from thalweg.language.program import Program
 from thalweg.language.rules import (
@@ -138,7 +139,8 @@ def text(term: Term) -> str:
             plain = name[:1].islower() and name.replace("_", "a").isalnum() and name.isascii()
             return name if plain else "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
         case Number(value):
-            return str(int(value)) if value == int(value) else repr(value)
+            exact = isinstance(value, int) or (value.is_integer() and abs(value) < EXACT)
+            return str(int(value)) if exact else repr(value)
         case Variable(name):
             return name
         case Compound(functor, (left, right)) if not functor.isalnum() or functor in {"mod", "div", "rem"}:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from thalweg.analysis.temporal import Signature, Time
-from thalweg.answers.background import EQUAL, known_operator
+from thalweg.answers.background import EQUAL, known_operator, stream_dependent, unbound_in_background
 from thalweg.answers.datalog import Rule, Test, TimedAtom, read
 from thalweg.answers.plans import LooseTemplate, Plan, QueryPlan, TimeGroup, bounded
 from thalweg.answers.resolve import Resolver, Step, Unbounded, pattern_at, total_shift
@@ -43,7 +43,7 @@ register(
         "Every variable of a head, of a comparison and of a negated atom must occur in a positive atom of the rule. A "
         "variable of the head may also stand in negated atoms only: it then ranges over everything that is not "
         "excluded, but only if each negated atom has all such variables or none, no other variable is involved, and no "
-        "rule for the negated atom makes two of them equal.",
+        "rule for the negated atom makes two of them equal. In a fact only the time may be a variable.",
     ),
     Code(
         "TW307",
@@ -108,10 +108,12 @@ def kept_input(program: Program) -> dict[Signature, int | None] | None:
     return kept
 
 
+def _place(rule: Rule) -> str:
+    return "the head of the rule and nowhere in its body" if rule.body else "a fact, where only a time may be left open"
+
+
 def unbound_in_head(rule: Rule) -> list[str]:
-    """Variables of the head of a rule with a body that the body does not mention."""
-    if not rule.body:
-        return []
+    """Variables of the head of a rule that the body does not mention; a fact may be about all times."""
     mentioned: set[str] = set()
     for condition in rule.body:
         terms = condition.args if isinstance(condition, TimedAtom) else (condition.left, condition.right)
@@ -123,7 +125,7 @@ def unbound_in_head(rule: Rule) -> list[str]:
         ):
             mentioned.add(condition.time.variable)
     head = [v.name for term in rule.head.args for v in variables(term)]
-    if rule.head.time is not None and rule.head.time.variable is not None:
+    if rule.body and rule.head.time is not None and rule.head.time.variable is not None:
         head.append(rule.head.time.variable)
     return [name for name in dict.fromkeys(head) if name not in mentioned]
 
@@ -202,12 +204,16 @@ class _Planning:
 
     def _rules(self) -> None:
         """What can be said about a rule by itself."""
-        for rules in self.datalog.rules.values():
+        later = stream_dependent(self.datalog)
+        for predicate, rules in self.datalog.rules.items():
+            rigid = predicate not in self.datalog.temporal and predicate not in later
             for rule in rules:
                 for name in unbound_in_head(rule):
-                    self._error(
-                        "TW306", f"{name} stands in the head of the rule and nowhere in its body", rule.span
-                    )
+                    self._error("TW306", f"{name} stands in {_place(rule)}", rule.span)
+                for name in unbound_in_background(rule) if rigid and rule.body else ():
+                    if name not in unbound_in_head(rule):
+                        message = f"{name} is bound by no positive atom, and the rule is evaluated before the stream"
+                        self._error("TW306", message, rule.span)
                 for test in rule.body:
                     if isinstance(test, Test) and not known_operator(test):
                         self._error(

@@ -21,6 +21,7 @@ from thalweg.answers.background import (
     background,
     constant_of,
     decide,
+    given,
     matches,
     stream_dependent,
 )
@@ -249,7 +250,7 @@ class Resolver:
                 if not decide(test):
                     return
             elif _computes(test):
-                value = constant_of(test.right)
+                value = given(test.op, test.right)
                 if value is None:
                     return
                 by = Substitution.empty()

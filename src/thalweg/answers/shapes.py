@@ -13,14 +13,16 @@ from typing import NamedTuple
 import numpy as np
 
 from thalweg.analysis.temporal import Signature
+from thalweg.analysis.types import NAMED
 from thalweg.answers.background import EQUAL, ORDERS, UNEQUAL
 from thalweg.answers.codec import Bools, Codec, Floats, values
 from thalweg.answers.datalog import Test, TimedAtom
 from thalweg.answers.offline import bound_variables, computed, open_variables
 from thalweg.answers.plans import Plan
 from thalweg.answers.templates import Template
+from thalweg.columns import computing
 from thalweg.columns.symbols import numbers
-from thalweg.language.terms import Compound, Term, Variable, variables
+from thalweg.language.terms import Atom, Compound, Term, Variable, variables
 from thalweg.protocol import Ints
 
 Columns = list[Ints | None]
@@ -341,15 +343,6 @@ def _reads(test: Test) -> set[str]:
 
 # --------------------------------------------------------------------------- evaluating tests
 
-_VECTOR: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "div": np.floor_divide,
-    "//": lambda a, b: np.trunc(a / b),
-    "mod": np.mod, "rem": np.fmod, "min": np.minimum, "max": np.maximum, "**": np.power, "^": np.power,
-}  # fmt: skip
-_VECTOR_ONE: dict[str, Callable[[Floats], Floats]] = {
-    "abs": np.abs, "floor": np.floor, "ceiling": np.ceil, "sqrt": np.sqrt, "-": np.negative,
-    "round": lambda a: np.trunc(a + np.copysign(0.5, a)),
-}  # fmt: skip
 _VECTOR_ORDER: dict[str, Callable[[Floats, Floats], Bools]] = {
     "<": np.less, ">": np.greater, "=<": np.less_equal, ">=": np.greater_equal, "=:=": np.equal,
 }  # fmt: skip
@@ -382,16 +375,10 @@ class Evaluation:
         match term:
             case Variable(name) if name == self.time_name and name not in self.place:
                 return self.time.astype(np.float64)
-            case Compound(functor, (inner,)) if functor in _VECTOR_ONE:
-                with np.errstate(invalid="ignore"):
-                    return _VECTOR_ONE[functor](self.floats(inner))
-            case Compound(functor, (left, right)) if functor in _VECTOR:
-                with np.errstate(all="ignore"):
-                    found = _VECTOR[functor](self.floats(left), self.floats(right))
-                found[~np.isfinite(found)] = np.nan
-                return found
-            case Compound(functor):
-                raise ValueError(f"{functor} is not an arithmetic function")
+            case Atom(name) if name in NAMED:
+                return np.full(len(self.time), NAMED[name])
+            case Compound(functor, args):
+                return computing.computed(functor, *map(self.floats, args))
             case _:
                 return values(self.codes(term))
 
@@ -403,7 +390,19 @@ class Evaluation:
             order = _VECTOR_ORDER.get(test.op)
             found = known & (order(left, right) if order is not None else left != right)
         else:
-            same = self.codes(test.left) == self.codes(test.right)
-            found = same if test.op in EQUAL else ~same
             assert test.op in EQUAL or test.op in UNEQUAL
+            (left_codes, left_known), (right_codes, right_known) = (
+                self._side(side, test) for side in (test.left, test.right)
+            )
+            found = left_known & right_known & ((left_codes == right_codes) == (test.op in EQUAL))
         return ~found if test.negated else found
+
+    def _side(self, term: Term, test: Test) -> tuple[Ints, Bools]:
+        """The codes of a side of an equation, and where it has a value. Beside an expression, `pi` and the like are
+        numbers."""
+        computes = isinstance(test.left, Compound) or isinstance(test.right, Compound)
+        named = isinstance(term, Atom) and term.name in NAMED
+        if test.op == "is" or isinstance(term, Compound) or (computes and named):
+            value = self.floats(term)
+            return numbers(value), ~np.isnan(value)
+        return self.codes(term), np.ones(len(self.time), np.bool_)

@@ -26,7 +26,9 @@ _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z|[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?\Z
 _CANONICAL = r"\A(?:[a-z][A-Za-z0-9_]*|0|-?[1-9][0-9]{0,14})\z"
 """Names and integers that are their own canonical texts, for Arrow."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
-_COMPOUND = re.compile(r"[a-z]\w*\(.*\)\Z", re.DOTALL)
+_WHOLE = re.compile(r"[-+]?\d+\Z")
+_COMPOUND = r"(?s)\A[a-z]\w*\(.*\)\z"
+"""Terms with arguments, for Arrow."""
 RECENT = 8
 """Dictionaries whose ids are remembered."""
 MANY = 1024
@@ -38,30 +40,40 @@ FREE = ""
 RAW = 1 << 16
 """So many texts are remembered with their canonical texts."""
 EXACT = 2**53
-"""Integers beyond this have no exact float64 and are refused in number positions."""
+"""Integers from here on cannot be told from their neighbours in a float64, and are refused in number positions."""
 
 
 def number_text(value: float) -> str:
-    """Canonical text of a number: integral values have no point.
+    """Canonical text of a number: integral values have no point, where every integer has a float of its own.
 
-    >>> number_text(12.0), number_text(0.5)
-    ('12', '0.5')
+    >>> number_text(12.0), number_text(0.5), number_text(2.0**60)
+    ('12', '0.5', '1.152921504606847e+18')
     """
-    return str(int(value)) if math.isfinite(value) and value == int(value) else repr(float(value))
+    if isinstance(value, int):
+        return str(value)
+    return str(int(value)) if abs(value) < EXACT and value == int(value) else repr(float(value))
 
 
 def constant_text(raw: str) -> str:
-    """Canonical text of a constant given as data: numbers lose leading zeros, other texts are quoted where needed.
+    """Canonical text of a constant given as data: numbers lose leading zeros, other texts are names, quoted where
+    needed, whatever they look like.
 
-    >>> constant_text("0012"), constant_text("m1"), constant_text("North Sea")
-    ('12', 'm1', "'North Sea'")
+    >>> constant_text("0012"), constant_text("m1"), constant_text("North Sea"), constant_text("f(x)")
+    ('12', 'm1', "'North Sea'", "'f(x)'")
     """
     if _NUMBER.match(raw):
         value = float(raw)
-        return number_text(value) if abs(value) <= EXACT else raw
-    if _PLAIN.match(raw) or _COMPOUND.match(raw):
+        return number_text(value) if abs(value) < EXACT else _far_text(raw, value)
+    if _PLAIN.match(raw):
         return raw
     return "'" + raw.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _far_text(raw: str, value: float) -> str:
+    """Canonical text of a large number given as data: an integer digit by digit, others as floats."""
+    if _WHOLE.match(raw):
+        return ("-" if raw[0] == "-" else "") + raw.lstrip("+-0")
+    return number_text(value) if math.isfinite(value) else raw
 
 
 class SymbolTable:
@@ -215,8 +227,9 @@ class SymbolTable:
             found = self._raw[raw] = constant_text(raw)
         return found
 
-    def encode(self, column: pa.Array) -> Ints:
-        """Ids of an Arrow column without nulls: strings (plain or dictionary-encoded) or numbers."""
+    def encode(self, column: pa.Array, *, terms: bool = False) -> Ints:
+        """Ids of an Arrow column without nulls: strings (plain or dictionary-encoded) or numbers. `terms`: a text that
+        looks like a term with arguments is one, as a reasoner has written it."""
         column = whole(column)
         if not pa.types.is_dictionary(column.type):
             if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
@@ -225,9 +238,19 @@ class SymbolTable:
         names = column.dictionary
         if not pa.types.is_string(names.type) and not pa.types.is_large_string(names.type):
             names = pc.cast(names, pa.string())
-        ids = self._encode_names(names)
+        ids = self._encode_terms(names) if terms else self._encode_names(names)
         indices = column.indices.to_numpy(zero_copy_only=False)
         return ids[indices] if len(ids) else np.empty(0, np.int64)
+
+    def _encode_terms(self, names: pa.Array) -> Ints:
+        """Ids of distinct texts, some of which may be terms with arguments."""
+        compound = pc.match_substring_regex(names, _COMPOUND).to_numpy(zero_copy_only=False).astype(np.bool_)
+        if not compound.any():
+            return self._encode_names(names)
+        ids = np.empty(len(names), np.int64)
+        ids[compound] = self.add_all(names.filter(pa.array(compound)).to_pylist())
+        ids[~compound] = self._encode_names(names.filter(pa.array(~compound)))
+        return ids
 
     def _encode_names(self, names: pa.Array) -> Ints:
         """Ids of distinct texts; columns that follow one another often bring the same ones."""

@@ -7,6 +7,7 @@ first, so that the order in which rows are accepted does not matter.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -126,12 +127,13 @@ class Admission:
 
     def _code(self, rows: Rows, relation: str, fluent: bool, verdict: Verdict) -> None:
         kind = "fluent" if fluent else "event"
-        columns = [self._column(c, (kind, relation, i), verdict) for i, c in enumerate(rows.args)]
+        derived = rows.derived
+        columns = [self._column(c, (kind, relation, i), verdict, derived) for i, c in enumerate(rows.args)]
         times: list[Ints] = [rows.time]
         last = rows.time
         if fluent:
             assert rows.value is not None
-            columns.append(self._column(rows.value, ("value", relation, 0), verdict))
+            columns.append(self._column(rows.value, ("value", relation, 0), verdict, derived))
             end = rows.end if rows.end is not None else rows.time + self.tick
             times.append(end)
             last = np.where(end == OPEN_END, OPEN_END, end - self.tick)
@@ -155,7 +157,9 @@ class Admission:
         if len(coded):
             self.waiting.setdefault(relation, Waiting()).add(coded)
 
-    def _column(self, column: pa.Array, node: tuple[str, str, int], verdict: Verdict) -> Ints:
+    def _column(
+        self, column: pa.Array, node: tuple[str, str, int], verdict: Verdict, derived: bool
+    ) -> Ints:
         column = whole(column)
         if column.null_count:
             missing = column.is_null().to_numpy(zero_copy_only=False)
@@ -163,7 +167,7 @@ class Admission:
             filler = pa.scalar(0 if not _is_text(column.type) else "", _value_type(column.type))
             column = pc.fill_null(column, filler)
         if not self.coder.sorts.numeric(node):
-            return self.coder.symbols.encode(column)
+            return self.coder.symbols.encode(column, terms=derived)
         codes, bad = _number_codes(owned(_floats(column)))
         if bad.any():
             verdict.reject(bad, NOT_A_NUMBER, f"argument {node[2] + 1} of {node[1]} is no number in range")
@@ -280,12 +284,12 @@ class Admission:
 
 @njit(cache=True)
 def _number_codes(values: npt.NDArray[np.float64]) -> tuple[Ints, Mask]:
-    """Codes of numbers, and which are none: not finite, or without an exact float64."""
+    """Codes of numbers, and which are none: not finite."""
     codes = np.empty(len(values), np.float64)
     bad = np.zeros(len(values), np.bool_)
     for i in range(len(values)):
         value = values[i]
-        bad[i] = not abs(value) <= EXACT
+        bad[i] = not np.isfinite(value)
         codes[i] = 0.0 if bad[i] else value + 0.0
     return codes.view(np.int64), bad
 
@@ -323,9 +327,12 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _floats(column: pa.Array) -> npt.NDArray[np.float64]:
-    """The numbers of a column, NaN where a text is none."""
+    """The numbers of a column, NaN where a text is none, or an integer cannot be told from its neighbours."""
     if not _is_text(column.type):
-        return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
+        values = np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
+        if pa.types.is_integer(column.type) and column.type.bit_width == 64:
+            values = np.where(np.abs(values) < EXACT, values, np.nan)
+        return values
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     values = np.array([_float(x) for x in column.dictionary.to_pylist()], np.float64)
@@ -334,6 +341,7 @@ def _floats(column: pa.Array) -> npt.NDArray[np.float64]:
 
 def _float(text: str) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        return float("nan")
+        return math.nan
+    return math.nan if abs(value) >= EXACT and text.lstrip("+-").isdecimal() else value

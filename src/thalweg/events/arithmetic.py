@@ -7,8 +7,9 @@ from dataclasses import InitVar, dataclass, field
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
+from thalweg.analysis.types import NAMED
+from thalweg.columns.computing import Floats, computed
 from thalweg.columns.passing import EQUAL, GREATER, LESS, UNDEFINED, passing
 from thalweg.columns.symbols import SymbolTable, as_floats, numbers
 from thalweg.events.frames import (
@@ -20,42 +21,6 @@ from thalweg.events.frames import (
 )
 from thalweg.language.terms import Compound, Number, Term, Variable
 from thalweg.protocol import Mask
-
-Floats = npt.NDArray[np.float64]
-
-_FUNCTIONS: dict[str, Callable[..., Floats]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
-    "//": lambda a, b: np.trunc(a / b),
-    "div": np.floor_divide,
-    "mod": np.mod,
-    "rem": np.fmod,
-    "min": np.minimum,
-    "max": np.maximum,
-    "**": np.power,
-    "^": np.power,
-    "abs": np.abs,
-    "sign": np.sign,
-    "floor": np.floor,
-    "ceiling": np.ceil,
-    "round": lambda a: np.trunc(a + np.copysign(0.5, a)),
-    "truncate": np.trunc,
-    "integer": lambda a: np.trunc(a + np.copysign(0.5, a)),
-    "float": lambda a: a,
-    "sqrt": np.sqrt,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "atan2": np.arctan2,
-    "exp": np.exp,
-    "log": np.log,
-}
-_NAMED = {"pi": np.pi, "e": np.e, "inf": np.inf}
 
 _ORDERINGS: dict[str, Callable[..., Mask]] = {
     "<": np.less,
@@ -112,15 +77,10 @@ def operand(term: Term) -> Operand:
             return _always(float(value))
         case Variable(name):
             return partial(_numbers_of, name)
-        case Compound("-", (only,)):
-            inner = operand(only)
-            return lambda frame: -inner(frame)
-        case Compound("+", (only,)):
-            return operand(only)
         case Compound(functor, args):
-            return partial(_computed, _FUNCTIONS[functor], [operand(a) for a in args])
+            return partial(_computed, functor, [operand(a) for a in args])
         case _:
-            return _always(_NAMED[term.name])  # type: ignore[union-attr]
+            return _always(NAMED[term.name])  # type: ignore[union-attr]
 
 
 def _always(value: float) -> Operand:
@@ -132,9 +92,8 @@ def _numbers_of(name: str, frame: Frame) -> Floats | float:
     return float(as_floats(column[:1])[0]) if is_constant(column) else as_floats(column)
 
 
-def _computed(function: Callable[..., Floats], operands: Sequence[Operand], frame: Frame) -> Floats:
-    with np.errstate(all="ignore"):
-        return function(*(np.asarray(x(frame)) for x in operands))
+def _computed(functor: str, operands: Sequence[Operand], frame: Frame) -> Floats:
+    return computed(functor, *(x(frame) for x in operands))
 
 
 @dataclass(slots=True)

@@ -249,7 +249,7 @@ class BodyCompiler:
         for one, other in ((x.left, x.right), (x.right, x.left)):
             if isinstance(one, Variable) and one.name not in bound:
                 bound.add(one.name)
-                if self._numeric(one) and not isinstance(other, Atom):
+                if self._numeric(one) and not (isinstance(other, Atom) and x.op != "is"):
                     return [*before, AssignStep(one.name, other)]
                 return [*before, CopyStep(one.name, self.slot(other, ("var", self.scope, one.name), bound))]
         sides = (x.left, x.right)

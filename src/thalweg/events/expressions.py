@@ -16,12 +16,13 @@ from functools import partial
 import numpy as np
 
 from thalweg.columns import spans
+from thalweg.columns.computing import Floats
 from thalweg.columns.gathering import TIME, hulls
 from thalweg.columns.keys import KeyTable, look_up
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.slabs import LENGTH, OFFSET, Places
 from thalweg.columns.timelines import OPEN
-from thalweg.events.arithmetic import Floats, value_of
+from thalweg.events.arithmetic import value_of
 from thalweg.events.bindings import Known, Owners
 from thalweg.events.frames import NOW, Asked, Frame, Reader, Slot, Step, run_steps
 from thalweg.events.moves import NEVER

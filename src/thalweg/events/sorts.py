@@ -6,10 +6,12 @@ is declared a number. `analysis.types` answers the same question for people, on 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable
 
 import numpy as np
 
+from thalweg.analysis.types import COMPUTED, INFINITE
 from thalweg.columns.symbols import SymbolTable, number, number_text
 from thalweg.events.background import FactColumn, constant_of
 from thalweg.events.forms import (
@@ -27,8 +29,8 @@ from thalweg.events.forms import (
     Total,
 )
 from thalweg.events.normal import refuse
-from thalweg.language.rules import Duration
-from thalweg.language.terms import NOWHERE, Compound, Number, Span, Term, Variable
+from thalweg.language.rules import Duration, Kind
+from thalweg.language.terms import NOWHERE, Atom, Compound, Number, Span, Term, Variable
 from thalweg.protocol import Ints
 
 NUMERIC = frozenset(["<", ">", "=<", ">=", "=:=", "=\\=", "is"])
@@ -135,10 +137,7 @@ class Sorts:
             self._join(("var", scope, left.name), ("var", scope, right.name))
 
 
-ARITHMETIC = frozenset(
-    "+ - * / // mod rem abs floor ceiling round truncate sqrt min max ** ^ sin cos tan asin acos atan atan2 exp log "
-    "sign integer float".split()
-)
+ARITHMETIC = frozenset(name for name, _ in COMPUTED[Kind.EVENTS])
 
 
 def scopes(normal: Normal) -> Iterable[tuple[int, list[tuple[str, str, tuple[Term, ...]]], tuple[Flat, ...]]]:
@@ -178,6 +177,8 @@ class Coder:
     def constant(self, term: Term, node: Node, span: Span = NOWHERE) -> int:
         """The code of a constant in a position."""
         if self.sorts.numeric(node):
+            if term == Atom(INFINITE):
+                return number(math.inf)
             if not isinstance(term, Number):
                 raise refuse(f"{constant_of(term)} stands where a number is expected", span, "write a number")
             return number(term.value)

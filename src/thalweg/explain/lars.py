@@ -200,7 +200,7 @@ class Tick:
             if signature(rule.head) == signature(atom) and (rule.at is not None or point == self.tick):
                 plain = match_term(rule.head, atom, {})
                 for bound in instances(rule, self.stream, self.tick, plain or {}):
-                    if head_of(rule, bound) == (None if rule.at is None else point, atom):
+                    if head_of(rule, bound, self.stream.low) == (None if rule.at is None else point, atom):
                         yield rule, bound
 
     def _body(self, rule: Clause, bound: Bindings, above: frozenset[Where]) -> tuple[Node, ...] | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.analysis.order import strong_components
 from thalweg.analysis.temporal import Signature, Time
-from thalweg.answers.background import EQUAL, atoms, constant_of, decide, matches
+from thalweg.answers.background import EQUAL, atoms, decide, given, matches
 from thalweg.answers.datalog import Condition, Rule, Test, TimedAtom
 from thalweg.answers.resolve import Resolver
 from thalweg.answers.stratify import dependencies
@@ -279,19 +279,19 @@ def _given(test: Test) -> tuple[str, Term] | None:
     if test.negated or test.op not in EQUAL:
         return None
     for side, other in ((test.left, test.right), (test.right, test.left)):
-        value = constant_of(other) if is_ground(other) else None
+        value = given(test.op, other) if is_ground(other) else None
         if isinstance(side, Variable) and value is not None:
             return side.name, value
     return None
 
 
 def _tested(test: Test, by: Substitution, times: frozenset[str], open_too: bool) -> Iterator[Proof]:
-    given = _given(test)
+    bound = _given(test)
     if is_ground(test.left) and is_ground(test.right):
         if decide(test):
             yield Proof(by, (Node(Part.TEST, plain(str(test))),))
-    elif given is not None:
-        name, value = given
+    elif bound is not None:
+        name, value = bound
         found = by.copy()
         if name not in times:
             found.terms[name] = value

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from thalweg.analysis.types import COMPUTED, NUMBER, SYMBOL
+from thalweg.analysis.types import COMPUTED, NAMED, NUMBER, SYMBOL
 from thalweg.columns.symbols import number
 from thalweg.language.rules import Aggregate, Call, Clause, Compare, Kind, Literal, Windowed, literal_terms
 from thalweg.language.terms import (
@@ -52,6 +52,7 @@ _BINARY = {
     "*": steps.MUL,
     "/": steps.DIV,
     "//": steps.INT_DIV,
+    "div": steps.FLOOR_DIV,
     "mod": steps.MOD,
     "min": steps.MIN,
     "max": steps.MAX,
@@ -73,6 +74,7 @@ _OPPOSITE = {
     "<": ">=", ">=": "<", ">": "=<", "=<": ">", "=:=": "=\\=", "=\\=": "=:=", "=": "\\=", "\\=": "=", "==": "\\==",
     "\\==": "==", "is": "=\\=", "@<": "@>=", "@>=": "@<", "@>": "@=<", "@=<": "@>",
 }  # fmt: skip
+_AS_NUMBERS = {"=": "=:=", "==": "=:=", "is": "=:=", "\\=": "=\\=", "\\==": "=\\="}
 _SHIFT = 65536
 
 
@@ -350,16 +352,15 @@ class RuleCompiler:
     def _compare(self, body: Body, literal: Compare) -> None:
         op = _OPPOSITE[literal.op] if literal.negated else literal.op
         left, right = literal.left, literal.right
-        if op in _NUMERIC:
-            body.pending.append(self._numeric(body, op, left, right))
-        elif op.startswith("@"):
+        if op.startswith("@"):
             body.pending.append(self._standard(body, op, left, right))
-        elif NUMBER in (self._sort(left), self._sort(right)):
-            if op in ("\\=", "\\=="):
-                body.pending.append(self._numeric(body, "=\\=", left, right))
-            else:
+        elif literal.op in _NUMERIC or literal.op == "is" or NUMBER in (self._sort(left), self._sort(right)):
+            if literal.op in ("=", "==", "is") and not literal.negated:
                 slot = self._slot(body, left, NUMBER)
                 body.pending.append(self._equation(body, slot, right))
+            else:
+                asked = _AS_NUMBERS.get(literal.op, literal.op)
+                body.pending.append(self._numeric(body, asked, left, right, negated=literal.negated))
         else:
             a, b = self._slot(body, left, SYMBOL), self._slot(body, right, SYMBOL)
             body.pending.append(_same(a, b) if op in ("=", "==") else _different(a, b))
@@ -388,9 +389,9 @@ class RuleCompiler:
         return make
 
     def _numeric(
-        self, body: Body, op: str, left: Term, right: Term
+        self, body: Body, op: str, left: Term, right: Term, *, negated: bool = False
     ) -> Callable[[Callable[[int], int]], Test]:
-        code = [*self._code(body, left), *self._code(body, right), (_NUMERIC[op], 0)]
+        code = [*self._code(body, left), *self._code(body, right), (_NUMERIC[op], int(negated))]
 
         def make(place: Callable[[int], int]) -> Test:
             placed = _placed(code, place)
@@ -442,10 +443,8 @@ class RuleCompiler:
                 return [(steps.PUSH_CONST, number(value))]
             case Variable():
                 return [(steps.PUSH_SLOT, self._slot(body, term, NUMBER))]
-            case Atom("pi"):
-                return [(steps.PUSH_CONST, number(3.141592653589793))]
-            case Compound("div", (left, right)):
-                return self._code(body, Compound("floor", (Compound("/", (left, right)),)))
+            case Atom(name) if name in NAMED:
+                return [(steps.PUSH_CONST, number(NAMED[name]))]
             case Compound(functor, (only,)) if functor in _UNARY:
                 return [*self._code(body, only), (_UNARY[functor], 0)]
             case Compound(functor, (left, right)) if functor in _BINARY:

@@ -7,6 +7,7 @@ not fill it either: those that nothing refers to are forgotten.
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -14,9 +15,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.analysis.types import NUMBER
+from thalweg.analysis.types import INFINITE, NUMBER
 from thalweg.columns.pieces import whole
-from thalweg.columns.symbols import SymbolTable, as_floats, constant_text, number, number_text, numbers
+from thalweg.columns.symbols import (
+    EXACT,
+    SymbolTable,
+    as_floats,
+    constant_text,
+    number,
+    number_text,
+    numbers,
+)
 from thalweg.columns.texts import Numbers
 from thalweg.language.terms import Atom, Compound, Number, Sequence, Term
 from thalweg.protocol import Ints
@@ -51,6 +60,8 @@ class Codes:
     def constant(self, term: Term, kind: str) -> int:
         """The code of a constant of a program in a position of that kind."""
         if kind == NUMBER:
+            if term == Atom(INFINITE):
+                return number(math.inf)
             if not isinstance(term, Number):
                 raise TypeError(f"{term!r} stands where numbers are compared")
             return number(term.value)
@@ -86,8 +97,7 @@ class Codes:
         """The texts of a column of codes."""
         if kind == NUMBER:
             values = as_floats(codes)
-            whole = values.astype(np.int64)
-            if np.array_equal(whole, values):
+            if (np.abs(values) < EXACT).all() and np.array_equal(whole := values.astype(np.int64), values):
                 return pc.cast(pa.array(whole), pa.string())
             return pa.array([number_text(v) for v in values.tolist()], pa.string())
         odd = codes & 1

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thalweg.columns import computing
+from thalweg.columns.computing import Floats
 from thalweg.lars.labels import FOREVER
 
-Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Span = tuple[float, float]
 
@@ -62,8 +63,7 @@ def picked(condition: Condition, then: Expression, other: Expression) -> Express
 def computed(op: str, *parts: Expression) -> Expression:
     """The value of an operation, as simple as it can be written; a value that does not exist is not a number."""
     if all(isinstance(p, float) for p in parts):
-        with np.errstate(all="ignore"):
-            return float(_POINTWISE[op](*(np.float64(p) for p in parts if isinstance(p, float))))
+        return float(computing.computed(op, *(p for p in parts if isinstance(p, float))))
     if op in _ROUNDING and _whole(parts[0]):
         return parts[0]
     if op == "**" and isinstance(parts[0], Polynomial) and isinstance(parts[1], float) and parts[1] in _SMALL:
@@ -73,9 +73,16 @@ def computed(op: str, *parts: Expression) -> Expression:
         return product
     if op in ("+", "-", "*"):
         whole = [_terms(p) for p in parts]
-        if all(w is not None for w in whole):
+        if all(w is not None for w in whole) and sum(len(w) - 1 for w in whole if w) <= _LONGEST:
             return _polynomial(op, [w for w in whole if w is not None])
     return Computed(op, parts)
+
+
+def divided(left: Expression, right: Expression) -> Expression:
+    """Division that rounds downwards."""
+    if _whole(right):
+        return computed("floor", computed("/", left, right))
+    return computed("round", computed("/", computed("-", left, computed("mod", left, right)), right))
 
 
 def _terms(part: Expression) -> tuple[float, ...] | None:
@@ -99,35 +106,12 @@ def _polynomial(op: str, parts: list[tuple[float, ...]]) -> Expression:
     return terms[0] if size == 1 else Polynomial(terms)
 
 
-def _modulo(a: Floats, b: Floats) -> Floats:
-    found: Floats = np.where(b == 0, np.nan, a - b * np.floor(a / b))
-    return found
-
-
-def _quotient(a: Floats, b: Floats) -> Floats:
-    found: Floats = np.where(b == 0, np.nan, a / b)
-    return found
-
-
-_POINTWISE: dict[str, Callable[..., Floats]] = {
-    "+": lambda a, b=None: a if b is None else a + b,
-    "-": lambda a, b=None: -a if b is None else a - b,
-    "*": lambda a, b: a * b,
-    "/": _quotient,
-    "//": lambda a, b: np.trunc(_quotient(a, b)),
-    "mod": _modulo,
-    "min": np.minimum,
-    "max": np.maximum,
-    "**": np.power,
-    "abs": np.abs,
-    "floor": np.floor,
-    "ceiling": np.ceil,
-    "round": lambda a: np.trunc(a + np.copysign(0.5, a)),
-    "truncate": np.trunc,
-    "sqrt": np.sqrt,
-}
 _SMALL = frozenset(range(8))
 """Powers that are written out."""
+_LONGEST = 16
+"""Polynomials of this degree have a value at every tick."""
+_NEVER_FAR = 3
+"""Powers of this degree have one for all that is not itself a high power."""
 _ROUNDING = {"floor", "ceiling", "round", "truncate"}
 _MONOTONE = _ROUNDING | {"min", "max"}
 
@@ -139,7 +123,7 @@ def values(expression: Expression, ticks: Floats) -> Floats:
             found: Floats = np.polynomial.polynomial.polyval(ticks, np.array(terms))
             return found
         case Computed(op, parts):
-            return _POINTWISE[op](*(values(p, ticks) for p in parts))
+            return computing.computed(op, *(values(p, ticks) for p in parts))
         case Picked(condition, then, other):
             either: Floats = np.where(truths(condition, ticks), values(then, ticks), values(other, ticks))
             return either
@@ -191,9 +175,15 @@ def _bounded(op: str, *given: Span | None) -> Span | None:
         return None
     found = _BOUNDS[op](*parts) if op in _BOUNDS else None
     if op in _MONOTONE:
-        low, high = (float(_POINTWISE[op](*(np.float64(p[i]) for p in parts))) for i in (0, 1))
+        low, high = (float(computing.FUNCTIONS[op, len(parts)](*(p[i] for p in parts))) for i in (0, 1))
         found = low, high
-    return None if found is None or math.isnan(found[0]) or math.isnan(found[1]) else found
+    if found is None or math.isnan(found[0]) or math.isnan(found[1]):
+        return None
+    return None if _infinite(found) and not any(map(_infinite, parts)) else found  # some have no value
+
+
+def _infinite(bounds: Span) -> bool:
+    return math.isinf(bounds[0]) or math.isinf(bounds[1])
 
 
 def _product(a: float, b: float) -> float:
@@ -214,7 +204,10 @@ def _ratios(x: Span, y: Span) -> Span | None:
 
 def _whole_ratios(x: Span, y: Span) -> Span | None:
     found = _ratios(x, y)
-    return None if found is None else (_truncated(found[0]), _truncated(found[1]))
+    if found is None or _infinite(x) or _infinite(y):
+        return None if found is None else (_truncated(found[0]), _truncated(found[1]))
+    every = [float(computing.computed("//", a, b)) for a in x for b in y]
+    return min(every), max(every)
 
 
 def _truncated(x: float) -> float:
@@ -225,12 +218,14 @@ def _remainders(x: Span, y: Span) -> Span | None:
     m = y[0]
     if m != y[1] or m == 0 or math.isinf(m):
         return None
-    if not math.isinf(x[0]) and not math.isinf(x[1]) and math.floor(x[0] / m) == math.floor(x[1] / m):
-        return x[0] - m * math.floor(x[0] / m), x[1] - m * math.floor(x[1] / m)
+    if not math.isinf(x[0]) and not math.isinf(x[1]) and x[0] // m == x[1] // m:
+        return x[0] % m, x[1] % m
     return min(0.0, m), max(0.0, m)
 
 
 def _powers(x: Span, y: Span) -> Span | None:
+    if (_infinite(x) or _infinite(y)) and not (y[0] == y[1] and 0 <= y[0] <= _NEVER_FAR):
+        return None  # sooner or later there is no value
     if y[0] != y[1] or y[0] != math.floor(y[0]) or y[0] < 0:
         return None if x[0] < 1 or y[0] < 0 else (_power(x[0], y[0]), _power(x[1], y[1]))
     every = _power(x[0], y[0]), _power(x[1], y[0])
@@ -331,6 +326,16 @@ def compared(op: str, left: Expression, right: Expression) -> Condition:
         if isinstance(left, float):
             return compared(op, left, right)
     return Compared(op, left, right)
+
+
+OPPOSITE = {"<": ">=", ">=": "<", ">": "=<", "=<": ">", "=:=": "=\\=", "=\\=": "=:="}
+
+
+def opposed(op: str, left: Expression, right: Expression) -> Condition:
+    """That a comparison is false, as it is where a side has no value."""
+    if _total(left) and _total(right):
+        return compared(OPPOSITE[op], left, right)
+    return no(compared(op, left, right))
 
 
 def exists(expression: Expression) -> Condition:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from thalweg.columns.compiled import njit
+from thalweg.columns.compiled import njit, part
+from thalweg.columns.computing import power, quotient, rounded
 from thalweg.lars.labels import COUNT, HI, LO, NEXT, gather, subtract
 from thalweg.lars.tuples import Links, hash_some, slot_of
 from thalweg.lars.windows import NONE, clip
 from thalweg.protocol import Ints
+
+_rounded, _quotient, _power = part(rounded), part(quotient), part(power)
 
 BOUND, NEW, SKIP = range(3)
 """What a column of a literal does: must equal a slot; gives a slot its value; is not looked at."""
@@ -215,11 +218,18 @@ def anti(
     MUL,
     DIV,
     INT_DIV,
+    FLOOR_DIV,
     MOD,
-    NEG,
-    ABS,
+    POWER,
     MIN,
     MAX,
+    NEG,
+    ABS,
+    FLOOR,
+    CEILING,
+    ROUND,
+    TRUNCATE,
+    SQRT,
     LT,
     LE,
     GT,
@@ -230,20 +240,15 @@ def anti(
     DIFFERENT,
     ASSIGN,
     COPY,
-    FLOOR,
-    CEILING,
-    ROUND,
-    TRUNCATE,
-    SQRT,
-    POWER,
-) = range(28)
+) = range(29)
 """Instructions; the comparisons end a test, ASSIGN and COPY give a slot its value."""
 
 
 @njit(cache=True)
 def evaluate(rows: Ints, pieces: Ints, code: Ints, out: Ints) -> int:
     """Run (instruction, argument) pairs on each piece's row; keeps the pieces that pass. A value that does not exist
-    (division by zero, root of a negative number) fails."""
+    (division by zero, root of a negative number, beyond the range of a float) is not a number: a comparison with it is
+    false. The argument of a comparison is 1 where it is to be false."""
     n = 0
     stack = np.empty(len(code) + 2, np.float64)
     for k in range(len(pieces)):
@@ -282,12 +287,11 @@ def evaluate(rows: Ints, pieces: Ints, code: Ints, out: Ints) -> int:
             elif op == CEILING:
                 stack[top - 1] = np.ceil(stack[top - 1])
             elif op == ROUND:
-                stack[top - 1] = np.trunc(stack[top - 1] + np.copysign(0.5, stack[top - 1]))
+                stack[top - 1] = _rounded(stack[top - 1])
             elif op == TRUNCATE:
                 stack[top - 1] = np.trunc(stack[top - 1])
             elif op == SQRT:
-                good = stack[top - 1] >= 0.0
-                stack[top - 1] = np.sqrt(abs(stack[top - 1]))
+                stack[top - 1] = np.sqrt(stack[top - 1]) if stack[top - 1] >= 0.0 else np.nan
             else:
                 top -= 1
                 a = stack[top - 1]
@@ -298,31 +302,37 @@ def evaluate(rows: Ints, pieces: Ints, code: Ints, out: Ints) -> int:
                     stack[top - 1] = a - b
                 elif op == MUL:
                     stack[top - 1] = a * b
-                elif op == DIV or op == INT_DIV or op == MOD:
+                elif op == DIV or op == INT_DIV or op == FLOOR_DIV or op == MOD:
                     if b == 0.0:
-                        good = False
+                        stack[top - 1] = np.nan
                     elif op == DIV:
                         stack[top - 1] = a / b
                     elif op == INT_DIV:
-                        stack[top - 1] = np.trunc(a / b)
+                        stack[top - 1] = _quotient(a, b)
+                    elif op == FLOOR_DIV:
+                        stack[top - 1] = a // b
                     else:
-                        stack[top - 1] = a - b * np.floor(a / b)
+                        stack[top - 1] = a % b
                 elif op == POWER:
-                    stack[top - 1] = a**b
+                    stack[top - 1] = _power(a, b)
                 elif op == MIN:
-                    stack[top - 1] = min(a, b)
+                    stack[top - 1] = np.minimum(a, b)
                 elif op == MAX:
-                    stack[top - 1] = max(a, b)
+                    stack[top - 1] = np.maximum(a, b)
                 else:
                     top -= 1
-                    good = (
+                    true = (
                         (op == LT and a < b)
                         or (op == LE and a <= b)
                         or (op == GT and a > b)
                         or (op == GE and a >= b)
                         or (op == EQ and a == b)
-                        or (op == NE and a != b)
+                        or (op == NE and a < b)
+                        or (op == NE and a > b)
                     )
+                    good = true != (arg == 1)
+                if op <= POWER and np.isinf(stack[top - 1]):
+                    stack[top - 1] = np.nan
             if not good:
                 break
         if good:

@@ -10,12 +10,21 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from thalweg.analysis.types import NUMBER
+from thalweg.analysis.types import NAMED, NUMBER
 from thalweg.columns.symbols import as_floats
 from thalweg.language.rules import Compare
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable, is_ground, variables
 from thalweg.lars.codes import Codes
-from thalweg.lars.conditions import Condition, Expression, compared, computed, every
+from thalweg.lars.conditions import (
+    OPPOSITE,
+    Condition,
+    Expression,
+    compared,
+    computed,
+    divided,
+    every,
+    opposed,
+)
 
 Value = int | Expression
 """The code of a symbol, or a number that may depend on now."""
@@ -23,7 +32,6 @@ Bound = dict[str, Value]
 Found = tuple[Bound, Condition]
 
 _SAME = {"^": "**", "integer": "round"}
-_OPPOSITE = {"<": ">=", ">=": "<", ">": "=<", "=<": ">", "=:=": "=\\=", "=\\=": "=:="}
 _ORDER = {"@<": "<", "@>": ">", "@=<": "=<", "@>=": ">="}
 
 
@@ -46,13 +54,13 @@ class Terms:
                 if isinstance(one, Variable) and one.name not in bound:
                     yield {**bound, one.name: self._either(other, bound)}, True
                     return
-        if op in _OPPOSITE or op in _ORDER or equal or op in ("\\=", "\\=="):
+        if op in OPPOSITE or op in _ORDER or equal or op in ("\\=", "\\=="):
             a, b = self._either(left, bound, right), self._either(right, bound, left)
             if isinstance(a, int) or isinstance(b, int):
                 yield bound, self._symbols(op, a, b) != literal.negated
                 return
             numeric = _ORDER.get(op, "=:=" if equal else "=\\=" if op.startswith("\\") else op)
-            yield bound, compared(_OPPOSITE[numeric] if literal.negated else numeric, a, b)
+            yield bound, opposed(numeric, a, b) if literal.negated else compared(numeric, a, b)
             return
         raise Unknown
 
@@ -97,10 +105,10 @@ class Terms:
                 return float(value)
             case Variable(name) if name in bound:
                 return numeric(bound[name])
-            case Atom("pi"):
-                return 3.141592653589793
+            case Atom(name) if name in NAMED:
+                return NAMED[name]
             case Compound("div", (left, right)):
-                return computed("floor", computed("/", self.number(left, bound), self.number(right, bound)))
+                return divided(self.number(left, bound), self.number(right, bound))
             case Compound(functor, args):
                 return computed(_SAME.get(functor, functor), *(self.number(a, bound) for a in args))
             case _:

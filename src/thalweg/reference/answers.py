@@ -22,7 +22,7 @@ from thalweg.analysis.temporal import Time
 from thalweg.answers.datalog import Datalog, Rule, Test, TimedAtom, read
 from thalweg.language.program import Program
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable
-from thalweg.reference.background import quotient
+from thalweg.reference.background import CONSTANTS, NoNumber, evaluate
 
 Constant = str | int | float
 Bools = npt.NDArray[np.bool_]
@@ -71,10 +71,6 @@ _COMPARE: dict[str, Callable[[Constant, Constant], bool]] = {
     "<": operator.lt, ">": operator.gt, "=<": operator.le, ">=": operator.ge, "=:=": operator.eq, "=\\=": operator.ne,
     "=": operator.eq, "==": operator.eq, "\\=": operator.ne, "\\==": operator.ne, "is": operator.eq,
 }  # fmt: skip
-_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": quotient,
-    "mod": operator.mod, "min": min, "max": max,
-}  # fmt: skip
 
 
 def value_of(term: Term, binding: Binding) -> Constant:
@@ -86,10 +82,8 @@ def value_of(term: Term, binding: Binding) -> Constant:
             return value
         case Variable(name):
             return binding[name]
-        case Compound("abs", (inner,)):
-            return abs(float(value_of(inner, binding)))
-        case Compound(functor, (left, right)):
-            return _ARITHMETIC[functor](float(value_of(left, binding)), float(value_of(right, binding)))
+        case Compound(functor, args):
+            return evaluate((functor, *(value_of(a, binding) for a in args)))
         case _:
             raise ValueError(f"cannot evaluate {term}")
 
@@ -97,11 +91,12 @@ def value_of(term: Term, binding: Binding) -> Constant:
 def _holds(test: Test, binding: Binding) -> bool:
     try:
         left, right = value_of(test.left, binding), value_of(test.right, binding)
-    except (ValueError, ZeroDivisionError):
-        return test.negated  # what is no number, and what is divided by zero, has no value to compare
-    ordered = test.op in {"<", ">", "=<", ">="}
-    if ordered and (isinstance(left, str) or isinstance(right, str)):
-        return test.negated
+        if test.op in {"<", ">", "=<", ">=", "=:=", "=\\=", "is"}:
+            left, right = evaluate(left), evaluate(right)
+        elif isinstance(test.left, Compound) or isinstance(test.right, Compound):
+            left, right = (CONSTANTS.get(str(side), side) for side in (left, right))
+    except NoNumber:
+        return test.negated  # there is no value to compare
     return _COMPARE[test.op](left, right) != test.negated
 
 

@@ -1,7 +1,8 @@
 """Background knowledge: facts and rules, arithmetic, comparisons, lists; by plain SLD resolution.
 
-Numbers compare by value, `12 = 12.0`. Arithmetic on what is no number, and a division by zero, make the condition
-false; they are not errors, since a stream may bring anything.
+Numbers compare by value, `12 = 12.0`. They are computed as floats of 64 bits. Arithmetic on what is no number, a
+division by zero, and what is beyond the range of a float make the condition false; they are not errors, since a stream
+may bring anything.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 
 from thalweg.language import rules as language
 from thalweg.reference.bodies import Fact, Goals, Test, Unbound, read_body, solve
@@ -49,7 +51,7 @@ def quotient(x: float, y: float) -> float:
 
 def rounded(x: float) -> float:
     """The nearest whole number, of two the one further from zero."""
-    return math.floor(abs(x) + 0.5) * _sign(x)
+    return math.floor(abs(Fraction(x)) + Fraction(1, 2)) * _sign(x)
 
 
 FUNCTIONS: dict[Signature, Callable[..., float]] = {
@@ -60,7 +62,7 @@ FUNCTIONS: dict[Signature, Callable[..., float]] = {
     ("//", 2): quotient,
     ("div", 2): operator.floordiv,
     ("mod", 2): operator.mod,
-    ("rem", 2): lambda x, y: x - y * quotient(x, y),
+    ("rem", 2): math.fmod,
     ("**", 2): operator.pow,
     ("^", 2): operator.pow,
     ("min", 2): min,
@@ -86,7 +88,8 @@ FUNCTIONS: dict[Signature, Callable[..., float]] = {
     ("exp", 1): math.exp,
     ("log", 1): math.log,
 }
-_CONSTANTS = {"pi": math.pi, "e": math.e}
+CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
+_CHOOSING = ("min", "max")
 
 
 def evaluate(term: Term) -> int | float:
@@ -99,19 +102,19 @@ def evaluate(term: Term) -> int | float:
         raise Unbound(term)
     if isinstance(term, (int, float)):
         return number(term)
-    if isinstance(term, str) and term in _CONSTANTS:
-        return _CONSTANTS[term]
+    if isinstance(term, str) and term in CONSTANTS:
+        return CONSTANTS[term]
     function = FUNCTIONS.get(signature(term)) if isinstance(term, tuple) else None
     if function is None:
         raise NoNumber(term)
-    values = [evaluate(argument) for argument in term[1:]]
+    values = [float(evaluate(argument)) for argument in term[1:]]
     try:
         result = function(*values)
     except (ArithmeticError, ValueError) as problem:
         raise NoNumber(term) from problem
-    if isinstance(result, complex):
+    if isinstance(result, complex) or not (math.isfinite(result) or term[0] in _CHOOSING):
         raise NoNumber(term)
-    return number(result)
+    return number(float(result))
 
 
 _NUMERIC: dict[str, Callable[[float, float], bool]] = {
@@ -133,35 +136,52 @@ _BY_ORDER: dict[str, Callable[[Ground, Ground], bool]] = {
 def compare(test: Test, subst: Subst) -> Iterator[Subst]:
     """The ways to make a comparison true: at most one."""
     left, right = resolve(test.left, subst), resolve(test.right, subst)
-    if test.op == "=":
-        extended = unify(left, right, subst)
-    elif test.op == "is":
-        extended = _is(left, right, subst)
-    else:
-        extended = subst if _true(test.op, left, right) else None
+    try:
+        if test.op == "=":
+            extended = unify(*_sides(left, right), subst)
+        elif test.op == "is":
+            extended = unify(left, _finite(evaluate(right)), subst)
+        else:
+            extended = subst if _true(test.op, left, right) else None
+    except NoNumber:
+        return
     if extended is not None:
         yield extended
 
 
-def _is(left: Term, right: Term, subst: Subst) -> Subst | None:
-    try:
-        return unify(left, evaluate(right), subst)
-    except NoNumber:
-        return None
+def _sides(left: Term, right: Term) -> tuple[Term, Term]:
+    """What the sides of an equation stand for: a computation for its result, beside one `pi` and the like for their
+    values, everything else for itself."""
+    if not (_computes(left) or _computes(right)):
+        return left, right
+    one, other = (evaluate(term) if _computes(term) or _is_named(term) else term for term in (left, right))
+    return one, other
+
+
+def _computes(term: Term) -> bool:
+    return isinstance(term, tuple) and signature(term) in FUNCTIONS
+
+
+def _is_named(term: Term) -> bool:
+    return isinstance(term, str) and term in CONSTANTS
+
+
+def _finite(value: int | float) -> int | float:
+    if not math.isfinite(value):
+        raise NoNumber(value)
+    return value
 
 
 def _true(op: str, left: Term, right: Term) -> bool:
     if not (is_ground(left) and is_ground(right)):
         raise Unbound((op, left, right))
     if op in _NUMERIC:
-        try:
-            return _NUMERIC[op](evaluate(left), evaluate(right))
-        except NoNumber:
-            return False
+        return _NUMERIC[op](evaluate(left), evaluate(right))
     if op in _BY_ORDER:
         return _BY_ORDER[op](order_key(left), order_key(right))
     if op in ("==", "\\==", "\\="):
-        return bool(left == right) == (op == "==")
+        one, other = _sides(left, right)
+        return bool(one == other) == (op == "==")
     raise NotImplementedError(f"no comparison {op!r}")
 
 
@@ -175,7 +195,7 @@ def _items(term: Term) -> tuple[Ground, ...]:
 
 
 def _sum(items: tuple[Ground, ...]) -> Ground | None:
-    return number(sum(items)) if all(isinstance(i, (int, float)) for i in items) else None
+    return number(float(sum(items))) if all(isinstance(i, (int, float)) for i in items) else None
 
 
 def _extreme(choose: Callable[..., float]) -> Callable[[tuple[Ground, ...]], Ground | None]:

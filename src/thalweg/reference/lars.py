@@ -56,8 +56,8 @@ def answer_streams(
 def _fires(rules: list[Clause], stream: Stream, t: int) -> Iterator[tuple[int, Bindings, Head]]:
     for i, rule in enumerate(rules):
         for bound in instances(rule, stream, t):
-            head = head_of(rule, bound)
-            if head[0] is None or head[0] >= stream.low:
+            head = head_of(rule, bound, stream.low)
+            if head is not None:
                 yield i, bound, head
 
 

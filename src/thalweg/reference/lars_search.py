@@ -52,7 +52,7 @@ def _possible(rules: list[Clause], base: Stream, t: int) -> set[tuple[int, Term]
             placed(head, t)
             for rule in rules
             for bound in _loosely(in_order(rule), rule, stream, t, {})
-            if (head := head_of(rule, bound))[0] is None or head[0] >= base.low
+            if (head := head_of(rule, bound, base.low)) is not None
         } - seen
         if not new:
             return seen

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from thalweg.language.rules import Compare
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable, arguments, signature
 from thalweg.reference import background
+from thalweg.reference.terms import number as one_form
 
 Bindings = Mapping[str, Term]
 
@@ -15,7 +17,7 @@ def text(term: Term) -> str:
     """Canonical text of a ground term; the order of texts is the order in which tuple windows cut."""
     match term:
         case Number(value):
-            return str(int(value)) if value == int(value) else repr(float(value))
+            return repr(one_form(value))
         case Compound(functor, args):
             return f"{functor}({','.join(map(text, args))})"
         case Atom(name):
@@ -29,18 +31,31 @@ def evaluate(term: Term, bound: Bindings) -> int | float:
     match term:
         case Number(value):
             return value
-        case Variable(name) if isinstance(bound.get(name), Number):
+        case Variable(name) if isinstance(bound.get(name), Number) or bound.get(name) == Atom("inf"):
             return evaluate(bound[name], bound)
+        case Atom(name):
+            return _evaluated(name)
         case Compound(functor, args):
-            try:
-                return background.evaluate((functor, *(evaluate(a, bound) for a in args)))
-            except background.NoNumber as problem:
-                raise ValueError(f"{term!r} has no value") from problem
+            return _evaluated((functor, *(evaluate(a, bound) for a in args)))
     raise ValueError(f"{term!r} has no value")
 
 
+def _evaluated(term: object) -> int | float:
+    try:
+        return background.evaluate(term)
+    except background.NoNumber as problem:
+        raise ValueError(f"{term!r} has no value") from problem
+
+
 def number(value: int | float) -> Number:
-    return Number(int(value)) if value == int(value) else Number(value)
+    return Number(one_form(value))
+
+
+def value_of(term: Term, bound: Bindings) -> Term:
+    """What a term stands for: a computation for its result, everything else for itself."""
+    if isinstance(term, Compound) and signature(term) in background.FUNCTIONS:
+        return number(evaluate(term, bound))
+    return substitute(term, bound)
 
 
 def substitute(term: Term, bound: Bindings) -> Term:
@@ -78,13 +93,17 @@ def match_term(pattern: Term, term: Term, bound: Bindings) -> Bindings | None:
             return bound if substitute(pattern, bound) == term else None
 
 
+def _as_number(term: Term) -> Term:
+    """Beside a computation, `pi` and the like are numbers."""
+    return number(evaluate(term, {})) if isinstance(term, Atom) and term.name in background.CONSTANTS else term
+
+
 def _true(op: str, left: Term, right: Term, bound: Bindings) -> bool:
     if op in ("=", "==", "\\=", "\\=="):
-        try:
-            same = evaluate(left, bound) == evaluate(right, bound)
-        except ValueError:
-            same = substitute(left, bound) == substitute(right, bound)
-        return same == (op in ("=", "=="))
+        one, other = (value_of(side, bound) for side in (left, right))
+        if isinstance(left, Compound) or isinstance(right, Compound):
+            one, other = (_as_number(side) for side in (one, other))
+        return (one == other) == (op in ("=", "=="))
     if op.startswith("@"):
         first, second = (_standard(substitute(side, bound)) for side in (left, right))
         return {"@<": first < second, "@>": first > second, "@=<": first <= second, "@>=": first >= second}[op]
@@ -94,6 +113,8 @@ def _true(op: str, left: Term, right: Term, bound: Bindings) -> bool:
 
 def _standard(term: Term) -> tuple[int, float, str]:
     """The place of a constant in the standard order: numbers by value, then texts by alphabet."""
+    if isinstance(term, Atom):
+        return 1, 0.0, text(term)
     try:
         return 0, evaluate(term, {}), ""
     except ValueError:
@@ -103,12 +124,12 @@ def _standard(term: Term) -> tuple[int, float, str]:
 def compare(literal: Compare, bound: Bindings) -> Iterator[Bindings]:
     try:
         match literal:
-            case Compare("is" | "=", Variable(name), right) if name not in bound:
-                try:
-                    yield {**bound, name: number(evaluate(right, bound))}
-                except ValueError:
-                    if literal.op == "=":
-                        yield {**bound, name: substitute(right, bound)}
+            case Compare("=", Variable(name), right) if name not in bound:
+                yield {**bound, name: value_of(right, bound)}
+            case Compare("is", Variable(name), right) if name not in bound:
+                value = evaluate(right, bound)
+                if math.isfinite(value):
+                    yield {**bound, name: number(value)}
             case Compare("is", left, right):
                 if evaluate(left, bound) == evaluate(right, bound):
                     yield bound

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 
 from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Windowed, literal_terms
 from thalweg.language.terms import Compound, Number, Term, Variable, arguments, signature, variables
-from thalweg.reference import background
 from thalweg.reference.lars_streams import Stream, pick
-from thalweg.reference.lars_terms import Bindings, compare, evaluate, match_term, number, substitute, text
+from thalweg.reference.lars_terms import Bindings, compare, evaluate, match_term, number, text, value_of
 
 Head = tuple[int | None, Term]
 """An atom that a rule derives: at a point, or (None) at the point of evaluation."""
@@ -140,17 +139,17 @@ def instances(rule: Clause, stream: Stream, t: int, bound: Bindings | None = Non
     yield from go(in_order(rule), bound or {})
 
 
-def head_of(rule: Clause, bound: Bindings) -> Head:
-    """What a rule instance derives."""
-    args = tuple(
-        number(evaluate(a, bound)) if _computes(a) else substitute(a, bound) for a in arguments(rule.head)
-    )
-    head = Compound(signature(rule.head)[0], args) if args else rule.head
-    return (None if rule.at is None else int(evaluate(rule.at, bound))), head
-
-
-def _computes(term: Term) -> bool:
-    return isinstance(term, Compound) and (term.functor, len(term.args)) in background.FUNCTIONS
+def head_of(rule: Clause, bound: Bindings, low: int) -> Head | None:
+    """What a rule instance derives, on a timeline that begins at `low`: nothing where the head has no value, or lies
+    before that."""
+    try:
+        args = tuple(value_of(a, bound) for a in arguments(rule.head))
+        at = None if rule.at is None else int(evaluate(rule.at, bound))
+    except ValueError:
+        return None
+    if at is not None and at < low:
+        return None
+    return at, (Compound(signature(rule.head)[0], args) if args else rule.head)
 
 
 def placed(head: Head, t: int) -> tuple[int, Term]:

@@ -7,7 +7,6 @@ constant, in data and in rules.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -41,12 +40,12 @@ EMPTY: Subst = {}
 
 
 def number(value: int | float) -> int | float:
-    """The one form of a number: integral floats become integers.
+    """The one form of a number: integral floats become integers, as long as they can be told from their neighbours.
 
-    >>> number(12.0), number(0.5)
-    (12, 0.5)
+    >>> number(12.0), number(0.5), number(2.0**60)
+    (12, 0.5, 1.152921504606847e+18)
     """
-    if isinstance(value, float) and math.isfinite(value) and value == int(value):
+    if isinstance(value, float) and abs(value) < 2**53 and value == int(value):
         return int(value)
     return value
 
