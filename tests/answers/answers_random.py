@@ -28,7 +28,7 @@ ATOMS = 10
 
 @st.composite
 def programs(draw: st.DrawFn) -> str:
-    """A program with one query: up to five rules, shifts into past and future, negation."""
+    """A program with one query: up to five rules, shifts into past and future, negation, facts at given times."""
     plain = draw(st.booleans())
     inputs = draw(st.sampled_from([("e",), ("e", "f"), ("e", "f")]))
     derived = ("p", "q", "r")
@@ -45,6 +45,9 @@ def programs(draw: st.DrawFn) -> str:
             name = draw(st.sampled_from([*inputs, *inputs, *heads]))
             body.append(atom(name, draw(st.sampled_from([-1, 0, 0, 1, 1, 2])), draw(st.integers(0, 9)) < 4))
         rules.append(f"{atom(head, draw(st.sampled_from([0, 0, 1, -1])))} :- {', '.join(body)}.")
+    for name in draw(st.lists(st.sampled_from(heads), max_size=2)):
+        time = draw(st.integers(0, 3))
+        rules.append(f"{name}({time})." if plain else f"{name}(a, {time}).")
     return f"query {atom(heads[0], 0)}.\n" + "\n".join(rules)
 
 
@@ -95,11 +98,18 @@ class Rich:
         inputs = rng.choice((["e", "g"], ["e", "g", "h"]))
         heads = [rng.choice("pqr") for _ in range(rng.randint(2, 5))]
         rules = [self._rule(head, [*inputs, *inputs, *heads]) for head in heads]
+        while rng.random() < 0.25:
+            name = rng.choice(heads)
+            rules.append(self._fact(name, rng.randint(0, 3)))
         if any("site" in rule for rule in rules):
             one, two = self.constants
             rules += [f"site({one}, north).", f"site({two}, south).", f"site({two}, north)."]
         asked = [heads[0], *(h for h in dict.fromkeys(heads[1:]) if h != heads[0] and rng.random() < 0.3)]
         return "\n".join([*map(self._query, asked), *rules])
+
+    def _fact(self, name: str, time: int) -> str:
+        args = [self.rng.choice(self.constants) for _ in range(self.arity[name])]
+        return f"{name}({', '.join([*args, str(time)])})."
 
     def _query(self, name: str) -> str:
         asked = [

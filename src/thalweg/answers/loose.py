@@ -49,7 +49,7 @@ class Loose:
         self.query = query
         self.groups = [group.query for group in made.groups]
         self.horizon = horizon
-        self.patience = max(plan.queries[g].delay for g in self.groups)
+        self.patience = max((plan.queries[g].delay for g in self.groups), default=0)
         self.shape = _shape(plan, codec, query, number, made)
         self.blocks: dict[int, Block] = {}
         self.due = NEVER
@@ -60,6 +60,8 @@ class Loose:
     def step(self, new: Mapping[int, Facts], lost: Mapping[int, Facts], closed: int) -> bool:
         """Take in what became certain in the groups (by query), take back what no longer is; True on any change."""
         before = dict(self.blocks)
+        if not self.groups and not before:  # the stream has no part in it: it holds from the beginning
+            self._put(0, advance(self.shape, -1, 0, start_block(self.shape), 0, self.codec))
         for i, query in enumerate(self.groups):
             if query in lost:
                 self._take_back(i, lost[query])

@@ -27,7 +27,7 @@ from thalweg.answers.templates import (
 )
 from thalweg.language.diagnostics import Code, Diagnostic, ProgramError, Severity, has_errors, register
 from thalweg.language.program import Program
-from thalweg.language.terms import NOWHERE, Span, Term, Variable, variables
+from thalweg.language.terms import NOWHERE, Number, Span, Term, Variable, variables
 
 register(
     Code(
@@ -464,12 +464,25 @@ def _named(goal: TimedAtom, table: list[Template], main: bool) -> QueryPlan:
             by.unify(a, b) for a, b in zip(apart.head, shown.args, strict=True)
         ):
             names = [v.name for a in shown.args for v in variables(a)]
-            templates.append(
-                readable(
-                    instantiate(apart, by), [*names, *([time.variable] if time and time.variable else [])]
-                )
-            )
+            names += [time.variable] if time is not None and time.variable is not None else []
+            templates.append(_timed(readable(instantiate(apart, by), names), time))
     return QueryPlan(shown, tuple(templates), main, at, span=goal.span)
+
+
+def _timed(template: Template, time: Time | None) -> Template:
+    """What holds at a time that is given as a number holds at any time that is it; where all other times are numbers
+    too, they hang on it."""
+    own = template.time.offset if template.time is not None and template.time.variable is None else None
+    others = any(p.time is not None and p.time.variable is not None for p in template.premises)
+    if own is None or others or time is None or time.variable is None:
+        return template
+    clock, far = Time(time.variable), -own
+    premises = tuple(
+        p if p.time is None else replace(p, time=clock.shifted(p.time.offset + far)) for p in template.premises
+    )
+    floors = tuple((time.variable, low + far) for _, low in template.floors)
+    test = Test("=:=", Variable(time.variable), Number(own))
+    return replace(template, time=clock, premises=premises, tests=(*template.tests, test), floors=floors)
 
 
 def _letters(pattern: TimedAtom) -> TimedAtom:
