@@ -241,6 +241,29 @@ def test_a_query_for_one_time_answers_for_that_time_only() -> None:
     assert reasoner.advance(9)["answers"].column("answer").to_pylist() == ["warm(a, 3)"]
 
 
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ("query p(T). p(3). p(T) :- q(X, T), X = b.", ["p(3)", "p(5)"]),
+        ("query p(3). p(3). p(T) :- q(X, T).", ["p(3)"]),
+        ("query p(X, T). p(z, 3). p(X, T) :- q(X, T).", ["p(a, 1)", "p(z, 3)", "p(b, 5)", "p(c, 9)"]),
+        ("query p(T). p(T) :- q(X, T), not s(T). s(5). s(T) :- never(T).", ["p(1)", "p(9)"]),
+        ("query p(X, T). p(X, T) :- q(X, T), not s(X, T+1). s(b, 2). s(b, 6).", ["p(a, 1)", "p(c, 9)"]),
+        ("query p(T). p(7) :- q(b, 5).", ["p(7)"]),
+        ("query p(T). p(3) :- q(b, 5), q(X, T).", ["p(3)"]),
+        ("query p(T). p(T) :- q(X, T), not r(T). r(9) :- q(b, 5). r(1) :- q(c, 5).", ["p(1)", "p(5)"]),
+        ("query seen(X). seen(z). seen(X) :- q(X, T).", ["seen(a)", "seen(z)", "seen(b)", "seen(c)"]),
+    ],
+)
+def test_what_is_said_of_a_given_time_holds_then_and_what_needs_no_time_from_the_beginning(
+    rules: str, expected: list[str]
+) -> None:
+    reasoner = Reasoner(parse(rules))
+    reasoner.accept(facts(("q", "a", 1), ("q", "b", 5), ("q", "c", 9)))
+    answers = [row["answer"] for row in reasoner.advance(12)["answers"].to_pylist()]
+    assert sorted(answers) == sorted(expected)
+
+
 def test_atoms_before_the_start_do_not_exist() -> None:
     reasoner = Reasoner(parse("query p(T). p(T) :- not q(T-2)."), start=5)
     assert reasoner.advance(8)["answers"].column("time").to_pylist() == [7, 8]

@@ -480,7 +480,7 @@ def _timed(template: Template, time: Time | None) -> Template:
     premises = tuple(
         p if p.time is None else replace(p, time=clock.shifted(p.time.offset + far)) for p in template.premises
     )
-    floors = tuple((time.variable, low + far) for _, low in template.floors)
+    floors = tuple((time.variable, low + far) if v is None else (v, low) for v, low in template.floors)
     test = Test("=:=", Variable(time.variable), Number(own))
     return replace(template, time=clock, premises=premises, tests=(*template.tests, test), floors=floors)
 
