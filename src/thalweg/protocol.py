@@ -36,8 +36,8 @@ class Rows:
     `end` is exclusive (`OPEN_END`: still running). `args` and `value` are Arrow arrays: strings (plain or
     dictionary-encoded) hold the text of a constant, integers and floats are numbers. `row` numbers the
     input rows, for causes and rejections. `derived` marks what another reasoner has computed: an interval
-    that starts a time-point after a query time is an effect of that query time and counts there, and `row` is its cause
-    (-1: time).
+    that starts a time-point after a query time is an effect of that query time and counts there, `row` is its cause
+    (-1: time), and its constants are written as in results (``'North Sea'``).
     """
 
     name: str

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from inprocess import Made, made, pieces
-from stories import Story, cars, rows_of, short_traffic, traffic
+from stories import COLUMNS, Story, cars, rows_of, short_traffic, traffic
 
 from thalweg.io.errors import InputError
 from thalweg.runs import RowRejected
@@ -71,6 +71,63 @@ def test_a_batch_without_rows_leaves_everything_as_it_is(tmp_path: Path) -> None
     assert report is not None and report.restored == 0
     run.pipeline.close()
     assert_same(told.embedded(), run.tables())
+
+
+# --------------------------------------------------------------------------- constants between stages
+
+NAMES = ["per(a)", "per( a )", "f(x", "it's", "back\\slash", "North Sea", "0012", "b", "1e20"]
+NAMES += ["100000000000000000001", "+0100000000000000000001"]
+STAGES = """
+    initiatedAt(on(X)=X, T) :- happensAt(press(X), T).
+    happensAt(pressed(X), T) :- happensAt(press(X), T).
+    initiatedAt(near(X, Y)=V, T) :- happensAt(meet(X, Y), T), holdsAt(on(X)=V, T), holdsAt(on(Y)=_, T).
+    initiatedAt(both(X, Y)=true, T) :- happensAt(meet(X, Y), T), happensAt(pressed(Y), T).
+    initiatedAt(last=V, T) :- happensAt(start(near(_, _)=V), T)."""
+DEEP = """
+    initiatedAt(on(per(X, k))=true, T) :- happensAt(press(X), T).
+    happensAt(pressed(per(X)), T) :- happensAt(press(X), T).
+    initiatedAt(near(X, Y)=true, T) :-
+        happensAt(meet(X, Y), T), holdsAt(on(per(X, k))=true, T), holdsAt(on(per(Y, k))=true, T).
+    initiatedAt(both(X, Y)=true, T) :- happensAt(meet(X, Y), T), happensAt(pressed(per(Y)), T)."""
+
+
+def meetings(program: str) -> Story:
+    """Everybody presses and meets the next one, who presses at that time."""
+    rows: list[dict[str, Any]] = []
+    for i, (name, other) in enumerate(zip(NAMES, [*NAMES[1:], NAMES[0]], strict=True)):
+        rows.append({"name": "press", "time": 5 + i, "arg1": name})
+        rows.append({"name": "meet", "time": 20 + i, "arg1": name, "arg2": other})
+        rows.append({"name": "press", "time": 20 + i, "arg1": other})
+    rows.sort(key=lambda row: row["time"])
+    told = [row | {"arrival": row["time"], "op": "insert", "nr": number} for number, row in enumerate(rows, start=1)]
+    return Story(program, pa.Table.from_pylist(told, COLUMNS), {"window": 40, "step": 10, "start": 0})
+
+
+@pytest.mark.parametrize("shards", [2, 5])
+def test_a_constant_is_the_same_in_every_stage(tmp_path: Path, shards: int) -> None:
+    """Names that look like terms, and numbers in many spellings."""
+    told = meetings(STAGES)
+    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=shards)
+    assert len(run.pipeline.settings.stages) > 1
+    for number, rows in enumerate(pieces(told.rows, 3)):
+        run.pipeline.batch(rows, number)
+    run.pipeline.close()
+    expected = told.embedded()
+    assert "near('per(a)','per( a )')" in expected["timeline"].column("fluent").to_pylist()
+    assert_same(expected, run.tables())
+
+
+def test_what_has_terms_as_arguments_is_not_cut_into_stages(tmp_path: Path) -> None:
+    told = meetings(DEEP)
+    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
+    (only,) = run.pipeline.settings.stages
+    assert only.key == "one shard: a rule reads on, whose arguments are terms, and has another key"
+    run.pipeline.batch(told.rows, 0)
+    run.pipeline.close()
+    expected = told.embedded()
+    fluents = expected["timeline"].column("fluent").to_pylist()
+    assert {fluent.partition("(")[0] for fluent in fluents} == {"on", "near", "both"}
+    assert_same(expected, run.tables())
 
 
 # --------------------------------------------------------------------------- crashes

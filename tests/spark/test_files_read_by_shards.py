@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from stories import CARS, COLUMNS, TRAFFIC, Story, assert_same_tables
 
 from thalweg import spark as ts
+from thalweg.columns.symbols import constant_text
 from thalweg.runs import Options, as_program
 from thalweg.spark import engine
 from thalweg.spark.footers import read_footers
-from thalweg.spark.keying import key_hash, key_hashes
+from thalweg.spark.keying import key_hash, key_hashes, key_text
 from thalweg.spark.parquet import Files, Portion, belonging, own_rows
 from thalweg.spark.routing import ROW, numbered, shuffled
 from thalweg.spark.settings import Settings, settings_of
@@ -24,9 +25,13 @@ from thalweg.spark.settings import Settings, settings_of
 pytestmark = pytest.mark.spark
 
 KEYS: dict[str, list[Any]] = {
-    "string": ["a", "0012", "12", "12.0", "1e3", "99999999999999999999", "1e300", "", None, "x y", "-0.5"],
-    "bigint": [1, -3, 0, 2**60, None, 12, 1000],
-    "double": [1.5, -0.5, -0.0, 1e300, float("inf"), float("nan"), None, 12.0, 1000.0],
+    "string": [
+        *("a", "0012", "12", "12.0", "1e3", "99999999999999999999", "1e300", "", None, "x y", "-0.5", "12\n", "12\r\n"),
+        *("+0099999999999999999999", "-0099999999999999999999", "-99999999999999999999", "0009007199254740993"),
+        *("9007199254740991", "9007199254740992", "+9007199254740992", "9007199254740993", "9007199254740992.0"),
+    ],
+    "bigint": [1, -3, 0, 2**60, None, 12, 1000, 2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1],
+    "double": [1.5, -0.5, -0.0, 1e300, float("inf"), float("nan"), None, 12.0, 1000.0, 2.0**53 - 1, 2.0**53],
     "boolean": [True, False, None],
 }
 WAYS = """
@@ -39,6 +44,18 @@ initiatedAt(held(X)=true, T) :- happensAt(hold(Y, X), T), happensAt(press(X), T)
 def test_keys_have_the_same_numbers_alone_and_in_a_column(constants: list[str | None]) -> None:
     column = pa.array(["first", *constants], pa.string()).slice(1)
     assert key_hashes(column).tolist() == [key_hash(text or "") for text in constants]
+
+
+_whole = st.integers(-(2**70), 2**70) | st.integers(-3, 3).map(lambda n: 2**53 + n)
+
+
+@given(number=_whole, sign=st.sampled_from(["", "+"]), zeros=st.integers(0, 3))
+def test_all_ways_to_write_a_constant_have_one_key(number: int, sign: str, zeros: int) -> None:
+    digits = "0" * zeros + str(abs(number))
+    text = ("-" if number < 0 else sign) + digits
+    assert constant_text(text) == str(number)
+    assert key_text(text) == key_text(str(number)) == str(number)
+    assert key_hashes(pa.array([text, str(number)])).tolist() == [key_hash(str(number))] * 2
 
 
 def settings_for(program: str, columns: list[str], shards: int) -> Settings:

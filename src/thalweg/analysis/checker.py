@@ -37,7 +37,11 @@ from thalweg.language.rules import (
 )
 from thalweg.language.terms import Compound, Span, Term, Variable, arguments, signature, variables
 
-REASONER_CHECKS = {Kind.ANSWERS: "thalweg.answers.offline", Kind.LARS: "thalweg.lars.stratify"}
+REASONER_CHECKS = {
+    Kind.EVENTS: "thalweg.events.normal",
+    Kind.ANSWERS: "thalweg.answers.offline",
+    Kind.LARS: "thalweg.lars.stratify",
+}
 """Modules whose `check(program)` knows what their reasoner can run."""
 
 
@@ -78,6 +82,8 @@ def check(program: Program) -> list[Diagnostic]:
         diagnostics += check_reach(program, known)
         diagnostics += _cycles(program, found)
         diagnostics += _recursion(program, safe)
+        if not has_errors(diagnostics):
+            diagnostics += _reasoner(program)
     else:
         diagnostics += check_twice(program)
         said = _reasoner(program)

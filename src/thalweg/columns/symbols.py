@@ -22,13 +22,11 @@ import pyarrow.compute as pc
 from thalweg.columns.pieces import whole
 from thalweg.protocol import Ints
 
-_PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z|[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?\Z")
+_PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z|[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?\Z", re.ASCII)
 _CANONICAL = r"\A(?:[a-z][A-Za-z0-9_]*|0|-?[1-9][0-9]{0,14})\z"
 """Names and integers that are their own canonical texts, for Arrow."""
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
-_WHOLE = re.compile(r"[-+]?\d+\Z")
-_COMPOUND = r"(?s)\A[a-z]\w*\(.*\)\z"
-"""Terms with arguments, for Arrow."""
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z", re.ASCII)
+_WHOLE = re.compile(r"[-+]?\d+\Z", re.ASCII)
 RECENT = 8
 """Dictionaries whose ids are remembered."""
 MANY = 1024
@@ -227,9 +225,9 @@ class SymbolTable:
             found = self._raw[raw] = constant_text(raw)
         return found
 
-    def encode(self, column: pa.Array, *, terms: bool = False) -> Ints:
-        """Ids of an Arrow column without nulls: strings (plain or dictionary-encoded) or numbers. `terms`: a text that
-        looks like a term with arguments is one, as a reasoner has written it."""
+    def encode(self, column: pa.Array, *, written: bool = False) -> Ints:
+        """Ids of an Arrow column without nulls: strings (plain or dictionary-encoded) or numbers. `written`: the texts
+        are canonical, as a reasoner has written them; some may be terms with arguments."""
         column = whole(column)
         if not pa.types.is_dictionary(column.type):
             if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
@@ -238,19 +236,9 @@ class SymbolTable:
         names = column.dictionary
         if not pa.types.is_string(names.type) and not pa.types.is_large_string(names.type):
             names = pc.cast(names, pa.string())
-        ids = self._encode_terms(names) if terms else self._encode_names(names)
+        ids = self.add_all(names.to_pylist()) if written else self._encode_names(names)
         indices = column.indices.to_numpy(zero_copy_only=False)
         return ids[indices] if len(ids) else np.empty(0, np.int64)
-
-    def _encode_terms(self, names: pa.Array) -> Ints:
-        """Ids of distinct texts, some of which may be terms with arguments."""
-        compound = pc.match_substring_regex(names, _COMPOUND).to_numpy(zero_copy_only=False).astype(np.bool_)
-        if not compound.any():
-            return self._encode_names(names)
-        ids = np.empty(len(names), np.int64)
-        ids[compound] = self.add_all(names.filter(pa.array(compound)).to_pylist())
-        ids[~compound] = self._encode_names(names.filter(pa.array(~compound)))
-        return ids
 
     def _encode_names(self, names: pa.Array) -> Ints:
         """Ids of distinct texts; columns that follow one another often bring the same ones."""

@@ -167,7 +167,7 @@ class Admission:
             filler = pa.scalar(0 if not _is_text(column.type) else "", _value_type(column.type))
             column = pc.fill_null(column, filler)
         if not self.coder.sorts.numeric(node):
-            return self.coder.symbols.encode(column, terms=derived)
+            return self.coder.symbols.encode(column, written=derived)
         codes, bad = _number_codes(owned(_floats(column)))
         if bad.any():
             verdict.reject(bad, NOT_A_NUMBER, f"argument {node[2] + 1} of {node[1]} is no number in range")

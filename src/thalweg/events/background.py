@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from thalweg.language import rules as r
 from thalweg.language.printer import atom_text
 from thalweg.language.program import Program
 from thalweg.language.terms import Atom, Compound, Number, Span, Term
-from thalweg.protocol import Ints
+
+if TYPE_CHECKING:
+    from thalweg.protocol import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ def fact_column(terms: Iterable[Term]) -> FactColumn:
     """The column of some constants."""
     keys = [term.name if type(term) is Atom else term for term in terms]
     places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    import numpy as np  # `thalweg check` comes here for the rules, and starts without it
+
     which = np.fromiter(map(places.__getitem__, keys), np.int64, len(keys))
     constants = [Atom(key) if isinstance(key, str) else key for key in places]
     return FactColumn(constants, [constant_of(term) for term in constants], which)

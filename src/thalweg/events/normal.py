@@ -32,6 +32,7 @@ from thalweg.events.forms import (
     Wanted,
     rebuild,
 )
+from thalweg.events.nesting import faults
 from thalweg.language import rules as r
 from thalweg.language.diagnostics import Code, Diagnostic, ProgramError, Severity, register
 from thalweg.language.program import Program
@@ -69,6 +70,10 @@ def flatten(term: Term, span: Span = NOWHERE) -> tuple[str, tuple[Term, ...]]:
     def skeleton(part: Term) -> str:
         if isinstance(part, Compound) and part.functor not in "+-*/":
             return f"{part.functor}({','.join(skeleton(a) for a in part.args)})"
+        if isinstance(part, ListTerm):
+            raise refuse("an argument is a constant, a variable or a term, not a list", span)
+        if isinstance(part, Compound) and any(True for _ in variables(part)):
+            raise refuse(f"an argument is not computed: {part}", span, "give the result a name: `Y is X + 1`")
         holes.append(part)
         return "_"
 
@@ -146,6 +151,7 @@ class Normaliser:
         self.fresh = itertools.count()
         self.clauses: dict[tuple[str, int], list[r.Clause]] = {}
         self.depth: list[tuple[str, int]] = []
+        self.grounded: list[tuple[str, Span]] = []
 
     def run(self) -> Normal:
         known = background(self.program)
@@ -165,7 +171,8 @@ class Normaliser:
             named = self.out.events if all(w.value is None for w in wanted) else self.out.fluents
             if relation not in self.out.events and relation not in self.out.fluents:
                 named[relation] = len(wanted[0].args)
-        self._specialise()
+        for fault in faults(self.out, self.grounded):
+            raise refuse(*fault)
         return self.out
 
     # ----------------------------------------------------------------- statements
@@ -256,6 +263,7 @@ class Normaliser:
         if isinstance(entity, Compound) and entity.functor == "=":
             entity, value = entity.args
         relation, args = flatten(entity, s.span)
+        self.grounded.append((relation, s.span))
         for flat in self._body(renamed.body, None, s.span):
             self.out.wanted.setdefault(relation, []).append(Wanted(relation, args, value, flat))
 
@@ -473,28 +481,6 @@ class Normaliser:
                 )
             )
 
-    # ----------------------------------------------------------------- nested shapes
-
-    def _specialise(self) -> None:
-        """Where a literal's variable meets heads with compound arguments there, make a rule per shape."""
-        shapes: dict[str, set[str]] = {}
-        for p in self.out.points:
-            if p.effect is not None:
-                shapes.setdefault(p.relation.split("(")[0], set()).add(p.relation)
-        nested = {name for found in shapes.values() for name in found if name.count("(") > 1}
-        if not nested:
-            return
-        for p in self.out.points:
-            for x in p.body:
-                if isinstance(x, HoldsAt | EdgeAt | EffectAt) and x.fluent not in shapes.get(
-                    x.fluent.split("(")[0], {x.fluent}
-                ):
-                    raise refuse(
-                        f"{x.fluent} reads a fluent whose argument is a compound term",
-                        p.span,
-                        "write the compound out, with variables inside",
-                    )
-
 
 def _time(time: Term, span: Span) -> str:
     if not isinstance(time, Variable):
@@ -505,3 +491,12 @@ def _time(time: Term, span: Span) -> str:
 def normalise(program: Program) -> Normal:
     """The normal form of an event description."""
     return Normaliser(program).run()
+
+
+def check(program: Program) -> list[Diagnostic]:
+    """What this reasoner cannot do, of a program without other errors."""
+    try:
+        normalise(program)
+    except ProgramError as error:
+        return list(error.diagnostics)
+    return []

@@ -32,7 +32,7 @@ from thalweg.protocol import Ints
 
 Bools = npt.NDArray[np.bool_]
 _INTEGER = re.compile(r"-?\d{1,18}\Z")
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z", re.ASCII)
 
 
 def term_text(term: Term) -> str:

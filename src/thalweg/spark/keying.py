@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
     from pyspark.sql.types import DataType
 
-_NUMBER = r"^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?$"
+_NUMBER = r"[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?"
 _IS_NUMBER = re.compile(_NUMBER)
-_WHOLE = r"^[-+]?[0-9]+$"
+_WHOLE = r"[-+]?[0-9]+"
 _IS_WHOLE = re.compile(_WHOLE)
+_SIGN_AND_ZEROS = r"^[+]?(-?)0*"
+"""What a large integer can be written with and without; of it only a minus counts."""
 _FAR = "far"
 """Stands for all numbers beyond exactness that are not written as integers."""
 
@@ -90,17 +92,17 @@ def elsewhere(grid: Grid, parts: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def key_text(constant: str) -> str:
-    """The text that decides: of numbers the whole part.
+    """The text that decides: of numbers the whole part, of large integers their digits.
 
-    >>> key_text("0012"), key_text("12.0"), key_text("v12")
-    ('12', '12', 'v12')
+    >>> key_text("0012"), key_text("12.0"), key_text("v12"), key_text("+012345678901234567890")
+    ('12', '12', 'v12', '12345678901234567890')
     """
-    if not _IS_NUMBER.match(constant):
+    if not _IS_NUMBER.fullmatch(constant):
         return constant
     value = float(constant)
-    if abs(value) <= EXACT:
+    if abs(value) < EXACT:
         return str(math.floor(value))
-    return constant if _IS_WHOLE.match(constant) else _FAR
+    return re.sub(_SIGN_AND_ZEROS, r"\1", constant) if _IS_WHOLE.fullmatch(constant) else _FAR
 
 
 @lru_cache(maxsize=1_000_000)
@@ -146,16 +148,21 @@ def key_column(column: Column, kind: DataType) -> Column:
         return column.cast("string")
     if isinstance(kind, DoubleType | FloatType):
         number = column.cast("double")
-        return F.when(F.abs(number) <= EXACT, F.floor(number).cast("string")).otherwise(_FAR)
+        return F.when(F.abs(number) < EXACT, F.floor(number).cast("string")).otherwise(_FAR)
     text = column if isinstance(kind, StringType) else column.cast("string")
     number = text.try_cast("double")
     canonical = (
-        F.when(F.abs(number) <= EXACT, F.floor(number).cast("string"))
-        .when(text.rlike(_WHOLE), text)
+        F.when(F.abs(number) < EXACT, F.floor(number).cast("string"))
+        .when(text.rlike(_all_of(_WHOLE)), F.regexp_replace(text, _SIGN_AND_ZEROS, "$1"))
         .otherwise(_FAR)
     )
     # Texts that begin like a number lie between "+" and ":"; no pattern is tried on the others.
-    return F.when((text < "+") | (text >= ":"), text).when(text.rlike(_NUMBER), canonical).otherwise(text)
+    return F.when((text < "+") | (text >= ":"), text).when(text.rlike(_all_of(_NUMBER)), canonical).otherwise(text)
+
+
+def _all_of(pattern: str) -> str:
+    """A pattern for Java that the whole text must match."""
+    return rf"\A(?:{pattern})\z"
 
 
 def place_column(grid: Grid, route: Route, keys: Sequence[Column]) -> Column:

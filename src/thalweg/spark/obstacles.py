@@ -6,7 +6,7 @@ variable ranges, initiations inside a running interval, a choice that is made fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from thalweg.analysis.bodies import body_of, literals
 from thalweg.analysis.dependencies import Node, dependencies
@@ -38,7 +38,7 @@ from thalweg.language.rules import (
     Statement,
     Windowed,
 )
-from thalweg.language.terms import Term, Variable, signature, variables
+from thalweg.language.terms import Compound, Term, Variable, signature, variables
 
 
 def obstacle_of(program: Program, keys: Keys) -> str | None:
@@ -71,22 +71,31 @@ def _why(keys: Keys) -> str:
 
 def head_of(statement: Statement) -> Node | None:
     """The event or fluent that a statement says something about."""
+    return next((node for node, _ in _heads(statement)), None)
+
+
+def _heads(statement: Statement) -> Iterator[tuple[Node, Term]]:
     match statement:
         case EffectRule(_, pair) | IntervalRule(pair) | Initially(pair) | Delayed(pair) | Postponable(pair):
-            return Node("fluent", *signature(pair.fluent)) if named(pair.fluent) else None
-        case EventRule(event):
-            return Node("event", *signature(event)) if named(event) else None
+            if named(pair.fluent):
+                yield Node("fluent", *signature(pair.fluent)), pair.fluent
+        case EventRule(event) if named(event):
+            yield Node("event", *signature(event)), event
         case _:
-            return None
+            pass
 
 
 def reads_of(statement: Statement) -> Iterator[Node]:
+    return (node for node, _ in _reads(statement))
+
+
+def _reads(statement: Statement) -> Iterator[tuple[Node, Term]]:
     for place in literals(body_of(statement)):
         match place.literal:
             case Happens(event) if named(event):
-                yield Node("event", *signature(event))
+                yield Node("event", *signature(event)), event
             case Holds(pair) | Boundary(_, pair) | Affects(_, pair) | HoldsFor(pair) if named(pair.fluent):
-                yield Node("fluent", *signature(pair.fluent))
+                yield Node("fluent", *signature(pair.fluent)), pair.fluent
             case _:
                 pass
 
@@ -103,16 +112,28 @@ def _of_events(program: Program, keys: Keys) -> str | None:
             if node in where:
                 return f"the values of {node.name} are computed by different keys"
             where[node] = index
+    deep = {node for statement in program.statements for node in _deep(statement)}
     for statement in program.statements:
-        found = _of_statement(statement, where)
+        found = _of_statement(statement, where, deep)
         if found is not None:
             return found
     return None
 
 
-def _of_statement(statement: Statement, where: Mapping[Node, int]) -> str | None:
-    """Why a statement needs to see the whole stream. `where` is the stage of what is computed."""
+def _deep(statement: Statement) -> Iterator[Node]:
+    """What a statement gives or reads with terms as arguments."""
+    for node, term in [*_heads(statement), *_reads(statement)]:
+        if isinstance(term, Compound) and any(isinstance(a, Compound) for a in term.args):
+            yield node
+
+
+def _of_statement(statement: Statement, where: Mapping[Node, int], deep: Collection[Node]) -> str | None:
+    """Why a statement needs to see the whole stream. `where` is the stage of what is computed, `deep` what has terms as
+    arguments: rows between stages have constants."""
     here = where.get(head_of(statement) or Node("", "", 0))
+    for node in reads_of(statement):
+        if node in deep and where.get(node, here) != here:
+            return f"a rule reads {node.name}, whose arguments are terms, and has another key"
     match statement:
         case DynamicDomain(predicate):
             return f"the domain {signature(predicate)[0]} is filled by the whole stream"

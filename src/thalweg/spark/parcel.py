@@ -2,7 +2,8 @@
 
 Also here: changes of one stage as rows of the next. An interval that a stage inserts or deletes at a query time is
 an input interval that is inserted or retracted, arriving at that query time; its row number is the
-row that caused the change, so that causes go through.
+row that caused the change, so that causes go through. Its constants are written as results have them, with their
+quotes, so that a name that looks like a term stays a name.
 """
 
 from __future__ import annotations
@@ -204,7 +205,7 @@ def forwarded(table: pa.Table, sorter: Sorter) -> dict[int, list[Rows]]:
             named.setdefault((name, len(arguments)), []).append(place)
     found: dict[int, list[Rows]] = {}
     for (name, arity), places in sorted(named.items()):
-        constants = [[unquoted(parts[place][1][i]) for place in places] for i in range(arity)]
+        constants = [[parts[place][1][i] for place in places] for i in range(arity)]
         local = np.full(len(words), -1, np.int64)
         local[places] = np.arange(len(places))
         for shard in sorted({shard for place in places for shard in targets[place]}):
@@ -229,8 +230,7 @@ def _derived(name: str, args: tuple[pa.Array, ...], table: pa.Table) -> Rows:
         return Rows(name, op, arrival, table.column("time").to_numpy(), row, args, derived=True)
     end = table.column("end").fill_null(OPEN_END).to_numpy()
     values = coded(table.column("value"))
-    plain = pa.array([unquoted(word) for word in values.words.to_pylist()], pa.string())
-    value = pa.DictionaryArray.from_arrays(pa.array(values.ranks.astype(np.int32)), plain)
+    value = pa.DictionaryArray.from_arrays(pa.array(values.ranks.astype(np.int32)), values.words.cast(pa.string()))
     return Rows(name, op, arrival, table.column("start").to_numpy(), row, args, end, value, derived=True)
 
 
