@@ -24,7 +24,7 @@ demo: $(VENV)/.core
 
 test: $(VENV)/.core
 	@$(MAKE) --no-print-directory -j3 lint kernels classes
-	$(PYTEST) -n 3 --dist loadfile -m "not slow" --durations=12
+	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder -m "not slow" --durations=12
 
 # One process compiles what most tests need while the rest is installed and checked: three would compile it thrice.
 kernels: $(VENV)/.core

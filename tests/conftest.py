@@ -31,6 +31,11 @@ LIMIT = 300 if PROFILE == "ci" else 0
 """Seconds that one test may take, so that an endless loop is a failure with a place; 0: any time."""
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on Spark come first: where several processes share the files, the long ones are not left for the end."""
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Iterator[None]:
     """Stop a test that does not come to an end."""
