@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from thalweg.columns.symbols import EXACT
+
 Floats = npt.NDArray[np.float64]
-_EXACT = 2.0**53
 _HALF = 0.49999999999999994
 """The number before a half: added to one that is a half away from the next, it reaches it, and no other does."""
 
@@ -35,7 +36,7 @@ def quotients(a: Floats, b: Floats) -> Floats:
     rounded; not so where a number that is not too large is divided by a whole one."""
     ratio = np.asarray(a / b)
     found = np.asarray(np.trunc(ratio))
-    doubtful = (found == ratio) & ((np.trunc(b) != b) | (np.abs(a) >= _EXACT))
+    doubtful = (found == ratio) & ((np.trunc(b) != b) | (np.abs(a) >= EXACT))
     if doubtful.any():
         left, right = np.broadcast_arrays(a, b)
         found[doubtful] = quotient(left[doubtful], right[doubtful])

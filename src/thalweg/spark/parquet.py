@@ -103,9 +103,9 @@ def _own(table: pa.Table, settings: Settings, stage: int, shard: int) -> tuple[p
         return table, None
     own = np.flatnonzero(mask)
     for at, field in enumerate(table.schema):
-        column = table.column(at)
-        if pa.types.is_dictionary(field.type) and len(column.chunk(0).dictionary) > FEW_WORDS:
-            table = table.set_column(at, field, with_own_words(column.chunk(0), own))
+        column = whole(table.column(at))
+        if pa.types.is_dictionary(field.type) and len(column.dictionary) > FEW_WORDS:
+            table = table.set_column(at, field, with_own_words(column, own))
     return table, own
 
 
