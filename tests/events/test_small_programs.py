@@ -16,6 +16,38 @@ from thalweg.testing.engines import replay_with
 from thalweg.testing.tables import stream, timeline
 
 CASES = {
+    "a complement of all that a grounding gives holds from the start": (
+        """
+        terminatedAt(f(X)=_, T) :- happensAt(e(X), T).
+        holdsFor(free(X)=true, I) :- holdsFor(f(X)=3, I1), holdsFor(walk(X)=true, I2), complement_all([I2], I).
+        initiatedAt(g=true, T) :- happensAt(start(free(_)=true), T).
+        dom(a). dom(b). grounding(free(X)=true) :- dom(X).
+        """,
+        "e(a) 14\ne(c) 15",
+        "free(a)=true [0,..)\nfree(b)=true [0,..)",
+        (1, 1, 20),
+    ),
+    "a complement that a grounding gives begins when the other variables of its rule are first seen, without a start": (
+        """
+        initiatedAt(near(X, Y)=true, T) :- happensAt(e(X, Y), T).
+        holdsFor(apart(X)=true, I) :- holdsFor(near(X, Y)=true, I1), complement_all([I1], I).
+        initiatedAt(g=true, T) :- happensAt(start(apart(_)=true), T).
+        dom(a). dom(b). grounding(apart(X)=true) :- dom(X).
+        """,
+        "e(a,c) 14",
+        "near(a,c)=true [15,..)\napart(a)=true [14,15)\napart(b)=true [14,..)",
+        (5, 5, 20),
+    ),
+    "a grounding that leaves the value open gives its instances": (
+        """
+        initially(f(_)=1).
+        initiatedAt(f(X)=2, T) :- happensAt(e(X), T).
+        dom(a). dom(b). grounding(f(X)=_) :- dom(X).
+        """,
+        "e(a) 4\ne(c) 5",
+        "f(a)=1 [0,5)\nf(a)=2 [5,..)\nf(b)=1 [0,..)",
+        (5, 5, 10),
+    ),
     "the length of a whole interval that began before its instance was known": (
         """
         initially(f=high).

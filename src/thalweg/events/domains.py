@@ -208,14 +208,14 @@ class Domains:
         """Can ``initially`` set it after the start of the stream because of who is told to a domain, does a grounding
         not say who there is, or does it have determined values as well?"""
         starts = [s for s in self.normal.starts if s.fluent == fluent]
-        wanted = [w for w in self.normal.wanted.get(fluent, []) if w.value is not None]
+        wanted = self._declaring(fluent)
         bodies = [*(s.body for s in starts), *(w.body for w in wanted)]
         told = any(self.dynamic(x) for body in bodies for x in body)
         return bool(starts) and (told or fluent in self.determined or any(_free(w.args, w.body) for w in wanted))
 
     def _wanted_starts(self, start: StartRule) -> list[StartRule]:
         """The rule with its grounding: a choice per grounding rule where domains fill up, otherwise one filter."""
-        wanted = [w for w in self.normal.wanted.get(start.fluent, []) if w.value is not None]
+        wanted = self._declaring(start.fluent)
         if not any(self.dynamic(x) for w in wanted for x in w.body):
             check = self.filter_(start.fluent, start.args, start.value, shift=True)
             return [replace(start, body=start.body + check)]
@@ -249,10 +249,9 @@ class Domains:
         self._done.add(name)
         arity = self.normal.fluents[fluent]
         self.normal.fluents[name] = arity
-        wanted = [w for w in self.normal.wanted.get(fluent, []) if w.value is not None]
-        if wanted:
-            for w in wanted:
-                self._declared(name, w)
+        if self.is_declared(fluent):
+            for w in self._declaring(fluent):
+                self._given(name, w.args, w.body)
         elif fluent in self.inputs:
             args = tuple(Variable(f"A{i}") for i in range(arity))
             self.add(name, args, (EdgeAt(Edge.START, fluent, args, Variable("_V")),))
@@ -265,16 +264,22 @@ class Domains:
                 self._instances(name, rule)
         return name
 
+    def bearers(self, fluent: str, value: Term) -> str:
+        """The hidden fluent of the instances that rules of a determined fluent know, those that may give the value."""
+        name = f"known by rules {fluent}={value}"
+        if name not in self._done:
+            self._done.add(name)
+            self.normal.fluents[name] = self.normal.fluents[fluent]
+            for rule in self.spans:
+                if rule.fluent == fluent and may_equal(rule.value, value):
+                    self._instances(name, rule)
+        return name
+
     def _reached(self, name: str, fluent: str) -> None:
         """``initially`` with a body makes its instances known."""
         for start in self.normal.starts:
             if start.fluent == fluent and not _free(start.args, start.body):
-                dynamic = self._dynamic_part(start.body)
-                rest = tuple(x for x in start.body if not self.dynamic(x))
-                if not dynamic:
-                    self.seeds.append(StartRule(name, start.args, TRUE, rest, NOWHERE))
-                for body in self._becoming(dynamic, rest):
-                    self.add(name, start.args, body)
+                self._given(name, start.args, start.body)
 
     def _greeting(self, fluent: str) -> str:
         """The hidden fluent of the instances that ``initially`` reaches as they become known: not those that only rules
@@ -292,7 +297,11 @@ class Domains:
 
     def is_declared(self, fluent: str) -> bool:
         """Does a grounding list the fluent's instances?"""
-        return any(w.value is not None for w in self.normal.wanted.get(fluent, []))
+        return bool(self._declaring(fluent))
+
+    def _declaring(self, fluent: str) -> list[Wanted]:
+        """The grounding rules of a fluent."""
+        return [w for w in self.normal.wanted.get(fluent, []) if w.value is not None]
 
     def ways(self, fluent: str) -> tuple[str, str]:
         """The hidden fluents of the instances that an event, and that an effect makes known."""
@@ -333,15 +342,16 @@ class Domains:
             self.add(name, args, (EffectAt(effect, fluent, args, Variable("_V")),))
         self.add(name, args, (EffectAt(Effect.TERMINATES, fluent, args, Variable("_V"), every=True),))
 
-    def _declared(self, name: str, w: Wanted) -> None:
-        dynamic = self._dynamic_part(w.body)
-        rest = tuple(x for x in w.body if not self.dynamic(x))
-        if _free(w.args, w.body):
+    def _given(self, name: str, args: tuple[Term, ...], body: tuple[Flat, ...]) -> None:
+        """Background knowledge and domains give the arguments; nobody where they leave one open."""
+        dynamic = self._dynamic_part(body)
+        rest = tuple(x for x in body if not self.dynamic(x))
+        if _free(args, body):
             return
         if not dynamic:
-            self.seeds.append(StartRule(name, w.args, TRUE, rest, NOWHERE))
-        for body in self._becoming(dynamic, rest):
-            self.add(name, w.args, body)
+            self.seeds.append(StartRule(name, args, TRUE, rest, NOWHERE))
+        for found in self._becoming(dynamic, rest):
+            self.add(name, args, found)
 
     # ----------------------------------------------------------------- determined fluents
 
@@ -379,6 +389,9 @@ class Domains:
                     held: Flat = EdgeAt(Edge.START, x.fluent, x.args, Variable("_Held"))
                     self.add(name, (Variable(variable),), (held,))
             self.add(name, (Variable(variable),), body)
+        for w in self._declaring(rule.fluent):
+            if not _free(w.args, w.body):
+                self._given(name, (Variable(variable),), self.instance(w, (*rule.args, rule.value)))
         return name
 
     def dynamic(self, x: Flat) -> bool:

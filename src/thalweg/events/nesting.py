@@ -25,6 +25,7 @@ from thalweg.events.forms import (
     StartRule,
     Total,
 )
+from thalweg.language.instances import apart
 from thalweg.language.rules import Effect, Role
 from thalweg.language.terms import Span, Term, Variable
 
@@ -41,26 +42,9 @@ Key = tuple[str, str, int]
 """An event, fluent or fact by kind, name and number of arguments."""
 
 
-def outer(relation: str) -> tuple[str, list[str]]:
-    """The name of a relation and its arguments, holes or terms with holes.
-
-    >>> outer("on(per(_,_),_)"), outer("on")
-    (('on', ['per(_,_)', '_']), ('on', []))
-    """
-    name, bracket, rest = relation.partition("(")
-    parts, depth = [""], 0
-    for character in rest[:-1]:
-        depth += (character == "(") - (character == ")")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return name, parts if bracket else []
-
-
 def is_nested(relation: str) -> bool:
     """Is an argument of the relation a term?"""
-    return relation.count("(") > 1
+    return any(apart(argument)[1] for argument in apart(relation)[1])
 
 
 def hidden_terms(relation: str, args: Sequence[Term], other: str) -> list[Term] | None:
@@ -80,7 +64,7 @@ def hidden_terms(relation: str, args: Sequence[Term], other: str) -> list[Term] 
             if yours != "_":
                 found.append(term)
             return True
-        (name, parts), (other_name, other_parts) = outer(mine), outer(yours)
+        (name, parts), (other_name, other_parts) = apart(mine), apart(yours)
         if yours == "_":
             return all(meet(part, "_") for part in parts)
         if name != other_name or len(parts) != len(other_parts):
@@ -121,7 +105,7 @@ def _given(normal: Normal) -> dict[Key, set[str]]:
 
 
 def _key(kind: str, relation: str) -> Key:
-    name, parts = outer(relation)
+    name, parts = apart(relation)
     return kind, name, len(parts)
 
 

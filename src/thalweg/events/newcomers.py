@@ -15,7 +15,7 @@ from thalweg.analysis.roles import may_equal
 from thalweg.events.bounds import BEFORE, TRUE, VIEW, hidden
 from thalweg.events.forms import EdgeAt, EffectAt, Flat, HoldsAt, Missing, SpanRule, Test, Total
 from thalweg.language.rules import Combine, Edge, Effect
-from thalweg.language.terms import NOWHERE, Term, Variable, variables
+from thalweg.language.terms import NOWHERE, Variable, variables
 
 if TYPE_CHECKING:
     from thalweg.events.domains import Domains
@@ -50,23 +50,25 @@ class Newcomers:
         guards = self._greeted(x)
         if x.fluent in self.domains.determined and x.only != "simple":
             if x.edge is Edge.START and self._at_first_sight(x.fluent):
-                guards = (*guards, self._seen_before(x))
+                guards = (*guards, *self._seen_before(x))
             if self._stirred(x.fluent):
                 guards = (*guards, HoldsAt(self._twin(x.fluent), x.args, x.value, x.edge is Edge.END, next=True))
         return guards
 
-    def _seen_before(self, x: EdgeAt) -> Flat:
+    def _seen_before(self, x: EdgeAt) -> tuple[Flat, ...]:
         """The instance is known to be able to have the value, and not by what happens at the next point only."""
 
-        def known(value: Term) -> HoldsAt:
-            return HoldsAt(self._late(self.domains.known(x.fluent, value)), x.args, TRUE, next=True)
+        def late(name: str) -> HoldsAt:
+            return HoldsAt(self._late(name), x.args, TRUE, next=True)
 
         given = {rule.value for rule in self.domains.spans if rule.fluent == x.fluent}
         values = sorted((v for v in given if may_equal(v, x.value)), key=str)
-        if not any(variables(x.value)) or len({known(v) for v in values}) == 1:
-            return known(x.value)
-        each = (((known(v),) if any(variables(v)) else (Test("=", x.value, v), known(v))) for v in values)
-        return Missing(tuple(each), negated=False)
+        listed = (late(self.domains.known(x.fluent)),) if self.domains.is_declared(x.fluent) else ()
+        if not any(variables(x.value)) or len(values) == 1:
+            return *listed, late(self.domains.bearers(x.fluent, x.value))
+        bearers = [(v, late(self.domains.bearers(x.fluent, v))) for v in values]
+        each = (((known,) if any(variables(v)) else (Test("=", x.value, v), known)) for v, known in bearers)
+        return *listed, Missing(tuple(each), negated=False)
 
     def _greeted(self, x: Flat) -> tuple[Flat, ...]:
         """The same for values that instances have by ``initially``."""

@@ -115,14 +115,14 @@ class Known:
         yield from (p for p in self._seen(fluent) if unify(value, p[1], EMPTY) is not None)
 
     def known(self, fluent: Term) -> Iterator[Pair]:
-        """The known instances that match, each with a value that it may have: those that hold at some time, and those
-        that grounding rules list."""
+        """The known instances that match, each with a value that it may have or a variable: those that hold at some
+        time, and those that grounding rules list."""
         yield from self._seen(fluent)
         for rule in self.description.groundings:
             subst = None if rule.value is None else unify(rule.entity, fluent, EMPTY)
             for answer in () if subst is None else solve(rule.alternatives, subst, self.knowledge):
                 pair = resolve(rule.entity, answer), resolve(rule.value, answer)
-                if all(map(is_ground, pair)):
+                if is_ground(pair[0]):
                     yield pair
 
     def _seen(self, fluent: Term) -> Iterator[Pair]:
@@ -268,7 +268,7 @@ class At:
             extended = unify(fluent, pair[0], subst)
             if extended is not None and not is_ground(resolve(value, extended)):
                 extended = unify(value, pair[1], extended)
-            if extended is not None:
+            if extended is not None and is_ground(resolve(value, extended)):
                 found.setdefault((pair[0], resolve(value, extended)), extended)
         yield from found.values()
 

@@ -19,6 +19,7 @@ from thalweg.io.fold import coded
 from thalweg.io.shapes import Type
 from thalweg.io.times import as_mask
 from thalweg.io.typed import read_column
+from thalweg.language.instances import split_arguments, unquoted
 from thalweg.language.program import Program
 
 _DEFAULT = {EntityKind.FLUENT: "timeline", EntityKind.EVENT: "events"}
@@ -115,42 +116,6 @@ def _arguments(words: pa.Array, name: str, arity: int) -> list[pa.Array]:
             for position, part in enumerate(parts):
                 found[position][place] = unquoted(part)
     return [pa.array(column, pa.string()) for column in found]
-
-
-def split_arguments(text: str) -> list[str]:
-    """The arguments of an instance, as they are written.
-
-    >>> split_arguments("m1,'a, b',f(x,y)")
-    ['m1', "'a, b'", 'f(x,y)']
-    """
-    if "'" not in text and "(" not in text and "[" not in text:
-        return [part.strip() for part in text.split(",")]
-    parts, depth, start, quoted, escaped = [], 0, 0, False, False
-    for place, character in enumerate(text):
-        if quoted:
-            quoted = escaped or character != "'"
-            escaped = character == "\\" and not escaped
-        elif character == "'":
-            quoted = True
-        elif character in "([":
-            depth += 1
-        elif character in ")]":
-            depth -= 1
-        elif character == "," and depth == 0:
-            parts.append(text[start:place].strip())
-            start = place + 1
-    return [*parts, text[start:].strip()]
-
-
-def unquoted(text: str) -> str:
-    """A constant as data: without its quotes.
-
-    >>> unquoted("'North Sea'"), unquoted("m1")
-    ('North Sea', 'm1')
-    """
-    if len(text) < 2 or not (text.startswith("'") and text.endswith("'")):
-        return text
-    return text[1:-1].replace("\\'", "'").replace("\\\\", "\\")
 
 
 def _unquoted_column(column: pa.Array) -> pa.Array:

@@ -124,10 +124,8 @@ class Snapshot:
 
     def instances(self, rule: DeterminedRule) -> list[tuple[tuple[Ground, ...], Subst]]:
         """The instances of a rule, each with a key. A variable ranges over the constants that the known
-        instances of the fluents in the body have in its place."""
-        known = tuple(
-            frozenset(self.known(signature(fluent), value)) for fluent, value in rule.leaves.values()
-        )
+        instances of the fluents in the body, and those that a grounding gives of the head, have in its place."""
+        known = tuple(frozenset(self.known(signature(fluent), value)) for fluent, value in rule.leaves.values())
         asked = (id(rule), self.state.domain, known)
         if asked not in self.domains.found:
             self.domains.found[asked] = list(self._instances(rule, known))
@@ -138,7 +136,8 @@ class Snapshot:
     ) -> Iterator[tuple[tuple[Ground, ...], Subst]]:
         number = self.domains.description.determined_rules.index(rule)
         names = sorted({v for pair in rule.leaves.values() for v in _pair_variables(pair)}, key=repr)
-        world = _Leaves(self.domains.knowledge(self.state), rule, known)
+        declared = self.domains.declared(self.state)
+        world = _Leaves(self.domains.knowledge(self.state), rule, known, declared)
         for answer in solve((rule.goals,), EMPTY, world):
             yield (number, *(resolve(name, answer) for name in names)), answer
 
@@ -166,16 +165,30 @@ class _Leaves:
     """The world in which the conditions of a determined fluent are solved: `holdsFor` enumerates, nothing more."""
 
     def __init__(
-        self, knowledge: Knowledge, rule: DeterminedRule, known: tuple[frozenset[Pair], ...]
+        self,
+        knowledge: Knowledge,
+        rule: DeterminedRule,
+        known: tuple[frozenset[Pair], ...],
+        declared: frozenset[Pair],
     ) -> None:
         self._knowledge = knowledge
         self._ranges: dict[Var, set[Ground]] = {}
-        for (fluent, value), pairs in zip(rule.leaves.values(), known, strict=True):
-            for subst in _matching(fluent, value, pairs):
-                for variable in _pair_variables((fluent, value)):
-                    bound = resolve(variable, subst)
-                    if is_ground(bound):
-                        self._ranges.setdefault(variable, set()).add(bound)
+        for leaf, pairs in zip(rule.leaves.values(), known, strict=True):
+            for subst in _matching(*leaf, pairs):
+                self._extend(leaf, subst)
+        head = rule.fluent, rule.value
+        for fluent, value in declared:
+            given = unify(rule.fluent, fluent, EMPTY)
+            if given is not None and value is not None:
+                given = unify(rule.value, value, given)
+            if given is not None:
+                self._extend(head, given)
+
+    def _extend(self, pair: tuple[Term, Term], subst: Subst) -> None:
+        for variable in _pair_variables(pair):
+            bound = resolve(variable, subst)
+            if is_ground(bound):
+                self._ranges.setdefault(variable, set()).add(bound)
 
     def answers(self, fact: Fact, subst: Subst) -> Iterator[Subst]:
         if fact.kind != "holdsFor":

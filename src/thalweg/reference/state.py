@@ -141,7 +141,8 @@ class Domains:
         return self._knowledge[state.domain]
 
     def declared(self, state: State) -> frozenset[Pair]:
-        """The pairs that grounding rules list; a pair that they leave partly open is not listed."""
+        """The pairs that grounding rules list, with value None where they leave the value open; an instance that they
+        leave open is not listed."""
         if state.domain not in self._declared:
             knowledge = self.knowledge(state)
             found = {
@@ -150,7 +151,9 @@ class Domains:
                 if g.value is not None
                 for answer in solve(g.alternatives, EMPTY, knowledge)
             }
-            self._declared[state.domain] = frozenset(p for p in found if is_ground(p[0]) and is_ground(p[1]))
+            self._declared[state.domain] = frozenset(
+                (fluent, value if is_ground(value) else None) for fluent, value in found if is_ground(fluent)
+            )
         return self._declared[state.domain]
 
     def wants_pair(self, pair: Pair, state: State) -> bool:

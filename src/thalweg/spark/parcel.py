@@ -21,8 +21,8 @@ from thalweg.columns.pieces import whole
 from thalweg.columns.wording import word_numbers
 from thalweg.io.assemble import filtered
 from thalweg.io.fold import coded
-from thalweg.io.instances import split_arguments, unquoted
 from thalweg.io.times import as_mask
+from thalweg.language.instances import apart, unquoted
 from thalweg.protocol import OPEN_END, Ints, Rows
 from thalweg.spark.keying import Grid, Route, elsewhere, key_hashes, shards_of, strides
 from thalweg.spark.stages import Name
@@ -118,18 +118,6 @@ def _rows(record: pa.RecordBatch) -> Rows:
 
 
 # --------------------------------------------------------------------------- instances
-
-
-def apart(instance: str) -> tuple[str, list[str]]:
-    """Name and arguments of an instance, as they are written.
-
-    >>> apart("per(close(c,m),'North Sea')")
-    ('per', ['close(c,m)', "'North Sea'"])
-    """
-    if not instance.endswith(")") or instance.startswith("'"):
-        return instance, []
-    head = instance.index("(")
-    return instance[:head], split_arguments(instance[head + 1 : -1])
 
 
 def at_path(arguments: Sequence[str], path: tuple[int, ...]) -> str:
