@@ -1,0 +1,56 @@
+"""Instances as they are written, ``per(close(c,m),'North Sea')``, taken apart."""
+
+from __future__ import annotations
+
+import re
+
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
+
+
+def apart(instance: str) -> tuple[str, list[str]]:
+    """Name and arguments of an instance, as they are written.
+
+    >>> apart("per(close(c,m),'North Sea')"), apart("on"), apart("'a (b'(c)")
+    (('per', ['close(c,m)', "'North Sea'"]), ('on', []), ("'a (b'", ['c']))
+    """
+    quoted = _QUOTED.match(instance)
+    bracket = instance.find("(", quoted.end() if quoted else 0)
+    if bracket < 0 or not instance.endswith(")"):
+        return instance, []
+    return instance[:bracket], split_arguments(instance[bracket + 1 : -1])
+
+
+def split_arguments(text: str) -> list[str]:
+    """The arguments of an instance, as they are written.
+
+    >>> split_arguments("m1,'a, b',f(x,y)")
+    ['m1', "'a, b'", 'f(x,y)']
+    """
+    if "'" not in text and "(" not in text and "[" not in text:
+        return [part.strip() for part in text.split(",")]
+    parts, depth, start, quoted, escaped = [], 0, 0, False, False
+    for place, character in enumerate(text):
+        if quoted:
+            quoted = escaped or character != "'"
+            escaped = character == "\\" and not escaped
+        elif character == "'":
+            quoted = True
+        elif character in "([":
+            depth += 1
+        elif character in ")]":
+            depth -= 1
+        elif character == "," and depth == 0:
+            parts.append(text[start:place].strip())
+            start = place + 1
+    return [*parts, text[start:].strip()]
+
+
+def unquoted(text: str) -> str:
+    """A constant as data: without its quotes.
+
+    >>> unquoted("'North Sea'"), unquoted("m1")
+    ('North Sea', 'm1')
+    """
+    if len(text) < 2 or not (text.startswith("'") and text.endswith("'")):
+        return text
+    return text[1:-1].replace("\\'", "'").replace("\\\\", "\\")
