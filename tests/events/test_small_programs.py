@@ -16,6 +16,34 @@ from thalweg.testing.engines import replay_with
 from thalweg.testing.tables import stream, timeline
 
 CASES = {
+    "any value of a fluent that has simple and determined ones": (
+        """
+        initiatedAt(f(X)=off, T) :- happensAt(e(X), T).
+        terminatedAt(f(X)=off, T) :- happensAt(g(X), T).
+        initiatedAt(walk(X)=true, T) :- happensAt(g(X), T).
+        holdsFor(f(X)=on, I) :- holdsFor(walk(X)=true, I).
+        holdsFor(some(X)=V, I) :- holdsFor(f(X)=V, I).
+        holdsFor(later(X)=true, I) :-
+            holdsFor(f(X)=_, I1), holdsFor(f(X)=_, I2), allen(before, I1, I2, target, I).
+        """,
+        "e(a) 3\ng(a) 6\ng(b) 8",
+        "f(a)=off [4,7)\nwalk(a)=true [7,..)\nf(a)=on [7,..)\nwalk(b)=true [9,..)\nf(b)=on [9,..)\n"
+        "some(a)=off [4,7)\nsome(a)=on [7,..)\nsome(b)=on [9,..)\nlater(a)=true [7,..)",
+        (10, 5, 20),
+    ),
+    "a value ranges over those that a grounding gives, and over those that rules give to whom they know": (
+        """
+        initiatedAt(f=N, T) :- happensAt(e(N), T).
+        grounding(f=1). grounding(f=2).
+        holdsFor(not_each=true, I) :- holdsFor(f=_, I1), complement_all([I1], I).
+        initiatedAt(walk(X)=true, T) :- happensAt(g(X), T).
+        holdsFor(both(X)=on, I) :- holdsFor(walk(X)=true, I1), holdsFor(run(X)=true, I2), intersect_all([I1, I2], I).
+        holdsFor(rest(X)=true, I) :- holdsFor(both(X)=_, I1), complement_all([I1], I).
+        """,
+        "e(1) 3\ne(3) 5\ng(a) 6",
+        "f=1 [4,..)\nnot_each=true [0,..)\nwalk(a)=true [7,..)\nrest(a)=true [6,..)",
+        (10, 5, 20),
+    ),
     "a complement of all that a grounding gives holds from the start": (
         """
         terminatedAt(f(X)=_, T) :- happensAt(e(X), T).

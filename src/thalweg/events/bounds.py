@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from thalweg.analysis.roles import may_equal
 from thalweg.events.forms import Fact, Flat, HoldsAt, SpanRule, names
 from thalweg.events.supports import covered, indispensable
 from thalweg.language.rules import Allen, Combine, Duration
-from thalweg.language.terms import Atom, Term, Variable
+from thalweg.language.terms import NOWHERE, Atom, Term, Variable
 
 if TYPE_CHECKING:
     from thalweg.events.domains import Domains
@@ -20,13 +21,20 @@ VIEW = "values "
 PAST = "past "
 """Prefix of the copy of a fluent that forgets nothing, for relations that look at any distance."""
 
+BOTH = "both kinds "
+"""Prefix of the fluent of all values of one that has simple and determined ones."""
 BEFORE = "before "
 """Prefix of the twin of a fluent without what newcomers bring at a point."""
 
 
 def hidden(name: str) -> bool:
     """Is this the name of a hidden fluent?"""
-    return name.startswith(("known ", "domain ", "range ", VIEW, PAST, BEFORE))
+    return name.startswith(("known ", "domain ", "range ", VIEW, BOTH, PAST, BEFORE))
+
+
+def viewed(name: str) -> str:
+    """The fluent that is read under a name, maybe through a view."""
+    return name.removeprefix(VIEW).removeprefix(BOTH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,8 @@ class Bounds:
     def bounded(self, rules: Sequence[SpanRule]) -> list[SpanRule]:
         """The rules, each about the instances that are known and wanted."""
         spans = [rule for s in rules for rule in self._wanted_span(self._ranged(s))]
-        return self._with_pasts([self._viewed(rule) for rule in spans])
+        seen = [self._viewed(rule) for rule in spans]
+        return self._with_pasts([*self._of_both_kinds(seen), *seen])
 
     def _wanted_span(self, s: SpanRule) -> list[SpanRule]:
         """A rule per grounding of its head: its facts are tests, its dynamic domains are further inputs."""
@@ -68,17 +77,35 @@ class Bounds:
         return s
 
     def _viewed(self, s: SpanRule) -> SpanRule:
-        """Read a simple fluent by value where the value is a variable."""
+        """Read a simple fluent by value where the value is a variable, and one that has determined values too where
+        both may be meant."""
 
         def view(x: HoldsAt) -> HoldsAt:
-            starts = (r.fluent for r in self.domains.normal.starts)
-            simple = x.fluent in self.domains.effects_of or x.fluent in starts
-            if not isinstance(x.value, Variable) or not simple or x.fluent in self.domains.determined:
+            if not self.domains.is_simple(x.fluent):
                 return x
-            self.domains.normal.fluents[VIEW + x.fluent] = self.domains.normal.fluents[x.fluent]
-            return replace(x, fluent=VIEW + x.fluent)
+            given = [rule.value for rule in self.domains.spans if rule.fluent == x.fluent]
+            several = [v for v in given if may_equal(v, x.value)]
+            if not isinstance(x.value, Variable) and not any(isinstance(v, Variable) for v in several):
+                return x
+            name = (BOTH if several else VIEW) + x.fluent
+            self.domains.normal.fluents[name] = self.domains.normal.fluents[x.fluent]
+            return replace(x, fluent=name)
 
         return replace(s, inputs=tuple((name, view(x)) for name, x in s.inputs))
+
+    def _of_both_kinds(self, rules: Sequence[SpanRule]) -> list[SpanRule]:
+        """The rules of the fluents of all values that rules read."""
+        fluents = self.domains.normal.fluents
+        read = {x.fluent.removeprefix(BOTH) for s in rules for _, x in s.inputs if x.fluent.startswith(BOTH)}
+        found = []
+        for fluent in sorted(read):
+            fluents[VIEW + fluent] = fluents[fluent]
+            args = tuple(Variable(f"_Both{n}") for n in range(fluents[fluent]))
+            value = Variable("_Both")
+            for part in (VIEW + fluent, fluent):
+                inputs = (("_BothI", HoldsAt(part, args, value)),)
+                found.append(SpanRule(BOTH + fluent, args, value, inputs, (), (), "_BothI", -1, NOWHERE))
+        return found
 
     def _with_pasts(self, rules: list[SpanRule]) -> list[SpanRule]:
         """Let Allen relations read copies that forget nothing: what was over before the window may be related to an
@@ -97,7 +124,7 @@ class Bounds:
         found = []
         for s in rules:
             if any(isinstance(step, Allen) for step in s.steps):
-                told = [(name, x, hidden(x.fluent.removeprefix(VIEW))) for name, x in s.inputs]
+                told = [(name, x, hidden(viewed(x.fluent))) for name, x in s.inputs]
                 s = replace(s, inputs=tuple((name, x if unseen else copied(x, s)) for name, x, unseen in told))
             found.append(s)
         return [*copies.values(), *found]

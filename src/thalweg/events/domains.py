@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 
 from thalweg.analysis.roles import may_equal
-from thalweg.events.bounds import TRUE, VIEW, Bounds, hidden
+from thalweg.events.bounds import TRUE, Bounds, hidden
 from thalweg.events.forms import (
     DelayRule,
     EdgeAt,
@@ -72,8 +72,7 @@ class Domains:
         """Rewrite the rules: dynamic facts, free head variables, initially, grounding, complements."""
         normal = self.normal
         self._domain_rules()
-        set_or_delayed = {s.fluent for s in normal.starts} | {d.fluent for d in normal.delays}
-        mixed = self.determined & (self.effects_of.keys() | set_or_delayed)
+        mixed = {fluent for fluent in self.determined if self.is_simple(fluent)}
         normal.points = [self._effect(p) for rule in normal.points for p in split_edges(rule, mixed)]
         for start in normal.starts:
             self._initially(start)
@@ -299,6 +298,11 @@ class Domains:
         """Does a grounding list the fluent's instances?"""
         return bool(self._declaring(fluent))
 
+    def is_simple(self, fluent: str) -> bool:
+        """Has the fluent a state of its own? It may have determined values as well."""
+        set_or_delayed = [*(s.fluent for s in self.normal.starts), *(d.fluent for d in self.normal.delays)]
+        return fluent in self.effects_of or fluent in set_or_delayed
+
     def _declaring(self, fluent: str) -> list[Wanted]:
         """The grounding rules of a fluent."""
         return [w for w in self.normal.wanted.get(fluent, []) if w.value is not None]
@@ -357,15 +361,36 @@ class Domains:
 
     def _instances(self, name: str, rule: SpanRule) -> None:
         """The heads of a rule are known when all its variables have known values and its tests agree."""
-        ranged = [
-            HoldsAt(self.range(rule, v), (Variable(v),), TRUE)
-            for v in sorted({v for _, x in rule.inputs for v in names((x,))})
-        ]
-        tests = tuple(t for t in rule.tests)
+        ranged, tests = self._conditions(rule)
         if not ranged:
             self.seeds.append(StartRule(name, rule.args, TRUE, tests, NOWHERE))
         for body in self._becoming(ranged, tests):
             self.add(name, rule.args, body)
+
+    def _conditions(self, rule: SpanRule) -> tuple[list[HoldsAt], tuple[Flat, ...]]:
+        """When a rule speaks about an instance: all its variables have known values, and its tests agree."""
+        every = sorted({v for _, x in rule.inputs for v in names((x,))})
+        return [HoldsAt(self.range(rule, v), (Variable(v),), TRUE) for v in every], rule.tests
+
+    def _borne(self, name: str, variable: str, rule: SpanRule, pair: tuple[Term, ...]) -> None:
+        """The constants that a variable of a pair can stand for as a rule gives them to what it speaks about."""
+        ranged, tests = self._conditions(rule)
+        mine = {v.name for term in (*rule.args, rule.value) for v in variables(term)} | names((*ranged, *tests))
+        fresh = {v: Variable(f"{v}_b{next(self.fresh)}") for v in mine}
+        change = partial(apply, binding=fresh)
+        literals = [rebuild(x, change) for x in ranged]
+        rest = tuple(rebuild(x, change) for x in tests)
+        solved: dict[str, Term] = {}
+        for asked, given in zip(pair, map(change, (*rule.args, rule.value)), strict=True):
+            if isinstance(asked, Variable) and asked.name not in solved:
+                solved[asked.name] = given
+            else:
+                rest = (*rest, Test("=", apply(asked, solved), given))
+        found = (solved[variable],)
+        if not literals:
+            self.seeds.append(StartRule(name, found, TRUE, rest, NOWHERE))
+        for body in self._becoming(literals, rest):
+            self.add(name, found, body)
 
     def range(self, rule: SpanRule, variable: str) -> str:
         """The hidden fluent of the constants that a variable of a determined fluent's rule can stand for."""
@@ -379,20 +404,27 @@ class Domains:
             if variable not in names((x,)):
                 continue
             if any(v.name == variable for v in variables(x.value)):
-                fluent = x.fluent.removeprefix(VIEW)
+                fluent = x.fluent
                 body: tuple[Flat, ...] = (EdgeAt(Edge.START, fluent, x.args, x.value),)
                 for effect in Effect if fluent in self.effects_of else ():  # a value may come and end at once
                     self.add(name, (Variable(variable),), (EffectAt(effect, fluent, x.args, x.value),))
+                self._listed(name, variable, fluent, (*x.args, x.value))
+                for other in [] if self.is_declared(fluent) else [s for s in self.spans if s.fluent == fluent]:
+                    self._borne(name, variable, other, (*x.args, x.value))
             else:
-                body = (EdgeAt(Edge.START, self.known(x.fluent.removeprefix(VIEW), x.value), x.args, TRUE),)
+                body = (EdgeAt(Edge.START, self.known(x.fluent, x.value), x.args, TRUE),)
                 if x.fluent not in self.inputs and x.fluent not in self.determined and not hidden(x.fluent):
                     held: Flat = EdgeAt(Edge.START, x.fluent, x.args, Variable("_Held"))
                     self.add(name, (Variable(variable),), (held,))
             self.add(name, (Variable(variable),), body)
-        for w in self._declaring(rule.fluent):
-            if not _free(w.args, w.body):
-                self._given(name, (Variable(variable),), self.instance(w, (*rule.args, rule.value)))
+        self._listed(name, variable, rule.fluent, (*rule.args, rule.value))
         return name
+
+    def _listed(self, name: str, variable: str, fluent: str, pair: tuple[Term, ...]) -> None:
+        """The constants that a variable of a pair can stand for by a grounding of the fluent."""
+        for w in self._declaring(fluent):
+            if not _free(w.args, w.body):
+                self._given(name, (Variable(variable),), self.instance(w, pair))
 
     def dynamic(self, x: Flat) -> bool:
         """Is this a fact of a domain that fills up?"""

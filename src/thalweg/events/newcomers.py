@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from thalweg.analysis.roles import may_equal
-from thalweg.events.bounds import BEFORE, TRUE, VIEW, hidden
+from thalweg.events.bounds import BEFORE, TRUE, VIEW, hidden, viewed
 from thalweg.events.forms import EdgeAt, EffectAt, Flat, HoldsAt, Missing, SpanRule, Test, Total
 from thalweg.language.rules import Combine, Edge, Effect
 from thalweg.language.terms import NOWHERE, Variable, variables
@@ -170,7 +170,7 @@ class Newcomers:
         return replace(rule, fluent=name, inputs=inputs, tests=tests)
 
     def _earlier(self, x: HoldsAt) -> HoldsAt:
-        name = x.fluent.removeprefix(VIEW)
+        name = viewed(x.fluent)
         if hidden(name):
             return replace(x, fluent=self._late(name))
         return replace(x, fluent=self._twin(name)) if self._at_first_sight(name) else x

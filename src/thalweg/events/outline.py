@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.symbols import SymbolTable
-from thalweg.events.bounds import BEFORE, PAST, VIEW, hidden
+from thalweg.events.bounds import BEFORE, BOTH, PAST, VIEW, hidden
 from thalweg.events.compile import solve
 from thalweg.events.domains import Domains
 from thalweg.events.forms import Fact, Flat, Missing, Normal, SpanRule, StartRule, Total, split_terminations
@@ -85,7 +85,7 @@ def _simple(normal: Normal, seeds: Sequence[StartRule]) -> set[str]:
     """Fluents that have a state."""
     found = {p.relation for p in normal.points if p.effect is not None}
     found |= {s.fluent for s in normal.starts} | {d.fluent for d in normal.delays} | {s.fluent for s in seeds}
-    found |= {f for f in normal.fluents if hidden(f) and not f.startswith((VIEW, PAST, BEFORE))}
+    found |= {f for f in normal.fluents if hidden(f) and not f.startswith((VIEW, BOTH, PAST, BEFORE))}
     states = {n for n, d in normal.declared.items() if d.role is Role.STATE}
     return found | (states - {s.fluent for s in normal.spans})
 

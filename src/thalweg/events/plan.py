@@ -321,8 +321,9 @@ class _Planner:
         return Leaf(store, tuple(slots), value)
 
     def _holds_value(self, x: HoldsAt) -> bool:
-        """For a fluent with simple and determined values: is this value a determined one?"""
-        return any(s.value == x.value for s in self.spans.get(x.fluent, []))
+        """For a fluent with simple and determined values: is this value a determined one? A variable is meant so: what
+        may be of both kinds is read through a fluent for both."""
+        return isinstance(x.value, Variable) or any(s.value == x.value for s in self.spans.get(x.fluent, []))
 
     def _node(self, s: SpanRule, term: Term, leaf_of: dict[str, Leaf]) -> Node:
         if not isinstance(term, Variable):

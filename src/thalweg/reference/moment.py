@@ -145,6 +145,9 @@ class Snapshot:
         """The known instances of any fluent that may have the value; value None: some value."""
         yield from self.domains.known(key, self.state)
         if key in self.domains.grounded:
+            listed = self.domains.declared(self.state)
+            had = self._affected(key) | self.holding(key, value)
+            yield from (p for p in had if (p[0], None) in listed and self.domains.wants_pair(p, self.state))
             return
         yield from self._affected(key)
         if key not in self.domains.description.determined:

@@ -207,9 +207,13 @@ class Domains:
         return found
 
     def known(self, key: Signature, state: State) -> Iterable[Pair]:
-        """The known instances of a simple or input fluent: those declared or, where nothing is declared, seen."""
-        source = self.declared(state) if key in self.grounded else state.seen
-        return [pair for pair in source if signature(pair[0]) == key]
+        """The known instances of a simple or input fluent: those declared, with values that they have had where their
+        value is left open, or, where nothing is declared, seen."""
+        if key not in self.grounded:
+            return [pair for pair in state.seen if signature(pair[0]) == key]
+        declared = [pair for pair in self.declared(state) if signature(pair[0]) == key]
+        had = [(fluent, value) for fluent, value in state.seen if (fluent, None) in declared]
+        return [*declared, *(pair for pair in had if self.wants_pair(pair, state))]
 
     def instances(
         self, fluent: Term, subst: Subst, state: State, also: Callable[[Signature], Iterable[Pair]] = lambda key: ()

@@ -6,6 +6,7 @@ python -m thalweg.testing.fuzz --cases 10000 --seed 0
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -77,7 +78,7 @@ def fuzz(
         except SameTimeCycle:
             continue  # who is known at a time-point depends on what happens there
         if found:
-            kind = found.partition(":")[0]
+            kind = _kind_of(found)
             small = shrunk(scenario, lambda s, kind=kind: _kind(s, make) == kind)  # type: ignore[misc]
             say(f"seed {number}: {difference(small, make) or found}\n\n{small}")
             return small
@@ -89,9 +90,15 @@ def fuzz(
 def _kind(scenario: Scenario, make: MakeReasoner) -> str:
     """The kind of difference; empty for none and for programs that the reference refuses."""
     try:
-        return difference(scenario, make).partition(":")[0]
+        return _kind_of(difference(scenario, make))
     except (ValueError, NotImplementedError):
         return ""
+
+
+def _kind_of(difference: str) -> str:
+    """What is raised, and the code of a diagnostic."""
+    code = re.search(r"TW\d+", difference)
+    return difference.partition(":")[0] + (code[0] if code else "")
 
 
 def main() -> int:

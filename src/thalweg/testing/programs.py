@@ -366,7 +366,8 @@ class _Writer:
         body.conditions.append(f"\\+ {condition}" if negated else condition)
 
     def _value(self, fluent: _Fluent) -> str:
-        value = self.rng.choice(fluent.values)
+        """A value that is asked for."""
+        value = "_" if self.chance(8) else self.rng.choice(fluent.values)
         return self.rng.choice(OPEN[value][2]) if value in OPEN else value
 
     def _fact(self, body: _Body) -> None:
