@@ -76,8 +76,8 @@ def spark_places(df: Any, settings: Settings, stage: int) -> dict[int, list[int]
 def own_places(table: pa.Table, settings: Settings, stage: int) -> dict[int, list[int]]:
     found = {}
     for shard in range(settings.stages[stage].shards):
-        mask = belonging(table, settings, stage, shard)
-        own = table if mask is None else table.filter(pa.array(mask))
+        rows = belonging(table, settings, stage, shard)
+        own = table if rows is None else table.take(pa.array(rows))
         if own.num_rows:
             found[shard] = sorted(own.column("nr").to_pylist())
     return found

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from thalweg.columns.compiled import T, kernel, part
+from thalweg.columns.compiled import T, kernel, owned, part
 from thalweg.columns.texts import Indices
+from thalweg.protocol import Ints
 
 Eights = npt.NDArray[np.uint64]
 """Letters, eight by eight."""
@@ -128,8 +129,69 @@ def worded(texts: pa.Array) -> pa.DictionaryArray:
 def word_numbers(column: pa.DictionaryArray, nothing: int) -> Indices:
     """For each row the number of its word; `nothing` where there is none."""
     codes = column.indices.fill_null(nothing) if column.null_count else column.indices
-    found: Indices = codes.to_numpy(zero_copy_only=False)
+    found: Indices = codes.cast(pa.int32()).to_numpy(zero_copy_only=False)
     return found
+
+
+@kernel
+def _count(numbers: Indices, rows: Ints, group: Indices, counts: Ints) -> None:
+    for k in range(len(rows)):
+        counts[np.uintp(group[np.uintp(numbers[np.uintp(rows[k])])])] += 1
+
+
+@kernel
+def _divide(numbers: Indices, rows: Ints, group: Indices, ends: Ints, out: Ints) -> None:
+    """Put rows into their groups, from what is free of each."""
+    for k in range(len(rows)):
+        of = np.uintp(group[np.uintp(numbers[np.uintp(rows[k])])])
+        out[np.uintp(ends[of])] = rows[k]
+        ends[of] += 1
+
+
+def divided(numbers: Indices, group: Indices, groups: int, among: Ints | None = None) -> tuple[Ints, Ints]:
+    """The rows, those of one group after the other and in order within it, and where each group begins and the last
+    one ends. `group`: that of each word; `among`: the rows to look at.
+
+    >>> divided(np.array([2, 0, 1, 0], np.int32), np.array([1, 0, 1], np.int32), 2)
+    (array([2, 0, 1, 3]), array([0, 1, 4]))
+    """
+    rows = np.arange(len(numbers)) if among is None else owned(among)
+    counts = np.zeros(groups, np.int64)
+    _count(numbers, rows, group, counts)
+    bounds = np.zeros(groups + 1, np.int64)
+    np.cumsum(counts, out=bounds[1:])
+    found = np.empty(len(rows), np.int64)
+    _divide(numbers, rows, group, bounds[:-1].copy(), found)
+    return found, bounds
+
+
+@kernel
+def _renumber(numbers: Indices, rows: Ints, place: Indices, words: Indices, out: Indices) -> int:
+    """Number the words of some rows by first sight; how many there are."""
+    count = 0
+    for k in range(len(rows)):
+        row = np.uintp(rows[k])
+        word = np.uintp(numbers[row])
+        if place[word] < 0:
+            place[word] = count
+            words[np.uintp(count)] = numbers[row]
+            count += 1
+        out[row] = place[word]
+    return count
+
+
+def renumbered(numbers: Indices, size: int, among: Ints | None = None) -> tuple[Indices, Indices]:
+    """Numbers for the words that stand in the rows, of so many, and which these are. `among`: the rows to look at; the
+    others may have any number.
+
+    >>> renumbered(np.array([7, 3, 7], np.int32), 9)
+    (array([0, 1, 0], dtype=int32), array([7, 3], dtype=int32))
+    """
+    rows = np.arange(len(numbers)) if among is None else owned(among)
+    out = np.zeros(len(numbers), np.int32)
+    words = np.empty(size, np.int32)
+    count = _renumber(numbers, rows, np.full(size, -1, np.int32), words, out)
+    return out, words[:count]
 
 
 def _enlarged(some: npt.NDArray[T], size: int) -> npt.NDArray[T]:

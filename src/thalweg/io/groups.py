@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from thalweg.columns.wording import word_numbers
+from thalweg.columns.wording import divided, word_numbers
 from thalweg.protocol import Ints
 
 
@@ -30,12 +30,9 @@ def by_name(
     kept = [code for code, word in enumerate(words) if word is not None and word in known]
     if len(words) == 1 and kept and names.null_count == 0:
         return [Group(words[0], np.arange(len(codes)) if among is None else among)], np.empty(0, np.int64)
-    few = np.uint8 if len(kept) < 256 else np.uint16  # a sort of bytes passes over them once
-    rank = np.full(len(words) + 1, len(kept), few)
-    rank[kept] = np.arange(len(kept))
-    ranks = rank[codes if among is None else codes[among]]
-    order = np.argsort(ranks, kind="stable")
-    bounds = np.searchsorted(ranks[order], np.arange(len(kept) + 1))
-    order = order if among is None else among[order]
-    groups = [Group(words[c], order[a:b]) for c, (a, b) in zip(kept, pairwise(bounds), strict=True) if b > a]
-    return groups, order[bounds[-1] :]
+    group = np.full(len(words) + 1, len(kept), np.int32)
+    group[kept] = np.arange(len(kept))
+    order, bounds = divided(codes, group, len(kept) + 1, among)
+    *known_ones, (first, _) = pairwise(bounds)
+    groups = [Group(words[c], order[a:b]) for c, (a, b) in zip(kept, known_ones, strict=True) if b > a]
+    return groups, order[first:]

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.columns.pieces import whole
-from thalweg.columns.wording import word_numbers
+from thalweg.columns.wording import renumbered, word_numbers
 from thalweg.io.assemble import filtered
 from thalweg.io.fold import coded
 from thalweg.io.times import as_mask
@@ -76,13 +76,11 @@ def with_own_words(column: pa.DictionaryArray, among: Ints | None = None) -> pa.
     """The same column; it knows no words but those that stand in it. `among`: in these rows, and the others may say
     anything."""
     missing = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
-    codes = word_numbers(column, 0)
-    used = np.zeros(len(column.dictionary), np.bool_)
-    used[codes if among is None else codes[among]] = True
-    used[:1] |= not used.any()
-    places = np.maximum(np.cumsum(used, dtype=np.int32) - 1, 0)
-    indices = pa.array(places[codes], mask=missing)
-    return pa.DictionaryArray.from_arrays(indices, column.dictionary.filter(pa.array(used)))
+    if not len(column.dictionary):
+        return column
+    numbers, words = renumbered(word_numbers(column, 0), len(column.dictionary), among)
+    words = words if len(words) else np.zeros(1, np.int32)  # others may still name a word
+    return pa.DictionaryArray.from_arrays(pa.array(numbers, mask=missing), column.dictionary.take(pa.array(words)))
 
 
 def unpacked(content: bytes | memoryview) -> list[Rows]:

@@ -16,7 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from thalweg.columns.compiled import kernel
 from thalweg.columns.pieces import whole
+from thalweg.columns.texts import Indices
 from thalweg.columns.wording import word_numbers, worded
 from thalweg.protocol import Ints, Mask
 from thalweg.spark.keying import Route, key_hashes, strides
@@ -98,10 +100,9 @@ def _in_words(table: pa.Table) -> pa.Table:
 
 def _own(table: pa.Table, settings: Settings, stage: int, shard: int) -> tuple[pa.Table, Ints | None]:
     """Which rows are a shard's own, and the table with columns that know no words but theirs."""
-    mask = belonging(table, settings, stage, shard)
-    if mask is None:
+    own = belonging(table, settings, stage, shard)
+    if own is None:
         return table, None
-    own = np.flatnonzero(mask)
     for at, field in enumerate(table.schema):
         column = whole(table.column(at))
         if pa.types.is_dictionary(field.type) and len(column.dictionary) > FEW_WORDS:
@@ -137,9 +138,9 @@ class _Pieces:
 # --------------------------------------------------------------------------- which rows are a shard's own
 
 
-def belonging(table: pa.Table, settings: Settings, stage: int, shard: int) -> Mask | None:
-    """True for the rows that a shard of a stage reads; None: it reads all of them. The same rows as those that
-    `routing` brings to it."""
+def belonging(table: pa.Table, settings: Settings, stage: int, shard: int) -> Ints | None:
+    """The rows that a shard of a stage reads; None: it reads all of them. The same rows as those that `routing` brings
+    to it."""
     return None if _reads_all(settings, stage) else Belonging(table, settings, stage).of(shard)
 
 
@@ -166,8 +167,9 @@ class Belonging:
         self.routes = routes_of(settings, stage)
         self.elsewhere = names_elsewhere(settings, stage)
         self._places: dict[tuple[str, int], Shorts] = {}
-        self._of_row: Shorts | None = None
-        """For each row the number of its ways among `_ways`; None: all rows have the same."""
+        self._words: tuple[Indices, Shorts] | None = None
+        """For each row the number of its name, and for each name that of its ways among `_ways`; None: all rows have
+        the same."""
         self._ways = self._find_ways()
 
     def _find_ways(self) -> list[Keys | None]:
@@ -183,7 +185,7 @@ class Belonging:
         distinct = list(dict.fromkeys(kinds))
         if len(distinct) > 1:
             numbers = np.array([distinct.index(kind) for kind in kinds], np.int16)
-            self._of_row = numbers[word_numbers(names, len(words) - 1)]
+            self._words = word_numbers(names, len(words) - 1), numbers
         return distinct
 
     def _keys_of(self, name: str | None) -> Keys | None:
@@ -198,14 +200,30 @@ class Belonging:
             found.append(_parts(columns, route))
         return tuple(found)
 
-    def of(self, shard: int) -> Mask:
-        """True for the rows that a shard reads."""
-        if self._of_row is None:
-            return self._agreeing(self._ways[0], shard)
+    def of(self, shard: int) -> Ints:
+        """The rows that a shard reads."""
+        if self._words is None:
+            return np.flatnonzero(self._agreeing(self._ways[0], shard))
+        names, ways = self._words
+        key = self._only_key()
+        if key is not None:
+            column, part = key
+            at = shard // strides(self.grid)[part] % self.grid[part]
+            told = np.array([2 if keys else keys is not None and shard == 0 for keys in self._ways], np.int16)
+            rows = np.empty(self.table.num_rows, np.int64)
+            return rows[: _pick(names, told[ways], *self._placed_words(column, part), at, rows)]
         found = np.zeros(self.table.num_rows, np.bool_)
+        of_row = ways[names]
         for number, keys in enumerate(self._ways):
-            found |= (self._of_row == number) & self._agreeing(keys, shard)
-        return found
+            found |= (of_row == number) & self._agreeing(keys, shard)
+        return np.flatnonzero(found)
+
+    def _only_key(self) -> tuple[str, int] | None:
+        """The column and the part of the key by which all rows go that have one, where that is a single one."""
+        keyed = [keys for keys in self._ways if keys]
+        if len(keyed) != 1 or len(keyed[0]) != 1 or len(keyed[0][0]) != 1:
+            return None
+        return keyed[0][0][0]
 
     def _agreeing(self, keys: Keys | None, shard: int) -> Mask:
         size = self.table.num_rows
@@ -223,17 +241,29 @@ class Belonging:
     def _place(self, column: str, part: int) -> Shorts:
         """Where the constants of a column lie along a part of the key."""
         if (column, part) not in self._places:
-            values = whole(self.table.column(column))
-            side = self.grid[part]
-            if pa.types.is_string(values.type):
-                self._places[column, part] = (key_hashes(values) % side).astype(np.int16)
-                return self._places[column, part]
-            if not pa.types.is_dictionary(values.type):
-                values = values.dictionary_encode()
-            nothing = key_hashes(pa.nulls(1, values.dictionary.type))
-            places = np.concatenate([key_hashes(values.dictionary), nothing]) % side
-            self._places[column, part] = places.astype(np.int16)[word_numbers(values, len(places) - 1)]
+            numbers, places = self._placed_words(column, part)
+            self._places[column, part] = places[numbers]
         return self._places[column, part]
+
+    def _placed_words(self, column: str, part: int) -> tuple[Indices, Shorts]:
+        """For each row the number of its word, and for each word where it lies along a part of the key."""
+        values = whole(self.table.column(column))
+        if not pa.types.is_dictionary(values.type):
+            values = worded(values) if pa.types.is_string(values.type) else values.dictionary_encode()
+        nothing = key_hashes(pa.nulls(1, values.dictionary.type))
+        places = np.concatenate([key_hashes(values.dictionary), nothing]) % self.grid[part]
+        return word_numbers(values, len(places) - 1), places.astype(np.int16)
+
+
+@kernel
+def _pick(names: Indices, told: Shorts, words: Indices, places: Shorts, at: int, out: Ints) -> int:
+    """The rows whose name is told of all (1) or whose word has its place there (2); how many there are."""
+    count = 0
+    for row in range(len(names)):
+        asked = told[np.uintp(names[row])]
+        out[np.uintp(count)] = row
+        count += asked == 1 or (asked == 2 and places[np.uintp(words[row])] == at)
+    return count
 
 
 def _parts(columns: tuple[str, ...], route: Route) -> tuple[tuple[str, int], ...]:
