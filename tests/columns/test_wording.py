@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.columns import wording
-from thalweg.columns.wording import worded
+from thalweg.columns.wording import divided, renumbered, worded
 
 TEXTS = st.text(st.sampled_from("abé\0"), max_size=20) | st.text(max_size=9)
 
@@ -31,3 +32,29 @@ def test_there_is_room_for_many_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wording, "FEW", 2)
     texts = [f"{'v' * (n % 13)}{n % 5000}" for n in range(20_000)]
     assert worded(pa.array(texts)).equals(pa.array(texts).dictionary_encode())
+
+
+NUMBERED = st.tuples(st.lists(st.integers(0, 6), max_size=40), st.lists(st.integers(0, 2), min_size=7, max_size=7))
+
+
+@given(NUMBERED, st.sets(st.integers(0, 39)) | st.none())
+def test_rows_are_divided_in_order(numbered: tuple[list[int], list[int]], some: set[int] | None) -> None:
+    words, group = numbered
+    rows = range(len(words)) if some is None else sorted(row for row in some if row < len(words))
+    among = None if some is None else np.array(rows, np.int64)
+    found, bounds = divided(np.array(words, np.int32), np.array(group, np.int32), 3, among)
+    for number in range(3):
+        expected = [row for row in rows if group[words[row]] == number]
+        assert found[bounds[number] : bounds[number + 1]].tolist() == expected
+
+
+@given(NUMBERED, st.sets(st.integers(0, 39)) | st.none())
+def test_words_are_numbered_anew_by_first_sight(
+    numbered: tuple[list[int], list[int]], some: set[int] | None
+) -> None:
+    words, _ = numbered
+    rows = range(len(words)) if some is None else sorted(row for row in some if row < len(words))
+    numbers, known = renumbered(np.array(words, np.int32), 7, None if some is None else np.array(rows, np.int64))
+    assert known.tolist() == list(dict.fromkeys(words[row] for row in rows))
+    assert [known[numbers[row]] for row in rows] == [words[row] for row in rows]
+    assert len(numbers) == len(words) and all(0 <= number < max(len(known), 1) for number in numbers)

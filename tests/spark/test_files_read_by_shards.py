@@ -18,7 +18,7 @@ from thalweg.runs import Options, as_program
 from thalweg.spark import engine
 from thalweg.spark.footers import read_footers
 from thalweg.spark.keying import key_hash, key_hashes, key_text
-from thalweg.spark.parquet import Files, Portion, belonging, own_rows
+from thalweg.spark.parquet import Belonging, Files, Portion, belonging, own_rows
 from thalweg.spark.routing import ROW, numbered, shuffled
 from thalweg.spark.settings import Settings, settings_of
 
@@ -110,6 +110,18 @@ def test_rows_that_no_rule_reads_are_spread_and_each_is_looked_at_once(spark: An
     assert sorted(nr for places in found.values() for nr in places) == list(range(200))
     assert [len(places) > 20 for places in found.values()] == [True] * 4
     assert found == spark_places(df, settings, 0)
+
+
+@pytest.mark.parametrize("shards", [2, 5])
+def test_rows_with_one_key_are_picked_as_those_with_several(
+    story: Story, shards: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_for(CARS, [name for name in COLUMNS.names if name != "nr"], shards)
+    assert Belonging(story.rows, settings, 0)._only_key() is not None
+    quick = own_places(story.rows, settings, 0)
+    monkeypatch.setattr(Belonging, "_only_key", lambda self: None)
+    assert quick == own_places(story.rows, settings, 0)
+    assert sum(map(len, quick.values())) == story.rows.num_rows
 
 
 @pytest.fixture
