@@ -163,3 +163,22 @@ def test_a_countdown_that_fires_has_the_cause_time() -> None:
 def test_the_stress_program_is_made_of_all_kinds() -> None:
     for word in ("fi(", "holdsFor(", "intDurGreater", "happensAt(spark", "not holdsAt", "union_all"):
         assert word in PROGRAM
+
+
+def test_the_cause_in_a_cycle_is_the_last_row_that_had_a_part() -> None:
+    program = parse(
+        """
+        initiatedAt(f(X)=mid, T) :- happensAt(g(X), T).
+        initiatedAt(f(X)=high, T) :- happensAt(e(X), T), not holdsAt(f(X)=mid, T).
+        terminatedAt(f(X)=mid, T) :- happensAt(k, T), holdsAt(f(X)=high, T).
+        """
+    )
+    rows = stream("g(a) 1@2\n- g(a) 1@10\ne(a) 5@7")
+    reasoner = Reasoner(program, window=13, step=5, start=0)
+    reasoner.accept(to_batch(rows))
+    reasoner.advance(5)
+    changes = reasoner.advance(10)["changes"].to_pylist()
+    assert [(c["op"], c["value"], c["start"], c["cause"]) for c in changes] == [
+        ("delete", "mid", 2, "row 3"),
+        ("insert", "high", 6, "row 3"),
+    ]

@@ -248,11 +248,13 @@ class Trigger:
             case _:
                 raise TypeError(store)
 
-    def select(self, driver: Driver, low: int, high: int, version: Version) -> tuple[Ints, Ints]:
-        """Driver rows in (low, high] that the changes touch, with their causes."""
+    def select(
+        self, driver: Driver, low: int, high: int, version: Version, *, caused: bool = False
+    ) -> tuple[Ints, Ints]:
+        """Driver rows in (low, high] that the changes touch, with their causes; `caused`: those with a row as cause."""
         rows, froms, tos, causes = self.ranges(low, high)
-        if self.constants:
-            keep = np.ones(len(rows), np.bool_)
+        if self.constants or caused:
+            keep = causes != TIME if caused else np.ones(len(rows), np.bool_)
             for position, code in self.constants:
                 keep &= rows[:, position] == code
             rows, froms, tos, causes = rows[keep], froms[keep], tos[keep], causes[keep]
@@ -299,7 +301,8 @@ class Body:
             for t in self.triggers
             if t.changed_by(high) and after.sees(t.store) and driver.reaches(t.positions, low)
         ]
-        if not touching:
+        unseen = self._unseen(after, low, high) if causes and not after.first_round else []
+        if not touching and not (unseen and moves):
             return self._moved(moves, before, after, causes) if moves else []
         sides = (
             (before, -1, moves.gone_block, moves.gone_cause),
@@ -311,7 +314,7 @@ class Body:
             if beside and not block.length and isinstance(driver, EventDriver):
                 beside.append(beside[0])  # what neither came nor went is the same before and after
             else:
-                beside.append(self._beside(touching, reader, block, cause, low, high))
+                beside.append(self._beside(touching, unseen, reader, block, cause, low, high))
             raised = beside[-1].raised
             if block.length:
                 frame = self._run(block, cause if causes else None, reader)
@@ -334,16 +337,37 @@ class Body:
                 found.append((frame, -1))
         return found
 
+    def _unseen(self, after: Reader, low: int, high: int) -> list[Trigger]:
+        """In a later round of a loop: the literals that changed before it began, which have a part in what it finds."""
+        return [
+            t
+            for t in self.triggers
+            if t.changed_by(high) and not after.sees(t.store) and self.driver.reaches(t.positions, low)
+        ]
+
     def _beside(
-        self, touching: list[Trigger], reader: Reader, block: Block, cause: Ints, low: int, high: int
+        self,
+        touching: list[Trigger],
+        unseen: list[Trigger],
+        reader: Reader,
+        block: Block,
+        cause: Ints,
+        low: int,
+        high: int,
     ) -> Others:
         """The rows, as `reader` sees them, that a changed literal touches beside those of the block."""
-        key = (id(block), self.driver.key, *sorted(t.key for t in touching))
+        key = (id(block), self.driver.key, *sorted(t.key for t in touching), None, *sorted(t.key for t in unseen))
         known = reader.touched.get(key)
         if known is None:
             version = reader.version(self.driver.store)  # type: ignore[attr-defined]
             more = [t.select(self.driver, low, high, version) for t in touching]
-            known = reader.touched[key] = _others(block, cause, high, [m for m in more if len(m[0])])
+            also = [t.select(self.driver, low, high, version, caused=True) for t in unseen]
+            if not reader.sees(self.driver.store):  # type: ignore[attr-defined]
+                came = self.driver.moves()
+                late = np.flatnonzero(came.came_cause != TIME)
+                also.append((came.came_block.rows(late), came.came_cause[late]))
+            more, also = ([m for m in some if len(m[0])] for some in (more, also))
+            known = reader.touched[key] = _others(block, cause, high, more, also)
         return known
 
     def _touched(
@@ -396,14 +420,17 @@ class Body:
         return frame
 
 
-def _others(block: Block, cause: Ints, high: int, more: list[tuple[Ints, Ints]]) -> Others:
-    """Each of the rows, of times up to `high`, that is not in the block, with its largest cause."""
-    if not more:
-        none = Moves.none(block.width)
+def _others(
+    block: Block, cause: Ints, high: int, more: list[tuple[Ints, Ints]], also: list[tuple[Ints, Ints]]
+) -> Others:
+    """Each of the rows, of times up to `high`, that is not in the block, with its largest cause; `also` are rows that
+    give causes and nothing else."""
+    none = Moves.none(block.width)
+    if not more and not (also and block.length):
         return Others(block, none.came_block, none.came_cause, None)
-    rows, causes = (np.concatenate([m[i] for m in more]) for i in (0, 1))
+    rows, causes = (np.concatenate([m[i] for m in (*more, *also)]) for i in (0, 1))
     at = np.flatnonzero(block.column(0) <= high)
-    known = len(at)
+    known, size = len(at), sum(len(m[0]) for m in more)
     if known:
         rows = np.concatenate([block.rows(at), rows])
     first = same_as(rows)
@@ -413,5 +440,5 @@ def _others(block: Block, cause: Ints, high: int, more: list[tuple[Ints, Ints]])
     if (best[:known] != TIME).any():
         raised = np.array(cause)
         raised[at] = np.maximum(raised[at], best[first[:known]])
-    new = known + np.flatnonzero(first[known:] == np.arange(known, len(rows)))
+    new = known + np.flatnonzero(first[known : known + size] == np.arange(known, known + size))
     return Others(block, Block(rows[new]), best[new], raised)

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.columns.pieces import taken
 from thalweg.io import rejects as reasons
 from thalweg.io.assemble import Fields, assemble
 from thalweg.io.errors import InputError, did_you_mean
@@ -127,7 +128,7 @@ class Table:
         if name is None:
             return None
         found = self.columns[name]
-        return found if where is None else found.take(pa.array(where))
+        return found if where is None else taken(found, where)
 
 
 def read_table(

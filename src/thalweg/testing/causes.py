@@ -2,7 +2,8 @@
 
 A row *revises* at a query time when it arrives after the last one and is about a time of which that one has spoken. The
 cause of a change is `time` exactly when the change does not need the rows that revise. Otherwise it is one of them, and
-those that come after it in the order of their numbers have no part in it.
+those that come after it in the order of their numbers have no part in it: the change is there without them, or they
+change nothing of its pair by themselves.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from random import Random
 
 from thalweg.language.program import Program
 from thalweg.reference.events import Row
+from thalweg.reference.intervals import Interval
 from thalweg.reference.windowed import Answer, Change, due_to_revision, replay, revises, spoken
 from thalweg.testing.engines import MakeReasoner, to_batch
 from thalweg.testing.streams import Scenario
@@ -46,6 +48,11 @@ def assert_causes(make: MakeReasoner, scenario: Scenario, seed: int = 0) -> None
             later = _after(_number(told[_of(change)]), revising)
             fewer = _replayed(scenario, _without(rows, later), q)[at] if later else answer
             stands = spoken(change, fewer.timeline, q - scenario.step) == (change.op == "insert")
+            if not stands:
+                others = [row for row in revising if row not in later]
+                alone = _replayed(scenario, _without(rows, others), q)[at]
+                without, with_them = (_past(change, some, q - scenario.step) for some in (calm, alone))
+                stands = without == with_them
             assert stands, f"at {q}: later rows than {told[_of(change)]} have a part in {change}"
 
 
@@ -63,8 +70,20 @@ def _assert_changes(
     for change in answer.changes:
         cause = told[_of(change)]
         due, early = (due_to_revision(change, answer.timeline, calm.timeline, at) for at in (last, last - 1))
-        free = due != early or change.start == last + 1 or (loose and not due)
+        free = due != early or _at_the_edge(change, answer, last) or (loose and not due)
         assert free or (cause != TIME) == due, f"{cause} is told, but it is {'a row' if due else 'time'}: {change}"
+
+
+def _at_the_edge(change: Change, answer: Answer, last: int) -> bool:
+    """Does its interval begin or end, before or after the change, one point after the last query time?"""
+    found = answer.timeline.get((change.fluent, change.value), [])
+    return last + 1 in (change.start, change.end, *(end for start, end in found if start == change.start))
+
+
+def _past(change: Change, answer: Answer, last: int) -> list[Interval]:
+    """The intervals of a change's pair up to one point after the last query time."""
+    found = answer.timeline.get((change.fluent, change.value), [])
+    return [(start, None if end is None or end > last + 1 else end) for start, end in found if start <= last + 1]
 
 
 def _assert_events(
