@@ -16,6 +16,29 @@ from thalweg.testing.engines import replay_with
 from thalweg.testing.tables import stream, timeline
 
 CASES = {
+    "a complement that another individual of its rule brings at first sight has no start": (
+        """
+        initiatedAt(near(X, Y)=true, T) :- happensAt(e(X, Y), T).
+        holdsFor(apart(X)=true, I) :- holdsFor(near(X, Y)=true, I1), complement_all([I1], I).
+        initiatedAt(g(X)=true, T) :- happensAt(start(apart(X)=true), T).
+        initiatedAt(h(X)=true, T) :- happensAt(end(apart(X)=true), T).
+        """,
+        "e(a,b) 4\ne(a,c) 8",
+        "near(a,b)=true [5,..)\nnear(a,c)=true [9,..)\napart(a)=true [4,5) [8,..)\nh(a)=true [5,..)",
+        (10, 5, 20),
+    ),
+    "a complement that another rule brings at first sight has no start": (
+        """
+        terminatedAt(f(X)=_, T) :- happensAt(e(X), T).
+        holdsFor(g(X)=true, I) :- holdsFor(f(X)=3, I1), complement_all([I1], I).
+        holdsFor(g(X)=true, I) :-
+            holdsFor(f(X)=3, I1), holdsFor(walk(X)=true, I2), complement_all([I2], I3), intersect_all([I3, I1], I).
+        initiatedAt(h(X)=true, T) :- happensAt(start(g(X)=true), T).
+        """,
+        "walk(a)=true points 4\ne(a) 8",
+        "g(a)=true [8,..)",
+        (11, 10, 20),
+    ),
     "any value of a fluent that has simple and determined ones": (
         """
         initiatedAt(f(X)=off, T) :- happensAt(e(X), T).

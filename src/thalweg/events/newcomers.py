@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.analysis.roles import may_equal
 from thalweg.events.bounds import BEFORE, TRUE, VIEW, hidden, viewed
-from thalweg.events.forms import EdgeAt, EffectAt, Flat, HoldsAt, Missing, SpanRule, Test, Total
+from thalweg.events.forms import EdgeAt, EffectAt, Flat, HoldsAt, Missing, SpanRule, Test, Total, names
 from thalweg.language.rules import Combine, Edge, Effect
 from thalweg.language.terms import NOWHERE, Variable, variables
 
@@ -51,7 +51,7 @@ class Newcomers:
         if x.fluent in self.domains.determined and x.only != "simple":
             if x.edge is Edge.START and self._at_first_sight(x.fluent):
                 guards = (*guards, *self._seen_before(x))
-            if self._stirred(x.fluent):
+            if self._stirred(x.fluent) or self._made_of_several(x.fluent):
                 guards = (*guards, HoldsAt(self._twin(x.fluent), x.args, x.value, x.edge is Edge.END, next=True))
         return guards
 
@@ -111,6 +111,13 @@ class Newcomers:
             if rule.fluent == fluent and not rule.whole
             for _, x in rule.inputs
         )
+
+    def _made_of_several(self, fluent: str) -> bool:
+        """Can a newcomer give a value to an instance that another rule, or other individuals, made known?"""
+        rules = [rule for rule in self.domains.spans if rule.fluent == fluent and not rule.whole]
+        heads = ({v.name for term in (*rule.args, rule.value) for v in variables(term)} for rule in rules)
+        more = any(names([x for _, x in rule.inputs]) - head for rule, head in zip(rules, heads, strict=True))
+        return (len(rules) > 1 or more) and self._at_first_sight(fluent)
 
     # ----------------------------------------------------------------- hidden fluents
 
