@@ -24,7 +24,7 @@ CASES = {
         initiatedAt(h(X)=true, T) :- happensAt(end(apart(X)=true), T).
         """,
         "e(a,b) 4\ne(a,c) 8",
-        "near(a,b)=true [5,..)\nnear(a,c)=true [9,..)\napart(a)=true [4,5) [8,..)\nh(a)=true [5,..)",
+        "near(a,b)=true [5,..)\nnear(a,c)=true [9,..)\napart(a)=true [4,5) [8,9)\nh(a)=true [5,..)",
         (10, 5, 20),
     ),
     "a complement that another rule brings at first sight has no start": (
