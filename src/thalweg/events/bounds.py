@@ -51,7 +51,7 @@ class Bounds:
 
     def _wanted_span(self, s: SpanRule) -> list[SpanRule]:
         """A rule per grounding of its head: its facts are tests, its dynamic domains are further inputs."""
-        wanted = [w for w in self.domains.normal.wanted.get(s.fluent, []) if w.value is not None]
+        wanted = self.domains.declaring(s.fluent)
         if not any(self.domains.dynamic(x) for w in wanted for x in w.body):
             bounded = self._as_inputs(s, s.tests)
             check = self.domains.filter_(s.fluent, s.args, s.value, shift=False)

@@ -146,6 +146,13 @@ class Domains:
             bodies.append((EdgeAt(Edge.START, x.fluent, x.args, x.value), *others, *rest))
         return bodies
 
+    def _since(self, name: str, args: tuple[Term, ...], literals: list[HoldsAt], rest: tuple[Flat, ...]) -> None:
+        """The hidden pair holds from when all hidden literals do; from the start where there are none."""
+        if not literals:
+            self.seeds.append(StartRule(name, args, TRUE, rest, NOWHERE))
+        for body in self._becoming(literals, rest):
+            self.add(name, args, body)
+
     # ----------------------------------------------------------------- rules
 
     def _effect(self, p: PointRule) -> PointRule:
@@ -207,14 +214,14 @@ class Domains:
         """Can ``initially`` set it after the start of the stream because of who is told to a domain, does a grounding
         not say who there is, or does it have determined values as well?"""
         starts = [s for s in self.normal.starts if s.fluent == fluent]
-        wanted = self._declaring(fluent)
+        wanted = self.declaring(fluent)
         bodies = [*(s.body for s in starts), *(w.body for w in wanted)]
         told = any(self.dynamic(x) for body in bodies for x in body)
         return bool(starts) and (told or fluent in self.determined or any(_free(w.args, w.body) for w in wanted))
 
     def _wanted_starts(self, start: StartRule) -> list[StartRule]:
         """The rule with its grounding: a choice per grounding rule where domains fill up, otherwise one filter."""
-        wanted = self._declaring(start.fluent)
+        wanted = self.declaring(start.fluent)
         if not any(self.dynamic(x) for w in wanted for x in w.body):
             check = self.filter_(start.fluent, start.args, start.value, shift=True)
             return [replace(start, body=start.body + check)]
@@ -249,7 +256,7 @@ class Domains:
         arity = self.normal.fluents[fluent]
         self.normal.fluents[name] = arity
         if self.is_declared(fluent):
-            for w in self._declaring(fluent):
+            for w in self.declaring(fluent):
                 self._given(name, w.args, w.body)
         elif fluent in self.inputs:
             args = tuple(Variable(f"A{i}") for i in range(arity))
@@ -296,14 +303,14 @@ class Domains:
 
     def is_declared(self, fluent: str) -> bool:
         """Does a grounding list the fluent's instances?"""
-        return bool(self._declaring(fluent))
+        return bool(self.declaring(fluent))
 
     def is_simple(self, fluent: str) -> bool:
         """Has the fluent a state of its own? It may have determined values as well."""
         set_or_delayed = [*(s.fluent for s in self.normal.starts), *(d.fluent for d in self.normal.delays)]
         return fluent in self.effects_of or fluent in set_or_delayed
 
-    def _declaring(self, fluent: str) -> list[Wanted]:
+    def declaring(self, fluent: str) -> list[Wanted]:
         """The grounding rules of a fluent."""
         return [w for w in self.normal.wanted.get(fluent, []) if w.value is not None]
 
@@ -350,22 +357,14 @@ class Domains:
         """Background knowledge and domains give the arguments; nobody where they leave one open."""
         dynamic = self._dynamic_part(body)
         rest = tuple(x for x in body if not self.dynamic(x))
-        if _free(args, body):
-            return
-        if not dynamic:
-            self.seeds.append(StartRule(name, args, TRUE, rest, NOWHERE))
-        for found in self._becoming(dynamic, rest):
-            self.add(name, args, found)
+        if not _free(args, body):
+            self._since(name, args, dynamic, rest)
 
     # ----------------------------------------------------------------- determined fluents
 
     def _instances(self, name: str, rule: SpanRule) -> None:
         """The heads of a rule are known when all its variables have known values and its tests agree."""
-        ranged, tests = self._conditions(rule)
-        if not ranged:
-            self.seeds.append(StartRule(name, rule.args, TRUE, tests, NOWHERE))
-        for body in self._becoming(ranged, tests):
-            self.add(name, rule.args, body)
+        self._since(name, rule.args, *self._conditions(rule))
 
     def _conditions(self, rule: SpanRule) -> tuple[list[HoldsAt], tuple[Flat, ...]]:
         """When a rule speaks about an instance: all its variables have known values, and its tests agree."""
@@ -386,11 +385,7 @@ class Domains:
                 solved[asked.name] = given
             else:
                 rest = (*rest, Test("=", apply(asked, solved), given))
-        found = (solved[variable],)
-        if not literals:
-            self.seeds.append(StartRule(name, found, TRUE, rest, NOWHERE))
-        for body in self._becoming(literals, rest):
-            self.add(name, found, body)
+        self._since(name, (solved[variable],), literals, rest)
 
     def range(self, rule: SpanRule, variable: str) -> str:
         """The hidden fluent of the constants that a variable of a determined fluent's rule can stand for."""
@@ -422,7 +417,7 @@ class Domains:
 
     def _listed(self, name: str, variable: str, fluent: str, pair: tuple[Term, ...]) -> None:
         """The constants that a variable of a pair can stand for by a grounding of the fluent."""
-        for w in self._declaring(fluent):
+        for w in self.declaring(fluent):
             if not _free(w.args, w.body):
                 self._given(name, (Variable(variable),), self.instance(w, pair))
 
