@@ -42,6 +42,8 @@ from workloads.files import headed
 
 SHARD_ROUNDS = 9
 """Rounds for one shard and two, at least: half a second each, which other work on a machine disturbs easily."""
+LONGER = (4, 16)
+"""How many times as many rows one shard and two are also given: what a batch costs whatever its size counts less."""
 LATER = 3
 """Micro-batches after the first, with ten times the vessels."""
 
@@ -231,7 +233,9 @@ def measure(bench: Bench, spark: Any, folder: Path, options: argparse.Namespace)
         batch(bench, options)
     if asked("shards"):
         shards(bench, options.rounds)
-        shards(Bench(spark, folder / "long", 4 * options.events, options.vessels, options.rounds), options.rounds)
+        for times in LONGER:
+            events = times * options.events
+            shards(Bench(spark, folder / f"long-{times}", events, options.vessels, options.rounds), options.rounds)
     if asked("stream"):
         stream(bench, options.rounds)
     if asked("small"):

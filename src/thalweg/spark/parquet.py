@@ -28,8 +28,9 @@ from thalweg.spark.settings import Settings
 
 MOST_SHARDS = 8
 """Of more shards, each would mostly read rows of others."""
-READ_ROWS = 1024 * 1024
-"""Rows that are read together, before a shard picks its own."""
+READ_ROWS = 256 * 1024
+"""Row groups are read together, before a shard picks its own, as long as they have fewer rows than that: putting large
+ones together costs more than it saves, and memory."""
 FEW_WORDS = 1024
 """A column with so many different texts at most is left as it is, though some of them stand in rows of others."""
 
