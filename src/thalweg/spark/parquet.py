@@ -209,10 +209,10 @@ class Belonging:
         key = self._only_key()
         if key is not None:
             column, part = key
-            at = shard // strides(self.grid)[part] % self.grid[part]
             told = np.array([2 if keys else keys is not None and shard == 0 for keys in self._ways], np.int16)
             rows = np.empty(self.table.num_rows, np.int64)
-            return rows[: _pick(names, told[ways], *self._placed_words(column, part), at, rows)]
+            words = self._placed_words(column, part)
+            return rows[: _pick(names, told[ways], *words, self._lies(shard, part), rows)]
         found = np.zeros(self.table.num_rows, np.bool_)
         of_row = ways[names]
         for number, keys in enumerate(self._ways):
@@ -230,14 +230,17 @@ class Belonging:
         size = self.table.num_rows
         if not keys:
             return np.full(size, keys is not None and shard == 0)
-        at = [shard // step % side for side, step in zip(self.grid, strides(self.grid), strict=True)]
         found = np.zeros(size, np.bool_)
         for way in keys:
             agree = np.ones(size, np.bool_)
             for column, part in way:
-                agree &= self._place(column, part) == at[part]
+                agree &= self._place(column, part) == self._lies(shard, part)
             found |= agree
         return found
+
+    def _lies(self, shard: int, part: int) -> int:
+        """Where a shard lies along a part of the key."""
+        return shard // strides(self.grid)[part] % self.grid[part]
 
     def _place(self, column: str, part: int) -> Shorts:
         """Where the constants of a column lie along a part of the key."""
