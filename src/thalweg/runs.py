@@ -185,6 +185,13 @@ class Schedule:
         """How many query times there are up to this one."""
         return max(0, (until - self.start) // self.step)
 
+    def refuse_too_many(self, now: int, to: int, advice: str) -> None:
+        """Raise an error where there are more query times between two than anybody would wait for."""
+        if (to - now) // self.step > TOO_MANY:
+            what = "the end" if self.end is not None and to >= self.end else "the next row"
+            message = f"there are more than {TOO_MANY:,} query times between {now} and {what}, at {to}"
+            raise InputError("step", message, advice)
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -430,12 +437,8 @@ def _advance(plan: Plan, reasoner: Reasoner, sink: Sink, to: int, count: _Count)
     now = plan.schedule.start if count.query_time is None else count.query_time
     if to <= now:
         return
-    if (to - now) // plan.schedule.step > TOO_MANY:
-        raise InputError(
-            "step",
-            f"there are more than {TOO_MANY:,} query times between {now} and the next row, at {to}",
-            "is a time of one row wrong? choose --start and --end, or a larger step",
-        )
+    advice = "is that time right? choose --start and --end, or a larger step"
+    plan.schedule.refuse_too_many(now, to, advice)
     while now < to:
         now = min(to, now + count.stride * plan.schedule.step) if plan.program.kind is Kind.EVENTS else to
         revision = reasoner.advance(now)

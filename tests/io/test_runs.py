@@ -226,8 +226,13 @@ def test_options_that_make_no_sense_are_one_clear_error(options: dict[str, Any],
 
 def test_a_time_far_off_does_not_run_forever(slow: list[Any]) -> None:
     events = pa.table({"name": ["e", "e"], "time": [1, 2**60], "x": ["a", "a"]})
-    with pytest.raises(InputError, match="is a time of one row wrong"):
+    with pytest.raises(InputError, match="query times between 0 and the next row"):
         run(RULES, events, window=10, step=10)
+
+
+def test_an_end_far_off_is_said_to_be_the_end(slow: list[Any]) -> None:
+    with pytest.raises(InputError, match="query times between 2 and the end, at 1000000000000"):
+        run(RULES, EVENTS, window=10, step=1, end=10**12)
 
 
 def test_no_rows_give_empty_tables(slow: list[Any]) -> None:

@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from thalweg.io.errors import InputError
 from thalweg.io.rejects import REASONS
-from thalweg.runs import TOO_MANY, RowRejected
+from thalweg.runs import RowRejected
 from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, Moment, shard_key
 from thalweg.spark.failures import told_plainly
 from thalweg.spark.outputs import Outputs, standing
@@ -257,12 +256,8 @@ class Pipeline:
         )
 
     def _check_distance(self, now: int, to: int) -> None:
-        if (to - now) // self.settings.plan.schedule.step > TOO_MANY:
-            raise InputError(
-                "step",
-                f"there are more than {TOO_MANY:,} query times between {now} and the next row, at {to}",
-                "is a time of one row wrong? limit how far the clock may jump (max_ahead), or choose a larger step",
-            )
+        advice = "is that time right? limit how far the clock may jump (max_ahead), or choose a larger step"
+        self.settings.plan.schedule.refuse_too_many(now, to, advice)
 
     def _job(self, rows: Any, order: Order) -> list[Note]:
         """All stages, each with all of its shards; without rows, only the clock moves."""
