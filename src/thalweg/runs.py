@@ -242,14 +242,26 @@ def prepare(program: Program, events: Any, options: Options) -> Plan:
 
 def _ticks(program: Program, tick: Duration | None) -> tuple[int, Clock]:
     """The distance of points, and how long a time-point lasts."""
+    declared = Clock.of_seconds(program.tick_seconds)
     if tick is None:
-        return 1, Clock.of_seconds(program.tick_seconds)
+        return 1, declared
     number, unit = split_duration(tick, "tick")
     if unit is not None:
-        return 1, Clock.of_seconds(number * unit)
+        clock = Clock.of_seconds(number * unit)
+        if program.tick_seconds is not None and clock != declared:
+            seconds = f"{declared.micros / 1e6:g} s"
+            raise InputError(
+                "tick",
+                f"tick {tick} is not the one that the program declares, of {seconds}",
+                "the durations in its rules are counted in that one: leave out the option, or change the rules",
+            )
+        return 1, clock
     if number <= 0 or number.denominator != 1:
         raise InputError("tick", f"tick {tick} is not a positive number of time-points")
-    return int(number), Clock.of_seconds(program.tick_seconds)
+    if program.kind is not Kind.EVENTS and number != 1:
+        hint = "a length has a unit: 1s"
+        raise InputError("tick", f"a distance of points has no meaning for a program of kind {program.kind}", hint)
+    return int(number), declared
 
 
 def clock_of(program: Program, tick: Duration | None) -> Clock:

@@ -81,6 +81,8 @@ def test_options_of_another_kind_are_refused(thalweg: Callable[..., Any], here: 
         ("verify lamp.lars --input presses.csv --window 10 --step 10", "only event descriptions are verified"),
         ("run lamp.lars --input presses.csv --chart", "there are no timelines to draw for a program of kind lars"),
         ("run lamp.lars --input presses.csv --html a.html", "there are no timelines to draw"),
+        ("run lamp.lars --input presses.csv --per-fluent --out tables", "there are no fluents"),
+        ("run lamp.lars --input presses.csv --tick 40", "a distance of points has no meaning"),
         ("explain lamp.lars on(a)@3 --input presses.csv --minimal", "which rows suffice"),
         ("explain lamp.lars on(a)@3 --input presses.csv --changed", "why something changed"),
         ("explain lamp.lars on(a)@3 --input presses.csv --retract press(a)@2", "what would be different"),

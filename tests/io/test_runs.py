@@ -191,6 +191,13 @@ def test_dates_give_windows_in_hours(slow: list[Any]) -> None:
     assert result.summary().query_times == 12
 
 
+def test_a_tick_that_is_not_the_one_of_the_rules_is_refused() -> None:
+    rules = f"tick 1s. {RULES} ft(f(X)=true, 5m)."
+    with pytest.raises(InputError, match="tick 1m is not the one that the program declares, of 1 s"):
+        run(rules, EVENTS, window="2h", step="1h", tick="1m")
+    assert run(rules, EVENTS, window="2h", step="1h", tick="1000ms").summary().rows == EVENTS.num_rows
+
+
 def test_an_end_stops_the_reading_and_names_what_was_not_read(
     slow: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -165,7 +165,7 @@ def run(
             )
             return
         _check_unfollowed(only_followed)
-        _check_tables(out, format, per_fluent=per_fluent)
+        _check_tables(program, out, format, per_fluent=per_fluent)
         drawing = Drawing(tuple(html or ()), explained, chart) if html or chart else None
         work = _work(program, input, options, engine, master, shards)
         _check_pictures(program, html or (), chart=chart)
@@ -176,9 +176,12 @@ def run(
             _to_terminal(work, drawing, dates=dates, quiet=quiet, as_json=as_json)
 
 
-def _check_tables(out: Path | None, form: str, *, per_fluent: bool) -> None:
+def _check_tables(program: Program, out: Path | None, form: str, *, per_fluent: bool) -> None:
     from thalweg.io.errors import InputError
+    from thalweg.language.rules import Kind
 
+    if per_fluent and program.kind is not Kind.EVENTS:
+        raise InputError("per-fluent", f"there are no fluents in a program of kind {program.kind}")
     if out is None and (form != "parquet" or per_fluent):
         raise InputError("out", "--format and --per-fluent are about the tables of --out", "add --out DIR")
 
