@@ -312,7 +312,7 @@ class Result:
         became certain and was dropped; of LARS, the answers, or all answer streams where they were asked for."""
         name = "models" if "models" in self.arrow else _MAIN[self.program.kind]
         table = self.arrow.get(name, pa.table({}))
-        if self.program.kind is Kind.ANSWERS and table.num_rows:
+        if self.program.kind is Kind.ANSWERS and table.column_names:
             told = pc.is_in(table.column("change").cast(pa.string()), pa.array(_TOLD))
             table = table.filter(told)
             said = _READ if table.column("where").null_count == table.num_rows else _READ_WHERE
@@ -331,6 +331,7 @@ class Result:
         from thalweg.io.dates import dated_text
 
         return dated_text(table, self._clock()) if self.is_dated else table
+
     def __repr__(self) -> str:
         name, table = self.main()
         return f"{self.said()}\n\n{name}:\n{as_text(table, SHOWN, self._as_read)}"
