@@ -185,12 +185,11 @@ class Result:
                 return table
 
     def input_rows(self) -> list[Rows]:
-        """The input, read again; nothing where it cannot be (standard input)."""
-        from thalweg.runs import rows
-
-        if self.origin is None or self.input_is_spent():
+        """The input that counts, read again: what is known, not rejected and not retracted at the end. Nothing where it
+        cannot be read twice (standard input)."""
+        if self.input_is_spent() or self._summary.last_query_time is None:
             return []
-        return rows(self.program, self.origin.events, tick=self.origin.options.tick)[0]
+        return self._known().given.counting()
 
     def input_is_spent(self) -> bool:
         """True when the input cannot be read a second time."""

@@ -264,6 +264,11 @@ def _ticks(program: Program, tick: Duration | None) -> tuple[int, Clock]:
     return int(number), declared
 
 
+def spacing_of(program: Program, tick: Duration | None) -> int:
+    """The distance of the points of a run."""
+    return _ticks(program, tick)[0]
+
+
 def clock_of(program: Program, tick: Duration | None) -> Clock:
     """How long a time-point of a run lasts."""
     return _ticks(program, tick)[1]
