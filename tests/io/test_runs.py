@@ -156,6 +156,8 @@ def test_arguments_come_as_typed_columns(slow: list[Any]) -> None:
         {"arg1": "b", "arg2": 3, "value": 6, "start": 3, "end": None},
     ]
     assert result.table("level", of="changes").column_names[:4] == ["query_time", "op", "tank", "value"]
+    with pytest.raises(InputError, match="there is no table chnges; did you mean changes"):
+        result.table("level", of="chnges")
     with pytest.raises(InputError, match="no levl; did you mean level"):
         result.table("levl")
 

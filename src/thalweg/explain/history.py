@@ -290,6 +290,14 @@ class Given:
             [fact for part in self.rows for fact in self._facts(part, np.arange(len(part)))]
         )
 
+    def named(self, place: str) -> tuple[Place, int] | None:
+        """The row at a place, ``events.csv:812``, and its operation, also where it does not count."""
+        for part in self.rows:
+            for fact, op, _ in self._facts(part, np.arange(len(part))):
+                if str(found := self.place(fact)) == place:
+                    return found, op
+        return None
+
     def counting(self) -> list[Rows]:
         """The rows that count, as they came."""
         found = []
