@@ -39,7 +39,7 @@ _MAIN = {Kind.EVENTS: "timeline", Kind.ANSWERS: "changes", Kind.LARS: "answers"}
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What a run read, how far it went, and how long it took. `unread` rows lie after the end that was asked
-    for."""
+    for; `waiting` rows have arrived and are about times after the last query time."""
 
     kind: Kind
     sources: tuple[str, ...]
@@ -52,6 +52,7 @@ class Summary:
     last_query_time: int | None
     seconds: float
     tables: Mapping[str, int] = field(default_factory=dict)
+    waiting: int = 0
 
     @property
     def rate(self) -> float:
@@ -75,6 +76,8 @@ class Summary:
             lines.append(f"{sum(self.rejected.values()):,} rejected: {reasons}")
         if self.unread:
             lines.append(f"{self.unread:,} not read: they arrive after the end")
+        if self.waiting:
+            lines.append(f"{self.waiting:,} not yet due at the last query time; --end goes further")
         if self.first_query_time is not None and self.last_query_time is not None:
             span = written(self.last_query_time)
             if self.query_times > 1:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -32,7 +33,7 @@ from thalweg.language.diagnostics import ProgramError
 from thalweg.language.parser import load, parse
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind, Query
-from thalweg.protocol import Reasoner, Rows
+from thalweg.protocol import Ints, Reasoner, Rows
 from thalweg.result import Origin, Result, Summary, kind_of
 
 
@@ -389,7 +390,6 @@ class _Count:
 
     places: int = 0
     rows: int = 0
-    accepted: int = 0
     dropped: int = 0
     stopped: bool = False
     latest: int | None = None
@@ -397,6 +397,19 @@ class _Count:
     rejected: Counter[str] = field(default_factory=Counter)
     stride: int = 1
     """How many query times are run in one go."""
+    ahead: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The times of rows that have arrived and may not be due at the last query time."""
+
+    def await_rows(self, rows: Sequence[Rows]) -> None:
+        """Note the rows that arrive before their time."""
+        found = [part.time[(part.time > part.arrival) & (part.op > 0)] for part in rows]
+        self.ahead = np.concatenate([self.ahead, *found])
+        if self.query_time is not None:
+            self.ahead = self.ahead[self.ahead > self.query_time]
+
+    def waiting(self) -> int:
+        """How many rows are about times after the last query time."""
+        return 0 if self.query_time is None else int((self.ahead > self.query_time).sum())
 
     def found(self, rows: int) -> None:
         """So many rows came of the last query times: few are cheaper together, many one query time after the other."""
@@ -417,10 +430,10 @@ def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = 
         _stop_at_the_first(plan, chunk.rejected)
         _reject(sink, chunk.rejected, count)
         rows = up_to(chunk.rows, plan.schedule.end)
+        count.await_rows(rows)
         count.dropped += sum(map(len, chunk.rows)) - sum(map(len, rows))
         if rows:
             reasoner.accept(rows)
-            count.accepted += sum(map(len, rows))
             latest = max(int(part.arrival.max()) for part in rows)
             count.latest = latest if count.latest is None else max(latest, count.latest)
         if next_arrival != NEVER:
@@ -490,9 +503,10 @@ def _summary(plan: Plan, count: _Count, seconds: float) -> Summary:
         kind=plan.program.kind,
         sources=tuple(source.label for source in plan.feed.sources),
         rows=count.rows,
-        accepted=count.accepted,
+        accepted=count.rows - count.dropped - count.rejected.total(),
         rejected=dict(count.rejected),
         unread=unread,
+        waiting=count.waiting() if plan.program.kind is Kind.EVENTS else 0,
         query_times=times,
         first_query_time=plan.schedule.start + plan.schedule.step if times else None,
         last_query_time=count.query_time,
