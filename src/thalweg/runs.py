@@ -390,6 +390,7 @@ class _Count:
 
     places: int = 0
     rows: int = 0
+    accepted: int = 0
     dropped: int = 0
     stopped: bool = False
     latest: int | None = None
@@ -434,6 +435,7 @@ def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = 
         count.dropped += sum(map(len, chunk.rows)) - sum(map(len, rows))
         if rows:
             reasoner.accept(rows)
+            count.accepted += sum(map(len, rows))
             latest = max(int(part.arrival.max()) for part in rows)
             count.latest = latest if count.latest is None else max(latest, count.latest)
         if next_arrival != NEVER:
@@ -503,7 +505,7 @@ def _summary(plan: Plan, count: _Count, seconds: float) -> Summary:
         kind=plan.program.kind,
         sources=tuple(source.label for source in plan.feed.sources),
         rows=count.rows,
-        accepted=count.rows - count.dropped - count.rejected.total(),
+        accepted=count.accepted,
         rejected=dict(count.rejected),
         unread=unread,
         waiting=count.waiting() if plan.program.kind is Kind.EVENTS else 0,

@@ -205,12 +205,6 @@ def test_rows_about_times_after_the_last_query_time_are_counted() -> None:
     assert run(RULES, events, window=10, step=10, end=30).summary().waiting == 0
 
 
-def test_a_row_that_the_reasoner_rejects_is_not_accepted() -> None:
-    events = [{"name": "e", "time": 3, "arrival": 45, "x": "a"}, {"name": "e", "time": 44, "arrival": 45, "x": "a"}]
-    summary = run(RULES, [*events, {"name": "zzz", "time": 3, "arrival": 45}], window=10, step=10).summary()
-    assert (summary.rows, summary.accepted, dict(summary.rejected)) == (3, 1, {"too-late": 1, "unknown-name": 1})
-
-
 def test_a_tick_that_is_not_the_one_of_the_rules_is_refused() -> None:
     rules = f"tick 1s. {RULES} ft(f(X)=true, 5m)."
     with pytest.raises(InputError, match="tick 1m is not the one that the program declares, of 1 s"):
