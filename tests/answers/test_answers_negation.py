@@ -178,6 +178,13 @@ def test_no_such_atom_is_written_as_in_the_rule() -> None:
     assert row["evidence"] == ["room(a, 0)", "not noise(a, _, 1)"]
 
 
+def test_names_that_are_no_plain_words_are_quoted() -> None:
+    reasoner = Reasoner(parse("query 'is quiet'(X, T). 'is quiet'(X, T) :- room(X, T), not 'a noise'(X, _, T)."))
+    reasoner.accept(facts(("room", "a", 0)))
+    (row,) = reasoner.advance(0)["answers"].to_pylist()
+    assert (row["answer"], row["evidence"][1]) == ("'is quiet'(a, 0)", "not 'a noise'(a, _, 0)")
+
+
 def test_no_such_atom_has_no_name_that_a_rule_could_have() -> None:
     rules = "query quiet(X, T). quiet(X, T) :- room(X, T), not noise(X, _, T). some_noise_1(X, T) :- other(X, T)."
     reasoner = Reasoner(parse(rules))

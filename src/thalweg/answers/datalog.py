@@ -79,7 +79,7 @@ def is_projection(predicate: Signature) -> bool:
     return MARK in predicate[0]
 
 
-def as_written(name: str, given: Sequence[Item], text: Callable[[str], Item]) -> tuple[str, list[Item]]:
+def as_written(name: str, given: Sequence[Item], made: Callable[[str], Item]) -> tuple[str, list[Item]]:
     """A predicate's name with its arguments; a projection has those again that were left out.
 
     >>> as_written("r\\0.,_,.", ["x", "4"], str)
@@ -87,7 +87,8 @@ def as_written(name: str, given: Sequence[Item], text: Callable[[str], Item]) ->
     """
     name, mark, places = name.partition(MARK)
     left = iter(given)
-    return name, [next(left) if p == KEPT else text(p) for p in places.split(",")] if mark else [*given]
+    inside = [next(left) if p == KEPT else made(p) for p in places.split(",")] if mark else [*given]
+    return text(Atom(name)), inside
 
 
 @dataclass(frozen=True, slots=True)
