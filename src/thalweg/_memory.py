@@ -12,8 +12,8 @@ import sys
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 _SETTINGS = ((_TRIM_THRESHOLD, 1 << 30), (_MMAP_THRESHOLD, 1 << 25), (_ARENA_MAX, 1))
-"""Give back what is more than a gibibyte at the end of the one heap; blocks above 32 MiB, as much as
-can be said, have no place in it, where they would leave holes."""
+"""Give back what is more than a gibibyte at the end of the one heap; blocks above 32 MiB, the most that can be told,
+have no place in it, where they would leave holes."""
 
 
 def keep_freed_memory() -> None:

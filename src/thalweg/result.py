@@ -39,7 +39,7 @@ _MAIN = {Kind.EVENTS: "timeline", Kind.ANSWERS: "changes", Kind.LARS: "answers"}
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What a run read, how far it went, and how long it took. `unread` rows lie after the end that was asked
-    for."""
+    for; `waiting` rows have arrived and are about times after the last query time."""
 
     kind: Kind
     sources: tuple[str, ...]
@@ -52,6 +52,7 @@ class Summary:
     last_query_time: int | None
     seconds: float
     tables: Mapping[str, int] = field(default_factory=dict)
+    waiting: int = 0
 
     @property
     def rate(self) -> float:
@@ -75,6 +76,8 @@ class Summary:
             lines.append(f"{sum(self.rejected.values()):,} rejected: {reasons}")
         if self.unread:
             lines.append(f"{self.unread:,} not read: they arrive after the end")
+        if self.waiting:
+            lines.append(f"{self.waiting:,} not yet due at the last query time; --end goes further")
         if self.first_query_time is not None and self.last_query_time is not None:
             span = written(self.last_query_time)
             if self.query_times > 1:
@@ -185,12 +188,11 @@ class Result:
                 return table
 
     def input_rows(self) -> list[Rows]:
-        """The input, read again; nothing where it cannot be (standard input)."""
-        from thalweg.runs import rows
-
-        if self.origin is None or self.input_is_spent():
+        """The input that counts, read again: what is known, not rejected and not retracted at the end. Nothing where it
+        cannot be read twice (standard input)."""
+        if self.input_is_spent() or self._summary.last_query_time is None:
             return []
-        return rows(self.program, self.origin.events, tick=self.origin.options.tick)[0]
+        return self._known().given.counting()
 
     def input_is_spent(self) -> bool:
         """True when the input cannot be read a second time."""
@@ -312,7 +314,7 @@ class Result:
         became certain and was dropped; of LARS, the answers, or all answer streams where they were asked for."""
         name = "models" if "models" in self.arrow else _MAIN[self.program.kind]
         table = self.arrow.get(name, pa.table({}))
-        if self.program.kind is Kind.ANSWERS and table.num_rows:
+        if self.program.kind is Kind.ANSWERS and table.column_names:
             told = pc.is_in(table.column("change").cast(pa.string()), pa.array(_TOLD))
             table = table.filter(told)
             said = _READ if table.column("where").null_count == table.num_rows else _READ_WHERE
@@ -331,6 +333,7 @@ class Result:
         from thalweg.io.dates import dated_text
 
         return dated_text(table, self._clock()) if self.is_dated else table
+
     def __repr__(self) -> str:
         name, table = self.main()
         return f"{self.said()}\n\n{name}:\n{as_text(table, SHOWN, self._as_read)}"

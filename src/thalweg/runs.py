@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -32,7 +33,7 @@ from thalweg.language.diagnostics import ProgramError
 from thalweg.language.parser import load, parse
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind, Query
-from thalweg.protocol import Reasoner, Rows
+from thalweg.protocol import Ints, Reasoner, Rows
 from thalweg.result import Origin, Result, Summary, kind_of
 
 
@@ -249,14 +250,31 @@ def prepare(program: Program, events: Any, options: Options) -> Plan:
 
 def _ticks(program: Program, tick: Duration | None) -> tuple[int, Clock]:
     """The distance of points, and how long a time-point lasts."""
+    declared = Clock.of_seconds(program.tick_seconds)
     if tick is None:
-        return 1, Clock.of_seconds(program.tick_seconds)
+        return 1, declared
     number, unit = split_duration(tick, "tick")
     if unit is not None:
-        return 1, Clock.of_seconds(number * unit)
+        clock = Clock.of_seconds(number * unit)
+        if program.tick_seconds is not None and clock != declared:
+            seconds = f"{declared.micros / 1e6:g} s"
+            raise InputError(
+                "tick",
+                f"tick {tick} is not the one that the program declares, of {seconds}",
+                "the durations in its rules are counted in that one: leave out the option, or change the rules",
+            )
+        return 1, clock
     if number <= 0 or number.denominator != 1:
         raise InputError("tick", f"tick {tick} is not a positive number of time-points")
-    return int(number), Clock.of_seconds(program.tick_seconds)
+    if program.kind is not Kind.EVENTS and number != 1:
+        hint = "a length has a unit: 1s"
+        raise InputError("tick", f"a distance of points has no meaning for a program of kind {program.kind}", hint)
+    return int(number), declared
+
+
+def spacing_of(program: Program, tick: Duration | None) -> int:
+    """The distance of the points of a run."""
+    return _ticks(program, tick)[0]
 
 
 def clock_of(program: Program, tick: Duration | None) -> Clock:
@@ -387,6 +405,19 @@ class _Count:
     rejected: Counter[str] = field(default_factory=Counter)
     stride: int = 1
     """How many query times are run in one go."""
+    ahead: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The times of rows that have arrived and may not be due at the last query time."""
+
+    def await_rows(self, rows: Sequence[Rows]) -> None:
+        """Note the rows that arrive before their time."""
+        found = [part.time[(part.time > part.arrival) & (part.op > 0)] for part in rows]
+        self.ahead = np.concatenate([self.ahead, *found])
+        if self.query_time is not None:
+            self.ahead = self.ahead[self.ahead > self.query_time]
+
+    def waiting(self) -> int:
+        """How many rows are about times after the last query time."""
+        return 0 if self.query_time is None else int((self.ahead > self.query_time).sum())
 
     def found(self, rows: int) -> None:
         """So many rows came of the last query times: few are cheaper together, many one query time after the other."""
@@ -407,6 +438,7 @@ def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = 
         _stop_at_the_first(plan, chunk.rejected)
         _reject(sink, chunk.rejected, count)
         rows = up_to(chunk.rows, plan.schedule.end)
+        count.await_rows(rows)
         count.dropped += sum(map(len, chunk.rows)) - sum(map(len, rows))
         if rows:
             reasoner.accept(rows)
@@ -479,6 +511,7 @@ def _summary(plan: Plan, count: _Count, seconds: float) -> Summary:
         accepted=count.accepted,
         rejected=dict(count.rejected),
         unread=unread,
+        waiting=count.waiting() if plan.program.kind is Kind.EVENTS else 0,
         query_times=times,
         first_query_time=plan.schedule.start + plan.schedule.step if times else None,
         last_query_time=count.query_time,

@@ -355,6 +355,7 @@ class Run:
 
 
 _LITERAL = re.compile(r"(not )?(\w+)\(([^()]*)\)")
+_ANY = re.compile(r"_|V_?\d+")
 
 
 def instances(row: dict[str, Any], constants: Sequence[Constant]) -> Iterator[tuple[Fact, list[Assumption]]]:
@@ -365,16 +366,27 @@ def instances(row: dict[str, Any], constants: Sequence[Constant]) -> Iterator[tu
     if not all(read) or any("site(" in text for text in literals):
         return
     parts = [(m[1], m[2], [a for a in m[3].split(", ") if a]) for m in read if m is not None]
-    names = sorted({a for _, _, args in parts for a in args if a[0].isupper()})
+    names = sorted({a for _, _, args in parts for a in args if a[0].isupper() and not _ANY.fullmatch(a)})
     for values in itertools.product(constants, repeat=len(names)):
         given = dict(zip(names, values, strict=True))
         if _is_excepted(row["where"], given):
             continue
         found = []
         for negated, name, args in parts:
-            *plain, time = [given[a] if a in given else _value(a) for a in args]
-            found.append(Assumption(Fact(name, tuple(plain), int(time)), not negated))
+            for known in _with_all(args, given, constants):
+                *plain, time = [known[a] if a in known else _value(a) for a in args]
+                found.append(Assumption(Fact(name, tuple(plain), int(time)), not negated))
         yield found[0].fact, found[1:]
+
+
+def _with_all(
+    args: list[str], given: dict[str, Constant], constants: Sequence[Constant]
+) -> Iterator[dict[str, Constant]]:
+    """What variables stand for, with every constant for those of ``not r(_, T)``: there is none."""
+    args[:] = [f"V_{place}" if a == "_" else a for place, a in enumerate(args)]
+    free = sorted({a for a in args if _ANY.fullmatch(a)})
+    for values in itertools.product(constants, repeat=len(free)):
+        yield given | dict(zip(free, values, strict=True))
 
 
 def _is_excepted(where: str | None, given: dict[str, Constant]) -> bool:

@@ -164,3 +164,44 @@ def test_a_recursion_whose_comparisons_multiply_is_refused_in_time_and_named() -
     (found,) = check(parse(text))
     assert (found.code, found.span.line) == ("TW309", 3)
     assert time.process_time() - began < 3
+
+
+# --------------------------------------------------------------------------- no such atom
+
+
+def test_no_such_atom_is_written_as_in_the_rule() -> None:
+    reasoner = Reasoner(parse("query quiet(X, T). quiet(X, T) :- room(X, T), not noise(X, _, T+1)."))
+    reasoner.accept(facts(("room", "a", 0)))
+    (row,) = reasoner.advance(0)["open"].to_pylist()
+    assert row["needed"] == ["not noise(a, _, 1)"]
+    (row,) = reasoner.advance(1)["answers"].to_pylist()
+    assert row["evidence"] == ["room(a, 0)", "not noise(a, _, 1)"]
+
+
+def test_names_that_are_no_plain_words_are_quoted() -> None:
+    reasoner = Reasoner(parse("query 'is quiet'(X, T). 'is quiet'(X, T) :- room(X, T), not 'a noise'(X, _, T)."))
+    reasoner.accept(facts(("room", "a", 0)))
+    (row,) = reasoner.advance(0)["answers"].to_pylist()
+    assert (row["answer"], row["evidence"][1]) == ("'is quiet'(a, 0)", "not 'a noise'(a, _, 0)")
+
+
+def test_no_such_atom_has_no_name_that_a_rule_could_have() -> None:
+    rules = "query quiet(X, T). quiet(X, T) :- room(X, T), not noise(X, _, T). some_noise_1(X, T) :- other(X, T)."
+    reasoner = Reasoner(parse(rules))
+    reasoner.accept(facts(("room", "a", 0), ("other", "a", 0)))
+    assert reasoner.advance(0)["answers"].column("answer").to_pylist() == ["quiet(a, 0)"]
+
+
+def test_no_such_atom_of_two_predicates_of_one_name_are_two() -> None:
+    rules = "query quiet(X, T). quiet(X, T) :- room(X, T), not noise(X, _, T), not noise(X, _, loud, T)."
+    reasoner = Reasoner(parse(rules))
+    reasoner.accept(facts(("room", "a", 0), ("room", "b", 0), ("noise", "b", "drum", "loud", 0)))
+    assert reasoner.advance(0)["answers"].column("answer").to_pylist() == ["quiet(a, 0)"]
+
+
+def test_no_such_atom_with_a_variable_twice_means_equal_arguments() -> None:
+    reasoner = Reasoner(parse("query fair(X, T). fair(X, T) :- game(X, T), not plays(X, Y, Y, T)."))
+    reasoner.accept(facts(("game", "chess", 0), ("game", "go", 0)))
+    reasoner.accept(facts(("plays", "chess", "ann", "bob", 0), ("plays", "go", "ann", "ann", 0)))
+    (row,) = reasoner.advance(0)["answers"].to_pylist()
+    assert (row["answer"], row["evidence"][1]) == ("fair(chess, 0)", "not plays(chess, V1, V1, 0)")

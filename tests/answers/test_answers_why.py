@@ -38,6 +38,23 @@ def parts(node: Node, part: Part) -> list[str]:
     return [n.text for n in node if n.part is part]
 
 
+def test_no_such_atom_is_explained_without_a_rule_of_its_own() -> None:
+    rules = "query q(X, T). q(X, T) :- room(X, T), not noise(X, _, T)."
+    rows = [{"name": "room", "time": 1, "x": "a"}, {"name": "room", "time": 2, "x": "a"}]
+    result = thalweg.run(rules, {"room": rows, "noise": [{"name": "noise", "time": 2, "x": "a", "y": "drum"}]})
+    assert str(result.why("q(a, 1)")).splitlines()[3:] == [
+        "   └─ not noise(a, _, 1): nothing can make it true any more",
+        "      └─ noise(a, B1, 1): no such row, and none can come any more",
+    ]
+    assert str(result.why_not("q(a, 2)")).splitlines()[3:] == [
+        "   └─ not noise(a, _, 2): it is true",
+        "      └─ noise(a,drum) at 2  [noise:1]",
+    ]
+    with pytest.raises(InputError, match="the program has no nose/2") as raised:
+        result.why("nose(a, 2)")
+    assert "it has noise/3, q/2, room/2" in str(raised.value)
+
+
 def test_a_certain_answer_rests_on_rules_rows_and_absences() -> None:
     tree = hot(("temp", "a", 85, 3), ("temp", "a", 90, 4), ("visit", "a", 3)).why("malf(a, 3)")
     assert tree.text == "malf(a, 3) is certain at 4"

@@ -59,6 +59,15 @@ def test_strict_turns_warnings_into_errors(here: Path) -> None:
     assert "error[TW201]" in result.output
 
 
+def test_json_lists_the_values_of_a_fluent_and_no_variables(here: Path) -> None:
+    (here / "at.ec").write_text(
+        "initiatedAt(at(P)=R, T) :- happensAt(enters(P, R), T). initiatedAt(at(P)=away, T) :- happensAt(leaves(P), T)."
+        " terminatedAt(at(P)=_, T) :- happensAt(lost(P), T). terminatedAt(at(P)=away, T) :- happensAt(lost(P), T)."
+    )
+    (found,) = json.loads(runner.invoke(app, ["check", "at.ec", "--json"]).output)["files"]
+    assert found["analysis"]["outputs"][0]["values"] == ["away"]
+
+
 def test_json_holds_diagnostics_and_analysis_of_every_file(here: Path) -> None:
     result = runner.invoke(app, ["check", "good.ec", "wrong.ec", "-b", "background.ec", "--json"])
     assert result.exit_code == 1

@@ -39,6 +39,20 @@ def test_a_query_may_be_given_with_the_command(thalweg: Callable[..., Any], here
     assert [answer["X"] for answer in found["answers"]] == ["wt3"]
 
 
+def test_a_question_may_bring_the_query_that_its_program_lacks(thalweg: Callable[..., Any], here: Path) -> None:
+    (here / "hot.tdl").write_text("hot(X, T) :- temp(X, T).")
+    (here / "temps.csv").write_text("temp|1|1|a\n")
+    result = thalweg("explain hot.tdl hot(a,1) --input temps.csv --query hot(X,T)")
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "hot(a, 1) is certain at 1")
+
+
+def test_open_answers_have_the_same_columns_where_there_are_none(thalweg: Callable[..., Any], here: Path) -> None:
+    (here / "hot.tdl").write_text("query hot(X, T). hot(X, T) :- temp(X, T), vent(X, T).")
+    (here / "temps.csv").write_text("temp|1|1|a\n")
+    result = thalweg("run hot.tdl --input temps.csv --quiet")
+    assert result.stdout == "at\tchange\tanswer\tevidence\tneeded\tdecided_by\n"
+
+
 def test_what_is_still_open_at_the_end_is_written_once(thalweg: Callable[..., Any], here: Path) -> None:
     (here / "turbines.tdl").write_text(TURBINES)
     (here / "temps.csv").write_text(TEMPS)
@@ -81,6 +95,8 @@ def test_options_of_another_kind_are_refused(thalweg: Callable[..., Any], here: 
         ("verify lamp.lars --input presses.csv --window 10 --step 10", "only event descriptions are verified"),
         ("run lamp.lars --input presses.csv --chart", "there are no timelines to draw for a program of kind lars"),
         ("run lamp.lars --input presses.csv --html a.html", "there are no timelines to draw"),
+        ("run lamp.lars --input presses.csv --per-fluent --out tables", "there are no fluents"),
+        ("run lamp.lars --input presses.csv --tick 40", "a distance of points has no meaning"),
         ("explain lamp.lars on(a)@3 --input presses.csv --minimal", "which rows suffice"),
         ("explain lamp.lars on(a)@3 --input presses.csv --changed", "why something changed"),
         ("explain lamp.lars on(a)@3 --input presses.csv --retract press(a)@2", "what would be different"),

@@ -267,6 +267,11 @@ def test_a_directory_with_other_files_is_not_replaced(thalweg: Callable[..., Any
     [
         (f"{RUN} --format csv", "add --out DIR"),
         (f"{RUN} --per-fluent", "add --out DIR"),
+        (f"{RUN} --explained 5", "add --html FILE"),
+        (f"{RUN} --chart --json", "--chart and --json are two things to print"),
+        (f"{RUN} --dates --json", "--json has time-points"),
+        (f"{RUN} --dates --out result", "--out has time-points"),
+        ("explain rules.ec f(a)@5 --input events.csv --changed --minimal", "are two questions"),
         (f"{RUN} --engine flink", "there are embedded and spark"),
         ("run . --input events.csv --window 20 --step 10", ". is a directory, not a file of rules"),
         ("run rules.ec --background background.ec --input events.csv", "such as 4h and 30m"),

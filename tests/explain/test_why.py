@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -340,3 +341,25 @@ def test_what_is_to_be_left_out_must_be_there() -> None:
         lamp().what_if(retract="press(lamp) @ 4")
     with pytest.raises(InputError, match="it never happens"):
         lamp().what_if(retract=["press(other) @ 4"])
+
+
+def test_a_change_is_told_to_be_due_to_the_row_that_took_another_back() -> None:
+    rules = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    rows = [
+        {"name": "press", "time": 3, "arrival": 3, "x": "lamp", "op": "+"},
+        {"name": "press", "time": 3, "arrival": 12, "x": "lamp", "op": "-"},
+        {"name": "press", "time": 4, "arrival": 17, "x": "lamp", "op": "+"},
+        {"name": "press", "time": 4, "arrival": 22, "x": "lamp", "op": "-"},
+    ]
+    result = thalweg.run(rules, rows, window=50, step=5)
+    taken = str(result.why_changed("on(lamp) @ 15")).splitlines()
+    assert taken[1:3] == ["├─ because of a row that took another back", "├─ press(lamp) at 3  [input:2]"]
+    late = str(result.why_changed("on(lamp) @ 20")).splitlines()
+    assert late[1:3] == ["├─ because of a row that came late", "├─ press(lamp) at 4  [input:3]"]
+
+
+@pytest.mark.parametrize("change", [3, {"fluent": "on(lamp)"}])
+def test_what_is_no_row_of_changes_is_told_so(change: Any) -> None:
+    result = thalweg.run("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).", [], window=5, step=5, end=5)
+    with pytest.raises(InputError, match="this is no row of changes"):
+        result.why_changed(change)

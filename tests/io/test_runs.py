@@ -156,6 +156,8 @@ def test_arguments_come_as_typed_columns(slow: list[Any]) -> None:
         {"arg1": "b", "arg2": 3, "value": 6, "start": 3, "end": None},
     ]
     assert result.table("level", of="changes").column_names[:4] == ["query_time", "op", "tank", "value"]
+    with pytest.raises(InputError, match="there is no table chnges; did you mean changes"):
+        result.table("level", of="chnges")
     with pytest.raises(InputError, match="no levl; did you mean level"):
         result.table("levl")
 
@@ -189,6 +191,25 @@ def test_dates_give_windows_in_hours(slow: list[Any]) -> None:
     (row,) = result["timeline"].to_pylist()
     assert row["end"] - row["start"] == 90
     assert result.summary().query_times == 12
+
+
+def test_rows_about_times_after_the_last_query_time_are_counted() -> None:
+    events = [
+        {"name": "e", "time": 3, "arrival": 3, "x": "a"},
+        {"name": "e", "time": 25, "arrival": 4, "x": "b"},
+        {"name": "e", "time": 8, "arrival": 4, "x": "c"},
+    ]
+    summary = run(RULES, events, window=10, step=10).summary()
+    assert summary.waiting == 1
+    assert "1 not yet due at the last query time; --end goes further" in str(summary)
+    assert run(RULES, events, window=10, step=10, end=30).summary().waiting == 0
+
+
+def test_a_tick_that_is_not_the_one_of_the_rules_is_refused() -> None:
+    rules = f"tick 1s. {RULES} ft(f(X)=true, 5m)."
+    with pytest.raises(InputError, match="tick 1m is not the one that the program declares, of 1 s"):
+        run(rules, EVENTS, window="2h", step="1h", tick="1m")
+    assert run(rules, EVENTS, window="2h", step="1h", tick="1000ms").summary().rows == EVENTS.num_rows
 
 
 def test_an_end_stops_the_reading_and_names_what_was_not_read(

@@ -331,6 +331,17 @@ def test_a_file_of_another_format_is_an_error_not_a_heap_of_rejections(tmp_path:
         chunks(tmp_path / "broken.parquet")
 
 
+def test_a_header_without_a_time_is_no_heap_of_rejections(tmp_path: Path) -> None:
+    (tmp_path / "gaps.csv").write_text("name,when,vessel\ngap,5,v1\n")
+    with pytest.raises(InputError, match=r"gaps.csv has no column .time."):
+        chunks(tmp_path / "gaps.csv")
+
+
+def test_one_argument_is_no_plural(tmp_path: Path) -> None:
+    (row,) = rejected(pa.table({"name": ["velocity"], "time": [1], "x": ["a"]}), UNDECLARED)
+    assert row["detail"] == "1 argument where velocity takes 2 arguments"
+
+
 def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "empty.jsonl").write_text("")

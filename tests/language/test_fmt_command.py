@@ -119,6 +119,15 @@ def test_a_file_that_is_not_utf_8_is_said_with_its_place(tmp_path: Path) -> None
     assert path.read_bytes() == b"known(a).\nknown(\xfc).\n"
 
 
+def test_the_place_of_a_byte_that_is_not_utf_8_is_counted_in_characters(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.ec"
+    path.write_bytes(b"\xef\xbb\xbf" + "known('äöü', ".encode() + b"\xfc).\n")
+    result = CliRunner().invoke(app, ["check", str(path)])
+    assert f"{path}:1:14: error[TW002]: byte 0xFC is not UTF-8" in result.output
+    assert "= help: save the file as UTF-8" in result.output
+    assert "U+FEFF" not in result.output
+
+
 def test_check_and_write_do_not_go_together(tmp_path: Path) -> None:
     path = tmp_path / "rules.ec"
     path.write_text("known( a ).\n")

@@ -95,6 +95,35 @@ def test_more_intervals_than_the_limit_are_noted() -> None:
     assert drawn.notes == ("the first 25 of 30 intervals are drawn",)
 
 
+def test_input_that_does_not_count_is_not_drawn() -> None:
+    rules = """
+        fluent near(x).
+        initiatedAt(on(X)=true, T) :- happensAt(press(X), T).
+        holdsFor(close(X)=true, I) :- holdsFor(near(X)=true, I)."""
+    rows = [
+        {"name": "press", "time": 3, "arrival": 3, "x": "taken_back"},
+        {"name": "press", "time": 3, "arrival": 12, "x": "taken_back", "op": "-"},
+        {"name": "press", "time": 4, "arrival": 38, "x": "too_late"},
+        {"name": "press", "time": 5, "arrival": 5, "x": "told"},
+        {"name": "press", "time": 6, "arrival": 60, "x": "after_the_end"},
+        {"name": "near", "start": 5, "end": 9, "arrival": 9, "x": "a"},
+        {"name": "near", "start": 5, "end": 9, "arrival": 15, "x": "a", "op": "-"},
+        {"name": "near", "start": 5, "end": 8, "arrival": 15, "x": "a"},
+    ]
+    drawn = thalweg.run(rules, rows, window=20, step=10, end=40).timeline().chart
+    assert list(drawn.marks.text) == ["press(told)"]
+    bars = zip(drawn.bars.lane.tolist(), drawn.bars.start.tolist(), drawn.bars.end.tolist(), strict=True)
+    assert [bar[1:] for bar in bars if drawn.lanes[bar[0]].label == "near(a)"] == [(5, 8)]
+
+
+def test_input_points_are_as_long_as_the_tick() -> None:
+    rules = "points(walk(_)=true). holdsFor(strolls(X)=true, I) :- holdsFor(walk(X)=true, I)."
+    rows = [{"name": "walk", "time": time, "x": "a"} for time in (40, 80)]
+    drawn = thalweg.run(rules, rows, window=400, step=400, tick=40).timeline().chart
+    bars = zip(drawn.bars.start.tolist(), drawn.bars.end.tolist(), strict=True)
+    assert set(bars) == {(40, 80), (80, 120), (40, 120)}
+
+
 def test_an_empty_result_has_a_picture() -> None:
     picture = Picture(chart({"timeline": pa.table({})}), "nothing")
     assert ElementTree.fromstring(picture.svg) is not None
@@ -197,7 +226,7 @@ def test_run_draws_on_the_terminal_and_writes_tables_at_once(tmp_path: Path) -> 
 
 def _command(folder: Path, *more: str) -> list[str]:
     given = ["run", str(folder / "rules.ec"), "--input", str(folder / "events.csv")]
-    return [*given, "--window", "20", "--step", "5", "--explained", "0", *more]
+    return [*given, "--window", "20", "--step", "5", *more]
 
 
 def test_wide_characters_take_two_columns() -> None:

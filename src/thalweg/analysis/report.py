@@ -18,6 +18,7 @@ from thalweg.analysis.types import Types, infer
 from thalweg.analysis.wording import listed, place, text
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
+from thalweg.language.terms import is_ground
 from thalweg.language.wording import counted
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
@@ -70,7 +71,7 @@ def _entity(analysis: Analysis, entity: Entity) -> dict[str, object]:
     }
     if entity.key.kind is EntityKind.FLUENT:
         shown["value"] = analysis.types.value(entity.name, entity.arity)
-        shown["values"] = [text(value) for value, _ in entity.values]
+        shown["values"] = list(dict.fromkeys(text(value) for value, _ in entity.values if is_ground(value)))
     return shown
 
 

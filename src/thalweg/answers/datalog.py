@@ -7,8 +7,9 @@ has one sort in a clause. A temporal predicate without rules is an input predica
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from thalweg.analysis.nearest import Names
 from thalweg.analysis.temporal import Signature, Sorts, Time, time_of
@@ -68,6 +69,28 @@ register(
 )
 
 
+Item = TypeVar("Item")
+MARK = "\0"
+KEPT = "."
+
+
+def is_projection(predicate: Signature) -> bool:
+    """True of what is said by ``not r(X, _, T)``: that there is an r with this X at T."""
+    return MARK in predicate[0]
+
+
+def as_written(name: str, given: Sequence[Item], made: Callable[[str], Item]) -> tuple[str, list[Item]]:
+    """A predicate's name with its arguments; a projection has those again that were left out.
+
+    >>> as_written("r\\0.,_,.", ["x", "4"], str)
+    ('r', ['x', '_', '4'])
+    """
+    name, mark, places = name.partition(MARK)
+    left = iter(given)
+    inside = [next(left) if p == KEPT else made(p) for p in places.split(",")] if mark else [*given]
+    return text(Atom(name)), inside
+
+
 @dataclass(frozen=True, slots=True)
 class TimedAtom:
     """An atom; `time` is None for rigid predicates. Arguments are constants and variables."""
@@ -79,12 +102,9 @@ class TimedAtom:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
     def __str__(self) -> str:
-        inside = [text(a) for a in self.args] + ([str(self.time)] if self.time is not None else [])
-        return (
-            ("not " if self.negated else "")
-            + self.predicate[0]
-            + (f"({', '.join(inside)})" if inside else "")
-        )
+        given = [text(a) for a in self.args] + ([str(self.time)] if self.time is not None else [])
+        name, inside = as_written(self.predicate[0], given, str)
+        return ("not " if self.negated else "") + name + (f"({', '.join(inside)})" if inside else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +188,21 @@ def _operand(term: Term) -> str:
 # --------------------------------------------------------------------------- reading a program
 
 
+def _places(args: Sequence[Term], elsewhere: set[str]) -> list[str]:
+    """What a projection does with each argument: keep it, or leave out a variable that stands nowhere else (with a
+    name where it stands in two places, which are equal then)."""
+    found = [{v.name for v in variables(arg)} - elsewhere for arg in args]
+    first = {name: place for place, names in reversed([*enumerate(found)]) for name in names}
+    twice = {name for name in first if sum(name in names for names in found) > 1}
+    return [
+        KEPT if not names else f"V{min(first[n] for n in names)}" if names & twice else "_" for names in found
+    ]
+
+
+def _kept(args: Sequence[Item], places: Sequence[str]) -> list[Item]:
+    return [arg for arg, place in zip(args, places, strict=True) if place == KEPT]
+
+
 def read(program: Program) -> tuple[Datalog, list[Diagnostic]]:
     """The program's rules with their times told from their other arguments, and what is wrong with it."""
     return _Reading(program).datalog()
@@ -223,22 +258,21 @@ class _Reading:
             elsewhere = {v.name for term in others for v in variables(term)}
             if isinstance(literal, Call) and literal.negated:
                 args = arguments(literal.goal)
-                lost = [i for i, a in enumerate(args) if any(v.name not in elsewhere for v in variables(a))]
-                if lost:
-                    name = "_".join(["some", signature(literal.goal)[0], *map(str, lost)])
-                    yield from self._projection(name, signature(literal.goal), lost, literal.span)
-                    literal = replace(
-                        literal, goal=_term(name, [a for i, a in enumerate(args) if i not in lost])
-                    )
+                places = _places(args, elsewhere)
+                if any(place != KEPT for place in places):
+                    name = signature(literal.goal)[0] + MARK + ",".join(places)
+                    yield from self._projection(name, literal)
+                    literal = replace(literal, goal=_term(name, _kept(args, places)))
             body.append(literal)
         yield replace(clause, body=tuple(body))
 
-    def _projection(self, name: str, onto: Signature, lost: list[int], span: Span) -> Iterator[Clause]:
+    def _projection(self, name: str, literal: Call) -> Iterator[Clause]:
         if name not in self.projections:
             self.projections.add(name)
-            args = [Variable(f"B{i}") for i in range(onto[1])]
-            head = _term(name, [a for i, a in enumerate(args) if i not in lost])
-            yield Clause(head, (Call(_term(onto[0], args), span=span),), span=span)
+            onto, _, places = name.partition(MARK)
+            args = [Variable(p if p not in (KEPT, "_") else f"B{i}") for i, p in enumerate(places.split(","))]
+            goal = Call(_term(onto, args), span=literal.span)
+            yield Clause(_term(name, _kept(args, places.split(","))), (goal,), span=literal.span)
 
     def _bodies(self, body: tuple[Literal, ...]) -> Iterator[tuple[Call | Compare, ...]]:
         if not body:

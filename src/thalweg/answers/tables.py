@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from thalweg.analysis.temporal import Time
 from thalweg.answers.blocks import Block, concatenated
 from thalweg.answers.codec import STAR, Bools, Codec
-from thalweg.answers.datalog import Test, TimedAtom
+from thalweg.answers.datalog import Test, TimedAtom, as_written
 from thalweg.answers.loose import LooseShape, time_column
 from thalweg.answers.negation import exceptions, open_places, starred_rows
 from thalweg.answers.plans import Plan
@@ -257,7 +257,8 @@ class Writer:
                 parts.append(pa.scalar(self.codec.one(self.codec.term(arg))))
         if atom.time is not None:
             parts.append(self._stamp(s, shape, atom.time))
-        name = ("not " if atom.negated else "") + atom.predicate[0]
+        written, parts = as_written(atom.predicate[0], parts, pa.scalar)
+        name = ("not " if atom.negated else "") + written
         if not parts:
             return pa.array([name] * s.rows.length, pa.string())
         inside = pc.binary_join_element_wise(*parts, ", ") if len(parts) > 1 else parts[0]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thalweg.cli._options import Query
+
 if TYPE_CHECKING:
     from thalweg.language.diagnostics import Diagnostic
     from thalweg.language.program import Program
@@ -18,9 +20,7 @@ def check(
     background: Annotated[
         list[Path] | None, typer.Option("--background", "-b", help="Background knowledge for all of them.")
     ] = None,
-    query: Annotated[
-        str | None, typer.Option(help="Open answers: the query, such as 'malf(X,T)', instead of the file's own.")
-    ] = None,
+    query: Query = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as errors.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document for tools.")] = False,
 ) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thalweg.cli._options import Background, End, Horizon, Lateness, Rules, Start, Step, Tick, Window
+from thalweg.cli._options import Background, End, Horizon, Lateness, Query, Rules, Start, Step, Tick, Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,7 @@ def explain(
     tick: Tick = None,
     lateness: Lateness = None,
     horizon: Horizon = None,
+    query: Query = None,
     insert: Annotated[
         list[str] | None, typer.Option(help="What if this happened too: 'press(lamp) @ 5'.")
     ] = None,
@@ -53,6 +54,8 @@ def explain(
     with reported():
         if format not in _FORMATS:
             raise InputError("format", f"format {format} is none of {', '.join(_FORMATS)}")
+        if changed and minimal:
+            raise InputError("changed", "--changed and --minimal are two questions", "choose one")
         if not rules.is_file():
             raise InputError("program", f"there is no file {rules}")
         result = run(
@@ -66,6 +69,7 @@ def explain(
             background=background or (),
             lateness=lateness,
             horizon=horizon,
+            query=query,
             allow_gaps=allow_gaps,
         )
         if insert or retract:

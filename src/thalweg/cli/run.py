@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thalweg.cli._options import Background, End, Horizon, Lateness, Rules, Start, Step, Tick, Window
+from thalweg.cli._options import Background, End, Horizon, Lateness, Query, Rules, Start, Step, Tick, Window
 from thalweg.language.wording import counted, visible
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from thalweg.runs import Options, Progress, Sink
 
 SHOWN = 40
+EXPLAINED = 2_000
 ENGINES = ("embedded", "spark")
 
 
@@ -85,7 +86,7 @@ def run(
     ] = False,
     lateness: Lateness = None,
     horizon: Horizon = None,
-    query: Annotated[str | None, typer.Option(help="Open answers: the query, such as 'malf(X,T)'.")] = None,
+    query: Query = None,
     models: Annotated[str | None, typer.Option(help="LARS: how many answer streams, or all.")] = None,
     labels: Annotated[
         bool,
@@ -98,8 +99,9 @@ def run(
         ),
     ] = None,
     explained: Annotated[
-        int, typer.Option(min=0, help="How many intervals of the picture carry their explanation.")
-    ] = 2_000,
+        int | None,
+        typer.Option(min=0, help="How many intervals of the picture carry their explanation; 2000 without it."),
+    ] = None,
     dates: Annotated[
         bool, typer.Option("--dates", help="Print dates instead of time-points; on a terminal done anyway.")
     ] = False,
@@ -156,8 +158,9 @@ def run(
             "metrics_port": metrics_port,
         }
         program = as_program(rules, background or ())
+        _check_printed(out, dates=dates, chart=chart, as_json=as_json)
         if follow:
-            _check_followed(format, html, chart or per_fluent)
+            _check_followed(format, html, chart or per_fluent or explained is not None)
             from thalweg.cli._follow import followed
 
             followed(
@@ -165,10 +168,12 @@ def run(
             )
             return
         _check_unfollowed(only_followed)
-        _check_tables(out, format, per_fluent=per_fluent)
-        drawing = Drawing(tuple(html or ()), explained, chart) if html or chart else None
+        _check_tables(program, out, format, per_fluent=per_fluent)
+        drawing = None
+        if html or chart:
+            drawing = Drawing(tuple(html or ()), EXPLAINED if explained is None else explained, chart)
         work = _work(program, input, options, engine, master, shards)
-        _check_pictures(program, html or (), chart=chart)
+        _check_pictures(program, html or (), explained, chart=chart)
         if out is not None:
             folder = Folder(out, format)
             _to_files(work, folder, drawing, per_fluent=per_fluent, quiet=quiet, as_json=as_json)
@@ -176,11 +181,24 @@ def run(
             _to_terminal(work, drawing, dates=dates, quiet=quiet, as_json=as_json)
 
 
-def _check_tables(out: Path | None, form: str, *, per_fluent: bool) -> None:
+def _check_tables(program: Program, out: Path | None, form: str, *, per_fluent: bool) -> None:
     from thalweg.io.errors import InputError
+    from thalweg.language.rules import Kind
 
+    if per_fluent and program.kind is not Kind.EVENTS:
+        raise InputError("per-fluent", f"there are no fluents in a program of kind {program.kind}")
     if out is None and (form != "parquet" or per_fluent):
         raise InputError("out", "--format and --per-fluent are about the tables of --out", "add --out DIR")
+
+
+def _check_printed(out: Path | None, *, dates: bool, chart: bool, as_json: bool) -> None:
+    from thalweg.io.errors import InputError
+
+    if dates and (out is not None or as_json):
+        where = "--json" if as_json else "--out"
+        raise InputError("dates", f"{where} has time-points, and --dates is about what is printed for people")
+    if chart and as_json:
+        raise InputError("chart", "--chart and --json are two things to print", "choose one")
 
 
 def _check_engine(engine: str, only_spark: dict[str, Any]) -> None:
@@ -237,12 +255,14 @@ def _work(
     return Work(plan.program, origin, lambda sink, report: drive(plan, sink, report))
 
 
-def _check_pictures(program: Program, paths: Sequence[Path], *, chart: bool) -> None:
+def _check_pictures(program: Program, paths: Sequence[Path], explained: int | None, *, chart: bool) -> None:
     """Refuse before the run what could not be drawn after it."""
     from thalweg.io.errors import InputError
     from thalweg.language.rules import Kind
     from thalweg.show.timeline import ENDINGS, SUFFIXES
 
+    if explained is not None and not paths:
+        raise InputError("explained", "--explained is about a picture", "add --html FILE")
     for path in paths:
         if path.suffix.lower() not in ENDINGS:
             raise InputError("html", f"cannot draw timelines as {path.name}", SUFFIXES)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from thalweg.analysis.temporal import Time
-from thalweg.answers.datalog import Condition, Rule, Test, TimedAtom, read
+from thalweg.answers.datalog import Condition, Rule, Test, TimedAtom, is_projection, read
 from thalweg.answers.resolve import Resolver, Unbounded
 from thalweg.answers.templates import Substitution, pattern_of, rename_rule
 from thalweg.explain.history import Given
@@ -92,7 +92,7 @@ class Asked:
         predicate, args = signature(goal), arguments(goal)
         known = self.datalog.inputs | self.datalog.rules.keys()
         if predicate not in known:
-            listed = sorted(f"{name}/{arity}" for name, arity in known)
+            listed = sorted(f"{name}/{arity}" for name, arity in known if not is_projection((name, arity)))
             wanted = f"{predicate[0]}/{predicate[1]}"
             message = f"the program has no {wanted}{did_you_mean(wanted, listed)}"
             raise InputError("question", message, f"it has {', '.join(listed)}")
@@ -206,7 +206,10 @@ class _Doubts:
             nodes = [*met.nodes, *([self._failing(failing, met.by, levels)] if failing is not None else ())]
             if failing is None:
                 nodes.append(Node(Part.FAILS, f"an atom of it lies before {self.prover.start}, the start"))
-            yield Node(Part.CANDIDATE, rule_text(rule), tuple(nodes), source=place(rule.span))
+            if is_projection(atom.predicate):
+                yield from nodes
+            else:
+                yield Node(Part.CANDIDATE, rule_text(rule), tuple(nodes), source=place(rule.span))
 
     def _furthest(self, rule: Rule, start: Proof) -> tuple[Proof, Condition | None]:
         """The most conditions that are met together or may still be, and the first that fails after them."""

@@ -194,25 +194,34 @@ def changes(known: Known, table: pa.Table, text: str) -> Node:
 
 def why_changed(known: Known, change: Mapping[str, Any]) -> Node:
     """Why a row of `changes` is there: the row of input that caused it, and how things are now."""
+    wanted = ("query_time", "op", "fluent", "value", "start", "end", "cause")
+    if not isinstance(change, Mapping) or not all(name in change for name in wanted):
+        hint = "give one of result['changes'] as a dictionary, or a text like 'on(lamp) @ 15'"
+        raise InputError("question", "this is no row of changes", hint)
     pair = ground(change["fluent"]), ground(change["value"])
     start, end, cause = change["start"], change["end"], change["cause"]
     span = f"from {start} {'on' if end is None else f'to {end}'}"
     came = change["op"] == "insert"
     said = f"{pair_text(*pair)} {span} was {'found' if came else 'withdrawn'} at query time {change['query_time']}"
-    children = [
-        Node(Part.CHANGE, "because time went on" if cause == "time" else "because of a row that came late")
-    ]
-    children += [
-        Node(Part.INPUT, f"{place.fact} at {place.time}", time=place.time, place=place)
-        for fact in (known.given.everything() if cause != "time" else ())
-        if str(place := known.given.place(fact)) == cause
-    ]
+    children = list(_because(known, cause))
     now = known.intervals(pair)
     if contains(now, start):
         children.append(Explainer(known).holds(pair, start))
     else:
         children.append(Doubter(known).holds(pair, start))
     return Node(Part.CHANGE, said, tuple(children), change["query_time"])
+
+
+def _because(known: Known, cause: str) -> Iterator[Node]:
+    """What a change is due to: time, or a row that came late, or one that took another back."""
+    found = None if cause == "time" else known.given.named(cause)
+    if found is None:
+        yield Node(Part.CHANGE, "because time went on" if cause == "time" else "because of a row that came late")
+        return
+    row, op = found
+    late = "that came late" if op > 0 else "that took another back"
+    yield Node(Part.CHANGE, f"because of a row {late}")
+    yield Node(Part.INPUT, f"{row.fact} at {row.time}", time=row.time, place=row)
 
 
 def why(known: Known, text: str, *, deepest: int = DEEPEST) -> Node:

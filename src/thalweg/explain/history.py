@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from thalweg.explain.tree import Place
 from thalweg.explain.wording import ground
+from thalweg.io.assemble import filtered
 from thalweg.io.fold import coded
 from thalweg.protocol import OPEN_END, Ints, Rows
 from thalweg.reference.intervals import Interval, Intervals, maximal
@@ -289,6 +290,38 @@ class Given:
             [fact for part in self.rows for fact in self._facts(part, np.arange(len(part)))]
         )
 
+    def named(self, place: str) -> tuple[Place, int] | None:
+        """The row at a place, ``events.csv:812``, and its operation, also where it does not count."""
+        for part in self.rows:
+            for fact, op, _ in self._facts(part, np.arange(len(part))):
+                if str(found := self.place(fact)) == place:
+                    return found, op
+        return None
+
+    def counting(self) -> list[Rows]:
+        """The rows that count, as they came."""
+        found = []
+        for parts in self._parts.values():
+            if any((part.op < 0).any() for part in parts):
+                facts = [fact for part in parts for fact in self._facts(part, np.arange(len(part)))]
+                numbers = [fact.number for fact in self._counting(facts)]
+                found += [filtered(part, np.isin(part.row, numbers) & (part.op > 0)) for part in parts]
+            else:
+                refused = np.array([*self._refused], np.int64)
+                found += [filtered(p, (p.arrival <= self._last) & ~np.isin(p.row, refused)) for p in parts]
+        return [part for part in found if part is not None]
+
+    @cached_property
+    def _refused(self) -> set[int]:
+        """The numbers of rejected rows."""
+        found: set[int] = set()
+        for part in self.rows if self._rejected else ():
+            which, lines = self._feed.locate(part.row[part.row < NEW])
+            places = zip(self._feed.label(which).to_pylist(), lines.tolist(), strict=True)
+            refused = [place in self._rejected for place in places]
+            found.update(part.row[part.row < NEW][refused].tolist())
+        return found
+
     def _of(self, pattern: Term) -> list[Rows]:
         key = (pattern[0], len(pattern) - 1) if isinstance(pattern, tuple) else (str(pattern), 0)
         return self._parts.get(key, [])
@@ -326,7 +359,7 @@ class Given:
         """What is left when arrivals, rejections and retractions have been taken into account."""
         known: dict[tuple[Ground, ...], Fact] = {}
         for fact, op, arrival in sorted(found, key=lambda f: (f[2], f[1])):
-            if arrival > self._last or (self._rejected and self._where(fact.number) in self._rejected):
+            if arrival > self._last or fact.number in self._refused:
                 continue
             key = (fact.term, fact.value, fact.start, fact.end)
             if op < 0:

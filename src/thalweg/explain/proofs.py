@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from thalweg.analysis.order import strong_components
 from thalweg.analysis.temporal import Signature, Time
 from thalweg.answers.background import EQUAL, atoms, decide, given, matches
-from thalweg.answers.datalog import Condition, Rule, Test, TimedAtom
+from thalweg.answers.datalog import Condition, Rule, Test, TimedAtom, is_projection
 from thalweg.answers.resolve import Resolver
 from thalweg.answers.stratify import dependencies
 from thalweg.answers.templates import APART, Substitution, pattern_of, rename_rule, rename_template
@@ -183,6 +183,9 @@ class Prover:
             return
         for proof in self._body(list(renamed.body), renamed.times, Proof(found, ()), open_too, above):
             if not self._exists(renamed, proof.by):
+                continue
+            if is_projection(atom.predicate):
+                yield proof
                 continue
             said = shown(proof.by.atom(atom))
             part = Part.ATOM if proof.is_certain else Part.OPEN

@@ -83,6 +83,9 @@ def columns_of(
     instances = Instances(program)
     kind = instances.entity(name).key.kind
     table = tables.get(of or _DEFAULT[kind])
+    if of is not None and of not in tables:
+        known = ", ".join(tables)
+        raise InputError("table", f"there is no table {of}{did_you_mean(of, [*tables])}", f"there are {known}")
     if table is None or _COLUMN[kind] not in table.column_names:
         raise InputError("table", f"the table {of} has no rows of {name}")
     return instances.columns(table, name)

@@ -202,7 +202,7 @@ def _open_text(path: Path, label: str, reading: Reading) -> Source:
     separator = tabs or next((s for s in _SEPARATORS if lines and s in lines[0]), "|")
     heads = [line[: csv.field_size_limit()] for line in lines]
     rows = [[field.strip() for field in row] for row in csv.reader(heads, delimiter=separator)]
-    if rows and _is_header(rows[0]):
+    if rows and _is_header(rows[0], reading):
         header = read_header(rows[0], reading.shapes, label)
         event = event_of(_candidates(path), header, reading.shapes, label)
         return HeadedFile(path, label, separator, header, event, reading)
@@ -215,9 +215,11 @@ def _open_text(path: Path, label: str, reading: Reading) -> Source:
     return RtecFile(path, label, separator, reading)
 
 
-def _is_header(fields: list[str]) -> bool:
+def _is_header(fields: list[str], reading: Reading) -> bool:
+    """True of a line of column names; one that begins with `name` is meant as such also where it has no time."""
     names = {field.lower() for field in fields}
-    return bool(names & {"time", "start"}) and not any(field.lstrip("+-").isdigit() for field in fields)
+    meant = fields[0].lower() == "name" and fields[0] not in reading.shapes
+    return (meant or bool(names & {"time", "start"})) and not any(f.lstrip("+-").isdigit() for f in fields)
 
 
 def _is_rtec(fields: list[str], reading: Reading) -> bool:

@@ -196,8 +196,10 @@ def _shaped(
             left &= ~fits
             yield shape, header.free[:arity], group.where[fits]
     wrong = group.where[left]
-    counts = pa.array(used[left]).cast(pa.string())
-    detail = pc.binary_join_element_wise(counts, f" arguments where {shapes.wrong_arity(group.name)}", "")
+    counts = pa.array(used[left])
+    nouns = pc.if_else(pc.equal(counts, 1), " argument", " arguments")
+    expected = f" where {shapes.wrong_arity(group.name)}"
+    detail = pc.binary_join_element_wise(counts.cast(pa.string()), nouns, expected, "")
     rejected.add(table.row[wrong], reasons.ARITY, detail, table.text(wrong))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -91,12 +92,14 @@ def _find(including: Path, name: str) -> Path:
 
 def decode(data: bytes, source: str) -> tuple[str, list[Diagnostic]]:
     """The text of a file; bytes that are not UTF-8 are replaced and reported."""
+    data = data.removeprefix(codecs.BOM_UTF8)
     try:
-        return data.decode("utf-8-sig"), []
+        return data.decode(), []
     except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line = before.count(b"\n") + 1
-        column = error.start - (before.rfind(b"\n") + 1) + 1
+        before = data[: error.start].decode()
+        line = before.count("\n") + 1
+        column = len(before) - before.rfind("\n")
         span = Span(source, line, column, line, column + 1)
         message = f"byte 0x{data[error.start]:02X} is not UTF-8"
-        return data.decode("utf-8", "replace"), [Diagnostic("TW002", Severity.ERROR, message, span)]
+        found = Diagnostic("TW002", Severity.ERROR, message, span, suggestion="save the file as UTF-8")
+        return data.decode(errors="replace"), [found]

@@ -236,7 +236,7 @@ _SHAPE = pa.schema(
 
 
 def _given(rows: Rows, tick: int) -> _Piece:
-    """Input intervals as they were given; points are as long as a tick. What was retracted is not drawn."""
+    """Input intervals as they were given; points are as long as a tick."""
     assert rows.value is not None
     terms = instances(rows)
     fluents = sorted(set(terms))
@@ -244,15 +244,14 @@ def _given(rows: Rows, tick: int) -> _Piece:
     known = sorted(set(values))
     end = rows.end if rows.end is not None else rows.time + tick
     rank, value_rank = ({word: i for i, word in enumerate(words)} for words in (fluents, known))
-    kept = np.flatnonzero(rows.op > 0)
     return _Piece(
         fluents,
         known,
-        np.array([rank[t] for t in terms], np.int64)[kept],
-        np.array([value_rank[v] for v in values], np.int64)[kept],
-        rows.time[kept],
-        end[kept],
-        np.zeros(len(kept), np.int64),
+        np.array([rank[t] for t in terms], np.int64),
+        np.array([value_rank[v] for v in values], np.int64),
+        rows.time,
+        end,
+        np.zeros(len(rows), np.int64),
         True,
     )
 
@@ -289,10 +288,9 @@ def _events(
     times: list[Ints] = []
     for rows in inputs:
         if rows.value is None:
-            kept = np.flatnonzero(rows.op > 0)
             found = instances(rows)
-            which.append(np.array([texts.setdefault(found[i], len(texts)) for i in kept], np.int64))
-            times.append(rows.time[kept])
+            which.append(np.array([texts.setdefault(event, len(texts)) for event in found], np.int64))
+            times.append(rows.time)
             given |= dict.fromkeys(found, True)
     if "event" in _columns(tables, "events"):
         events = coded(tables["events"].column("event"))

@@ -111,6 +111,8 @@ def picture(
 ) -> Picture:
     """The picture of a result. `only` keeps the lanes that match a pattern (a fluent, an entity); in a page the first
     `explained` bars carry their explanation; without `inputs` the input is not read again for its marks."""
+    from thalweg.runs import spacing_of
+
     if result.program.kind is not Kind.EVENTS:
         raise InputError("picture", f"there are no timelines to draw for a program of kind {result.program.kind}")
     summary = result.summary()
@@ -120,6 +122,7 @@ def picture(
         inputs=rows,
         last=summary.last_query_time,
         only=(only,) if isinstance(only, str) else tuple(only),
+        tick=1 if result.origin is None else spacing_of(result.program, result.origin.options.tick),
     )
     title = title or f"{counted(len(drawn.bars), 'interval')} of {counted(len(drawn.lanes), 'lane')}"
     return Picture(drawn, title, result.program.tick_seconds, _explainer(result, drawn, explained), command(result))
