@@ -14,6 +14,8 @@ from thalweg.lars.store import NOTHING, Store
 from thalweg.protocol import Ints
 
 _SPOKES = 1024
+_SEEN = -FOREVER
+"""Instead of the tick at which a tuple next changes, while it has been looked at: before every tick."""
 _NO_FLIPS = np.empty((0, 6), np.int64)
 
 
@@ -59,11 +61,11 @@ def _flips(
     m = 0
     for k in range(len(seen)):
         i = due[k] if k < len(due) else changed[k - len(due), 0]
-        if waits[i] < 0:
+        if waits[i] == _SEEN:
             continue
         seen[m] = i
         old[m] = waits[i]
-        waits[i] = -1
+        waits[i] = _SEEN
         m += 1
         lo = lab[i, LO]
         hi = lab[i, HI]
