@@ -247,3 +247,10 @@ def test_a_value_that_is_no_point_of_the_timeline_is_no_point_of_a_head(body: st
     reasoner.advance(1)
     assert current(reasoner) <= {(4, "e")}
     assert current(reasoner) or "#" in body
+
+
+def test_a_computed_argument_binds_no_group_of_an_aggregate() -> None:
+    reasoner = Reasoner(thalweg.parse("program lars. s(X, M) if c(X * 2), M = sum(N) over [3] r(X, N)."))
+    reasoner.accept(batch([(1, "c", (4,)), (1, "c", (6,)), (1, "r", (2, 7)), (1, "r", (1, 5))]))
+    reasoner.advance(1)
+    assert current(reasoner) == {(None, "s(2,7)")}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from thalweg.analysis.safety import moved_variable
 from thalweg.analysis.types import COMPUTED, NAMED, NUMBER, SYMBOL
 from thalweg.columns.symbols import number
 from thalweg.language.rules import Aggregate, Call, Clause, Compare, Kind, Literal, Windowed, literal_terms
@@ -176,10 +177,12 @@ class RuleCompiler:
         bound: set[str] = set()
         for other in self.clause.body:
             if isinstance(other, Call | Windowed) and not other.negated:
-                atom = other.goal if isinstance(other, Call) else other.atom
-                bound |= {v.name for v in variables(atom)}
+                terms = arguments(other.goal if isinstance(other, Call) else other.atom)
                 if isinstance(other, Windowed) and other.time is not None:
-                    bound |= {v.name for v in variables(other.time)}
+                    terms = (*terms, other.time)
+                for term in terms:
+                    name = term.name if isinstance(term, Variable) else moved_variable(term)
+                    bound |= {name} if name is not None else set()
         return set(groups_of(self.clause, literal)) <= bound
 
     def _apart(self, literal: Windowed) -> Windowed:
