@@ -91,7 +91,8 @@ class Rich:
         self.rng = random.Random(seed)
         self.arity = dict(self.ARITIES) | {n: self.rng.choice((0, 1, 2)) for n in "pqr"}
         self.numeric = seed % 5 == 1
-        self.constants = self.rng.choice((("1", "2"), ("-1", "1.5")) if self.numeric else (("a", "b"), ("'Bob B'", "b")))
+        pairs = (("1", "2"), ("-1", "1.5")) if self.numeric else (("a", "b"), ("'Bob B'", "b"))
+        self.constants = self.rng.choice(pairs)
 
     def text(self) -> str:
         rng = self.rng
@@ -159,7 +160,8 @@ class Rich:
         one, other = self.rng.choice(used), self.rng.choice(used)
         forms = (
             f"{one} > 1", f"{one} =< {other}", f"{one} + 1 =:= {other}", f"{one} is {other} + 1", f"{one} mod 2 =:= 0",
-            f"{one} * 2 >= {other} + T", f"{one} \\= 2", f"{one} - {other} < 1", f"not {one} > {other}", f"{one} / 2 < 0.6",
+            f"{one} * 2 >= {other} + T", f"{one} \\= 2", f"{one} - {other} < 1", f"not {one} > {other}",
+            f"{one} / 2 < 0.6",
         )  # fmt: skip
         return self.rng.choice(forms)
 
@@ -467,3 +469,46 @@ def _in_the_end(stream: list[Arrival], lateness: int) -> set[Fact]:
     for clock in sorted({max(a.at, a.fact.time) for a in stream}):
         settle(known, stream, clock, lateness)
     return known
+
+
+_ABSOLUTE = re.compile(r"\bT (?:mod|>|=:=)|\+ T\b|[(,] ?\d+\)")
+"""What ties a program to the numbers of its times."""
+_LAST = re.compile(r"(-?\d+)\)\Z")
+
+
+def told_from(made: Rich, start: int, lateness: int, rng: random.Random) -> list[object] | None:
+    """What a program tells of a random stream that begins at a given time, with all times counted from there. The
+    reasoner is stopped once. None for programs that say which times they mean."""
+    text = made.text()
+    program = parse(text)
+    if _ABSOLUTE.search(text) or has_errors(check(program)) or any(q.loose for q in plan(program).queries):
+        return None
+    found: list[object] = []
+    reasoner = Reasoner(program, lateness, start=start)
+    atoms = Evolutions(program, [_value(c) for c in made.constants], 5, []).atoms
+    stream = [a for atom in atoms if rng.random() < 0.3 for a in _life(atom, lateness, rng)]
+    stop = rng.randint(0, 5)
+
+    def moved(value: object) -> object:
+        if isinstance(value, list):
+            return [moved(v) for v in value]
+        return _LAST.sub(lambda m: f"{int(m[1]) - start})", value) if isinstance(value, str) else value
+
+    for clock in range(7 + lateness):
+        for a in stream:
+            if a.at == clock:
+                row = (a.fact.name, *a.fact.args, a.fact.time + start)
+                reasoner.accept(facts(row, arrival=clock + start, op=a.op))
+        if clock == stop:
+            resumed = Reasoner(program, lateness, start=start)
+            resumed.restore(reasoner.snapshot())
+            reasoner = resumed
+        revision = reasoner.advance(clock + start)
+        for name in ("changes", "answers", "open", "rejected"):
+            for row in revision[name].to_pylist():
+                told = {k: moved(v) for k, v in row.items() if k != "query"}
+                for column in ("at", "as_of", "time", "time_known", "query_time", "decided_by"):
+                    if told.get(column) is not None:
+                        told[column] -= start
+                found.append((name, clock, told))
+    return found

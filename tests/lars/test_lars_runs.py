@@ -254,3 +254,19 @@ def test_a_computed_argument_binds_no_group_of_an_aggregate() -> None:
     reasoner.accept(batch([(1, "c", (4,)), (1, "c", (6,)), (1, "r", (2, 7)), (1, "r", (1, 5))]))
     reasoner.advance(1)
     assert current(reasoner) == {(None, "s(2,7)")}
+
+
+@pytest.mark.parametrize("predict", [True, False])
+def test_a_choice_that_gets_its_first_input_ends_when_its_reasons_do(predict: bool) -> None:
+    """Also where a reason was taken back just before."""
+    program = thalweg.parse("program lars. d(X) if [2] sometime p(X), not c. c if [2] sometime p(X), not d(X).")
+    reasoner, timeline = Reasoner(program, lateness=1, predict=predict), Timeline()
+    rows: list[tuple[Fact, int, int]] = [
+        ((8, "p", (2,)), 8, 1), ((9, "p", (2,)), 9, 1), ((9, "p", (3,)), 9, 1), ((9, "p", (2,)), 10, -1),
+        ((11, "d", (7,)), 11, 1),
+    ]  # fmt: skip
+    for tick in range(8, 12):
+        reasoner.accept(batch(*([row[i] for row in rows if row[1] == tick] for i in range(3))))
+        timeline.apply(reasoner.advance(tick)["changes"], tick)
+        assert timeline.at(tick) == current(reasoner)
+    assert timeline.at(11) == {(None, "d(3)")}

@@ -1,8 +1,8 @@
 """The inbox: rows as they are accepted, checked and coded, until the clock reaches them.
 
 A row takes effect at its arrival, but not before its own time; a row that arrives more than the lateness after its
-time is too late. Of rows about one fact that take effect together the last to arrive counts; of those that arrive together
-retractions come first, so the order of rows does not matter.
+time is too late. Of rows about one fact that take effect together the last to arrive counts; of those that arrive
+together retractions come first, so the order of rows does not matter.
 """
 
 from __future__ import annotations

@@ -219,3 +219,13 @@ class Calendar:
         for k, (i, due) in enumerate(zip(ids.tolist(), dues.tolist(), strict=True)):
             self._entries[k] = (i, due, self._wheel[due % _SPOKES])
             self._wheel[due % _SPOKES] = k
+
+    def renew(self, now: int) -> None:
+        """Enter anew when each tuple changes next after a tick: labels have changed, and nobody was told."""
+        store = self.store
+        every = np.arange(len(store)).reshape(-1, 1)
+        self._make_room(len(every))
+        _flips(
+            store.lab, store.nodes, store.due, self._wheel, self._entries, self._free, every, self._due[:0], now, now,
+            self._out,
+        )  # fmt: skip
