@@ -270,3 +270,13 @@ def test_a_choice_that_gets_its_first_input_ends_when_its_reasons_do(predict: bo
         timeline.apply(reasoner.advance(tick)["changes"], tick)
         assert timeline.at(tick) == current(reasoner)
     assert timeline.at(11) == {(None, "d(3)")}
+
+
+def test_a_computation_inside_an_aggregate_is_refused_with_what_to_write() -> None:
+    rule = "c(M) if q(X), {}M = count(N) over [3] r({}, N)."
+    (found,) = (d for d in check(thalweg.parse(f"program lars. {rule.format('', 'X * 2')}")) if d.code == "TW406")
+    assert found.message == "`X*2` in `r(X*2, N)` is computed inside an aggregate"
+    reasoner = Reasoner(thalweg.parse(f"program lars. {rule.format('V = X * 2, ', 'V')}"))
+    reasoner.accept(batch([(1, "q", (2,)), (1, "r", (4, 5)), (1, "r", (3, 5))]))
+    reasoner.advance(1)
+    assert current(reasoner) == {(None, "c(1)")}
