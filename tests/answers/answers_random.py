@@ -91,7 +91,8 @@ class Rich:
         self.rng = random.Random(seed)
         self.arity = dict(self.ARITIES) | {n: self.rng.choice((0, 1, 2)) for n in "pqr"}
         self.numeric = seed % 5 == 1
-        self.constants = ("1", "2") if self.numeric else ("a", "b")
+        pairs = (("1", "2"), ("-1", "1.5")) if self.numeric else (("a", "b"), ("'Bob B'", "b"))
+        self.constants = self.rng.choice(pairs)
 
     def text(self) -> str:
         rng = self.rng
@@ -134,7 +135,12 @@ class Rich:
             ]
             if negated and args and rng.random() < 0.1:
                 args[-1] = "_"
-            body.append(self._atom(name, rng.choice((-1, 0, 0, 1, 1, 2)), args, negated))
+            atom = self._atom(name, rng.choice((-1, 0, 0, 1, 1, 2)), args, negated)
+            if rng.random() < 0.06:
+                atom = f"{atom[: atom.rindex('T')]}{rng.randint(0, 2)})"
+            elif not negated and rng.random() < 0.08:
+                atom = f"({atom} ; {self._atom(name, rng.choice((0, 1)), args[::-1])})"
+            body.append(atom)
         used = [v for v in variables if any(v in literal for literal in body)] or [self.constants[0]]
         args = [
             rng.choice(self.constants) if rng.random() < 0.12 else rng.choice(used)
@@ -145,7 +151,7 @@ class Rich:
         if rng.random() < 0.12:
             body.append(f"site({used[0]}, {rng.choice(('K', 'north'))})")
         if rng.random() < 0.08:
-            body.append("T mod 2 =:= 0")
+            body.append(rng.choice(("T mod 2 =:= 0", "T > 1", "not T =:= 2")))
         if self.numeric and rng.random() < 0.6:
             body.append(self._comparison(used))
         return f"{self._atom(head, rng.choice((0, 0, 1, -1)), args)} :- {', '.join(body)}."
@@ -154,7 +160,8 @@ class Rich:
         one, other = self.rng.choice(used), self.rng.choice(used)
         forms = (
             f"{one} > 1", f"{one} =< {other}", f"{one} + 1 =:= {other}", f"{one} is {other} + 1", f"{one} mod 2 =:= 0",
-            f"{one} * 2 >= {other} + T", f"{one} \\= 2", f"{one} - {other} < 1",
+            f"{one} * 2 >= {other} + T", f"{one} \\= 2", f"{one} - {other} < 1", f"not {one} > {other}",
+            f"{one} / 2 < 0.6",
         )  # fmt: skip
         return self.rng.choice(forms)
 
@@ -170,14 +177,13 @@ def sampled(made: Rich, lateness: int, rng: random.Random) -> tuple[Universe, li
     if any(q.loose for q in planned.queries) or not planned.datalog.inputs or widest > 4:
         return None
     end = rng.choice((3, 4))
-    constants: list[Constant] = [1, 2] if made.numeric else ["a", "b"]
+    constants: list[Constant] = [_value(c) for c in made.constants]
     atoms = Evolutions(program, constants, end, []).atoms
     density = rng.choice((0.1, 0.3, 0.6))
     stream = [a for atom in atoms if rng.random() < density for a in _life(atom, lateness, rng)]
     streams, known = [], set[Fact]()
     for clock in range(end + lateness + 1):
-        known -= {a.fact for a in stream if a.at == clock and a.op < 0}
-        known |= {a.fact for a in stream if a.at == clock and a.op > 0}
+        settle(known, stream, clock, lateness)
         free = [a for a in atoms if a.time > clock - lateness and a not in known]
         for share in (0.0, 0.1, 0.1, 0.3, 0.3, 0.6, 0.6, 0.9):
             streams += [known | {a for a in free if rng.random() < share} for _ in range(2)]
@@ -190,9 +196,13 @@ def sampled(made: Rich, lateness: int, rng: random.Random) -> tuple[Universe, li
 
 def _life(atom: Fact, lateness: int, rng: random.Random) -> list[Arrival]:
     latest = atom.time + lateness
-    came = rng.randint(atom.time, latest)
+    came = rng.randint(max(0, atom.time - 2) if rng.random() < 0.2 else atom.time, latest)
     found = [Arrival(came, 1, atom)]
-    if lateness and rng.random() < 0.35:
+    if rng.random() < 0.1:
+        found.append(Arrival(rng.randint(came, latest), 1, atom))
+    if rng.random() < 0.05:
+        found.append(Arrival(rng.randint(latest + 1, latest + 2), rng.choice((1, -1)), atom))
+    if came < latest and rng.random() < 0.35:
         went = rng.randint(came, latest)
         found.append(Arrival(went, -1, atom))
         if went < latest and rng.random() < 0.5:
@@ -218,6 +228,14 @@ class Arrival:
     fact: Fact
 
 
+def settle(known: set[Fact], stream: list[Arrival], clock: int, lateness: int) -> None:
+    """Add and take away what takes effect at a clock time: at its arrival, not before its time, and not too late. Of
+    rows that arrive together retractions come first."""
+    now = [a for a in stream if max(a.at, a.fact.time) == clock <= a.fact.time + lateness]
+    for a in sorted(now, key=lambda a: (a.at, a.op)):
+        (known.add if a.op > 0 else known.discard)(a.fact)
+
+
 def arrivals(atoms: list[Fact], lateness: int) -> st.SearchStrategy[list[Arrival]]:
     """Some of the atoms, each arriving within the lateness, some retracted, some retracted and inserted again."""
     lives = [st.one_of(st.just([]), _lives(atom, atom.time + lateness)) for atom in atoms]
@@ -226,9 +244,9 @@ def arrivals(atoms: list[Fact], lateness: int) -> st.SearchStrategy[list[Arrival
 
 @st.composite
 def _lives(draw: st.DrawFn, atom: Fact, latest: int) -> list[Arrival]:
-    came = draw(st.integers(atom.time, latest))
+    came = draw(st.integers(max(0, atom.time - draw(st.sampled_from([0, 0, 2]))), latest))
     found = [Arrival(came, 1, atom)]
-    if latest > atom.time and draw(st.integers(0, 2)) == 0:
+    if latest > came and draw(st.integers(0, 2)) == 0:
         went = draw(st.integers(came, latest))
         found.append(Arrival(went, -1, atom))
         if went < latest and draw(st.booleans()):
@@ -255,8 +273,7 @@ class Run:
         now = [a for a in self.stream if a.at == clock]
         for a in now:
             self.reasoner.accept(facts((a.fact.name, *a.fact.args, a.fact.time), arrival=clock, op=a.op))
-        self.known -= {a.fact for a in now if a.op < 0}
-        self.known |= {a.fact for a in now if a.op > 0}
+        settle(self.known, self.stream, clock, self.lateness)
         revision = self.reasoner.advance(clock)
         self._check_rows(clock)
         self._check_tables(revision, clock)
@@ -356,6 +373,7 @@ class Run:
 
 _LITERAL = re.compile(r"(not )?(\w+)\(([^()]*)\)")
 _ANY = re.compile(r"_|V_?\d+")
+_EXCEPTION = re.compile(r"\(([^()]*)\) != \(([^()]*)\)|(\w+) != ('[^']*'|[-.\w]+)")
 
 
 def instances(row: dict[str, Any], constants: Sequence[Constant]) -> Iterator[tuple[Fact, list[Assumption]]]:
@@ -391,15 +409,20 @@ def _with_all(
 
 def _is_excepted(where: str | None, given: dict[str, Constant]) -> bool:
     """True when the constraints (``X != a``, ``(X, Y) != (a, b)``) exclude the values."""
-    for one in re.findall(r"\(([^()]*)\) != \(([^()]*)\)|(\w+) != (\w+)", where or ""):
+    for one in _EXCEPTION.findall(where or ""):
         left, right = (one[0] or one[2]).split(", "), (one[1] or one[3]).split(", ")
-        if all(str(given.get(name)) == value for name, value in zip(left, right, strict=True)):
+        if all(given.get(name) == _value(value) for name, value in zip(left, right, strict=True)):
             return True
     return False
 
 
 def _value(text: str) -> Constant:
-    return int(text) if text.lstrip("-").isdigit() else text
+    """A constant as it is written."""
+    try:
+        number = float(text)
+    except ValueError:
+        return text.strip("'")
+    return int(number) if number.is_integer() else number
 
 
 def run(world: Universe, stream: list[Arrival], lateness: int) -> Run:
@@ -441,20 +464,63 @@ def final(world: Universe, stream: list[Arrival], lateness: int, pace: int) -> t
 
 def reordered(stream: list[Arrival], lateness: int, rng: random.Random) -> list[Arrival]:
     """Another stream with the same facts in the end, each arriving (or gone) at some other time within the lateness."""
-    there = _in_the_end(stream)
+    there = _in_the_end(stream, lateness)
     found = []
     for fact in dict.fromkeys(a.fact for a in stream):
         life = _life(fact, lateness, rng)
-        if (fact in _in_the_end(life)) == (fact in there):
+        if (fact in _in_the_end(life, lateness)) == (fact in there):
             found += life
         elif fact in there:
             found.append(Arrival(fact.time + lateness, 1, fact))
     return found
 
 
-def _in_the_end(stream: list[Arrival]) -> set[Fact]:
-    """What is known after the stream; of rows that arrive together retractions come first."""
-    known = set()
-    for a in sorted(stream, key=lambda a: (a.at, a.op)):
-        (known.add if a.op > 0 else known.discard)(a.fact)
+def _in_the_end(stream: list[Arrival], lateness: int) -> set[Fact]:
+    """What is known after the stream."""
+    known = set[Fact]()
+    for clock in sorted({max(a.at, a.fact.time) for a in stream}):
+        settle(known, stream, clock, lateness)
     return known
+
+
+_ABSOLUTE = re.compile(r"\bT (?:mod|>|=:=)|\+ T\b|[(,] ?\d+\)")
+"""What ties a program to the numbers of its times."""
+_LAST = re.compile(r"(-?\d+)\)\Z")
+
+
+def told_from(made: Rich, start: int, lateness: int, rng: random.Random) -> list[object] | None:
+    """What a program tells of a random stream that begins at a given time, with all times counted from there. The
+    reasoner is stopped once. None for programs that say which times they mean."""
+    text = made.text()
+    program = parse(text)
+    if _ABSOLUTE.search(text) or has_errors(check(program)) or any(q.loose for q in plan(program).queries):
+        return None
+    found: list[object] = []
+    reasoner = Reasoner(program, lateness, start=start)
+    atoms = Evolutions(program, [_value(c) for c in made.constants], 5, []).atoms
+    stream = [a for atom in atoms if rng.random() < 0.3 for a in _life(atom, lateness, rng)]
+    stop = rng.randint(0, 5)
+
+    def moved(value: object) -> object:
+        if isinstance(value, list):
+            return [moved(v) for v in value]
+        return _LAST.sub(lambda m: f"{int(m[1]) - start})", value) if isinstance(value, str) else value
+
+    for clock in range(7 + lateness):
+        for a in stream:
+            if a.at == clock:
+                row = (a.fact.name, *a.fact.args, a.fact.time + start)
+                reasoner.accept(facts(row, arrival=clock + start, op=a.op))
+        if clock == stop:
+            resumed = Reasoner(program, lateness, start=start)
+            resumed.restore(reasoner.snapshot())
+            reasoner = resumed
+        revision = reasoner.advance(clock + start)
+        for name in ("changes", "answers", "open", "rejected"):
+            for row in revision[name].to_pylist():
+                told = {k: moved(v) for k, v in row.items() if k != "query"}
+                for column in ("at", "as_of", "time", "time_known", "query_time", "decided_by"):
+                    if told.get(column) is not None:
+                        told[column] -= start
+                found.append((name, clock, told))
+    return found

@@ -13,6 +13,7 @@ from thalweg.answers.codec import STAR
 from thalweg.answers.datalog import TimedAtom
 from thalweg.answers.reasoner import Reasoner
 from thalweg.answers.shapes import Shape
+from thalweg.language.instances import unquoted
 from thalweg.language.terms import Atom, Number, Variable, variables
 from thalweg.protocol import Rows
 from thalweg.reference.answers import Assumption, Constant, Fact, _holds
@@ -223,9 +224,10 @@ def _product(choices: list[list[int]]) -> Iterable[tuple[int, ...]]:
 def _constant(reasoner: Reasoner, code: int) -> Constant:
     shown = reasoner.codec.one(code)
     try:
-        return int(shown)
+        value = float(shown)
     except ValueError:
-        return shown
+        return unquoted(shown)
+    return int(value) if value.is_integer() else value
 
 
 def _term(term: object) -> Constant:

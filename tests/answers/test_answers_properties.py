@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 
-from answers_random import Rich, arrivals, final, programs, reordered, run, sampled, universe
+from answers_random import Rich, arrivals, final, programs, reordered, run, sampled, told_from, universe
 from answers_support import facts
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -86,3 +86,11 @@ def test_without_negation_the_open_answers_are_the_supported_answers(text: str, 
             if goal.time <= 1 and hypotheses and frozenset() not in hypotheses:
                 expected |= {(str(goal), frozenset(map(str, h))) for h in hypotheses}
         assert {s for s in standing if int(s[0].rstrip(")").split(", ")[1]) <= 1} == expected
+
+
+@SETTINGS
+@given(st.integers(0, 1 << 30), st.integers(0, 2), st.sampled_from([-9, -3, 1000, 1_700_000_000]))
+def test_where_time_begins_makes_no_difference(seed: int, lateness: int, start: int) -> None:
+    one = told_from(Rich(seed), 0, lateness, random.Random(seed))
+    assume(one is not None)
+    assert told_from(Rich(seed), start, lateness, random.Random(seed)) == one

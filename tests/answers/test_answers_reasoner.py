@@ -419,3 +419,20 @@ def test_what_is_no_batch_and_no_time_is_refused() -> None:
         reasoner.accept([{"name": "b"}])  # type: ignore[list-item]
     with pytest.raises(ValueError, match=r"whole numbers of time-points here, or timedeltas, not 2\.5"):
         reasoner.advance(2.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("lateness", [0, 2])
+@pytest.mark.parametrize("stop", [0, 2, 4])
+def test_what_is_taken_back_before_its_time_never_counts(lateness: int, stop: int) -> None:
+    """Of rows that wait for their time the last to arrive counts, however they are handed over."""
+    reasoner = Reasoner(parse("query both(X, T). both(X, T) :- e(X, T), e(X, T+1)."), lateness)
+    rows = [(1, 1, 5), (3, -1, 5), (5, 1, 6), (2, -1, 7), (3, 1, 7)]
+    rejected = []
+    for first, last in ((-1, stop), (stop, 9)):
+        for arrival, op, time in reversed(rows):
+            if first < arrival <= last:
+                reasoner.accept(facts(("e", "a", time), arrival=arrival, op=op))
+        revision = reasoner.advance(last)
+        rejected += [(r["query_time"], r["reason"]) for r in revision["rejected"].to_pylist()]
+    assert [row["answer"] for row in revision["answers"].to_pylist()] == ["both(a, 6)"]
+    assert rejected == [(7, "unknown retraction")]

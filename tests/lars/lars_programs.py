@@ -19,7 +19,7 @@ from thalweg.lars.reasoner import Reasoner
 from thalweg.protocol import Rows
 from thalweg.reference.lars_terms import text
 
-Fact = tuple[int, str, tuple[int | str, ...]]
+Fact = tuple[int, str, tuple[int | float | str, ...]]
 """Time, name and arguments of an input atom."""
 
 
@@ -28,7 +28,7 @@ Fact = tuple[int, str, tuple[int | str, ...]]
 
 def term(fact: Fact) -> Term:
     _, name, args = fact
-    terms = tuple(Number(a) if isinstance(a, int) else Atom(a) for a in args)
+    terms = tuple(Atom(a) if isinstance(a, str) else Number(a) for a in args)
     return Compound(name, terms) if terms else Atom(name)
 
 

@@ -171,3 +171,29 @@ def test_aggregates_range_over_occurrences_in_the_window() -> None:
     """
     assert derived(rules, data, 3) == ["m(2)@3 n(x,3)@3 n(y,1)@3 s(13)@3"]
     assert derived(rules, data, 9) == ["m(2)@9 s(0)@9"]
+
+
+def unary(name: str, argument: Term) -> Term:
+    return Compound(name, (argument,))
+
+
+@pytest.mark.parametrize("equation", ["X = Y", "Y = X"])
+def test_a_variable_may_stand_on_either_side_of_the_equation_that_gives_its_value(equation: str) -> None:
+    data = [(1, unary("p", Atom("Bob B")))]
+    assert derived(f"program lars. d(Y) if p(X), {equation}.", data, 1) == ["d('Bob B')@1"]
+
+
+def test_a_tuple_window_cuts_quoted_texts_where_their_quotes_put_them() -> None:
+    data = [(1, unary("p", Number(9))), (1, unary("p", Atom("Bob B")))]
+    assert derived("program lars. d(X) if [1 #] sometime p(X).", data, 1) == ["d(9)@1"]
+
+
+@pytest.mark.parametrize("body", ["q(X), p(X * 2)", "p(X * 2), q(X)", "q(X), p(2 + X)", "p(2 + X)"])
+def test_a_computed_argument_of_an_atom_is_its_value(body: str) -> None:
+    data = [(1, unary("p", Number(4))), (1, unary("q", Number(2)))]
+    assert derived(f"program lars. d(X) if {body}.", data, 1) == ["d(2)@1"]
+
+
+def test_a_head_between_two_points_is_nowhere() -> None:
+    assert derived("program lars. at(X) c if p(X).", [(1, unary("p", Number(1.5)))], 1) == [""]
+    assert derived("program lars. at(X) c if p(X).", [(1, unary("p", Number(3.0)))], 1) == ["c@3"]

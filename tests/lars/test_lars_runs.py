@@ -10,6 +10,8 @@ import pytest
 from lars_programs import Fact, Timeline, batch, current, lasting
 
 import thalweg
+from thalweg.analysis.checker import check
+from thalweg.language.diagnostics import Severity
 from thalweg.lars.reasoner import Reasoner
 from thalweg.lars.solving import SolverMissing
 
@@ -166,3 +168,115 @@ def test_what_is_no_batch_and_no_time_is_refused() -> None:
         reasoner.accept([{"name": "b"}])  # type: ignore[list-item]
     with pytest.raises(ValueError, match=r"whole numbers of time-points here, or timedeltas, not 2\.5"):
         reasoner.advance(2.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("negated", "ticks"),
+    [
+        ("[1] at(T+1) b", {0, 1, 2, 5, 6}),
+        ("at(T+1) b", {0, 1, 2}),
+        ("at(1 + T) b", {0, 1, 2}),
+        ("[1] at(T-1) b, not [1] at(T-1) z", {0, 1, 2, 5, 6}),
+        ("p(X + 1)", {0, 1, 2, 3, 5, 6}),
+        ("[1] at(T+1) p(X - 2)", {0, 1, 2, 3, 6}),
+    ],
+)
+def test_a_computed_place_under_a_negation_is_any_place_where_nothing_else_says_which(
+    negated: str, ticks: set[int]
+) -> None:
+    reasoner, timeline = Reasoner(thalweg.parse(f"program lars. c if a, not {negated}.")), Timeline()
+    reasoner.accept(batch([*((t, "a", ()) for t in range(7)), (3, "b", ()), (4, "p", (7,))]))
+    timeline.apply(reasoner.advance(6)["changes"], 6)
+    assert {t for t in range(7) if timeline.at(t)} == ticks
+
+
+@pytest.mark.parametrize("body", ["[2] at(2 * T) b", "not [2] at(T+1) r(T, _)", "not r(X, X+1)", "not p(X * 2)"])
+def test_a_computation_in_an_atom_whose_variables_nothing_binds_is_refused(body: str) -> None:
+    (found,) = (d for d in check(thalweg.parse(f"program lars. c if a, {body}.")) if d.severity is Severity.ERROR)
+    assert found.code == "TW110"
+    assert found.message.endswith("is needed in an argument or a point that is computed and nothing binds it")
+
+
+@pytest.mark.parametrize(
+    ("test", "holds"),
+    [("X @< ann", True), ("X @=< 'C'", True), ("X @> ann", False), ("ann @> X", True), ("ann @< X", False),
+     ("not X @< ann", False), ("X @< pi", True), ("T @< ann", True), ("T @>= pi", False),
+     ("W @> X", True), ("T @< W", True), ("W @=< T", False), ("N @< T", True), ("N @> X", False),
+     ("not N @< X", False)],
+)  # fmt: skip
+def test_numbers_come_before_texts_in_the_standard_order(test: str, holds: bool) -> None:
+    seen = "[9] sometime q(X), [9] sometime w(W), [9] sometime n(N)"
+    rules = f"p if [9] sometime q(X), X > 1. c if {seen}, [0] at(T) p, {test}."
+    reasoner = Reasoner(thalweg.parse(f"program lars. {rules}"))
+    reasoner.accept(batch([(1, "q", (20,)), (1, "w", ("'Bob B'",)), (1, "n", (-1.5,))]))
+    reasoner.advance(4)
+    assert ((None, "c") in current(reasoner)) == holds
+    assert lasting(reasoner).get((None, "c"), 10) == 10
+
+
+def test_texts_are_compared_without_their_quotes() -> None:
+    reasoner = Reasoner(thalweg.parse("program lars. c(X) if p(X), X @< itA."))
+    reasoner.accept(batch([(1, "p", ("it's",)), (1, "p", ("it_s",))]))
+    reasoner.advance(1)
+    assert current(reasoner) == {(None, "c('it\\'s')")}
+
+
+@pytest.mark.parametrize("mode", ["sometime", "always"])
+def test_before_the_first_hop_a_window_that_lies_before_the_timeline_sees_no_background(mode: str) -> None:
+    program = thalweg.parse(f"program lars. p(2). c(X) if [2 hop 4] {mode} p(X).")
+    reasoner, timeline = Reasoner(program, start=3), Timeline()
+    timeline.now = 2
+    timeline.apply(reasoner.advance(6)["changes"], 6)
+    assert [t for t in range(3, 7) if timeline.at(t)] == [4, 5, 6]
+    assert lasting(reasoner) == {(None, "c(2)"): None}
+
+
+@pytest.mark.parametrize("start", [-9, 0])
+def test_changes_before_tick_zero_are_told_like_others(start: int) -> None:
+    program = thalweg.parse("program lars. on if [4] sometime p, not [0] sometime q.")
+    reasoner = Reasoner(program, start=start)
+    reasoner.accept(batch([(start, "p", ()), (start + 1, "q", ())]))
+    told = [(row["op"], row["from"] - start) for row in reasoner.advance(start + 8)["changes"].to_pylist()]
+    assert told == [("insert", 0), ("delete", 1), ("insert", 2), ("delete", 5)]
+
+
+@pytest.mark.parametrize("body", ["p(Y)", "[3] sometime p(Y)", "[+2] sometime p(Y), a", "[2 #] sometime p(Y)"])
+def test_a_value_that_is_no_point_of_the_timeline_is_no_point_of_a_head(body: str) -> None:
+    reasoner = Reasoner(thalweg.parse(f"program lars. at(Y) e if {body}."))
+    reasoner.accept(batch([(1, "a", ()), (1, "p", (1.5,)), (1, "p", (-3,)), (1, "p", (4,))]))
+    reasoner.advance(1)
+    assert current(reasoner) <= {(4, "e")}
+    assert current(reasoner) or "#" in body
+
+
+def test_a_computed_argument_binds_no_group_of_an_aggregate() -> None:
+    reasoner = Reasoner(thalweg.parse("program lars. s(X, M) if c(X * 2), M = sum(N) over [3] r(X, N)."))
+    reasoner.accept(batch([(1, "c", (4,)), (1, "c", (6,)), (1, "r", (2, 7)), (1, "r", (1, 5))]))
+    reasoner.advance(1)
+    assert current(reasoner) == {(None, "s(2,7)")}
+
+
+@pytest.mark.parametrize("predict", [True, False])
+def test_a_choice_that_gets_its_first_input_ends_when_its_reasons_do(predict: bool) -> None:
+    """Also where a reason was taken back just before."""
+    program = thalweg.parse("program lars. d(X) if [2] sometime p(X), not c. c if [2] sometime p(X), not d(X).")
+    reasoner, timeline = Reasoner(program, lateness=1, predict=predict), Timeline()
+    rows: list[tuple[Fact, int, int]] = [
+        ((8, "p", (2,)), 8, 1), ((9, "p", (2,)), 9, 1), ((9, "p", (3,)), 9, 1), ((9, "p", (2,)), 10, -1),
+        ((11, "d", (7,)), 11, 1),
+    ]  # fmt: skip
+    for tick in range(8, 12):
+        reasoner.accept(batch(*([row[i] for row in rows if row[1] == tick] for i in range(3))))
+        timeline.apply(reasoner.advance(tick)["changes"], tick)
+        assert timeline.at(tick) == current(reasoner)
+    assert timeline.at(11) == {(None, "d(3)")}
+
+
+def test_a_computation_inside_an_aggregate_is_refused_with_what_to_write() -> None:
+    rule = "c(M) if q(X), {}M = count(N) over [3] r({}, N)."
+    (found,) = (d for d in check(thalweg.parse(f"program lars. {rule.format('', 'X * 2')}")) if d.code == "TW406")
+    assert found.message == "`X*2` in `r(X*2, N)` is computed inside an aggregate"
+    reasoner = Reasoner(thalweg.parse(f"program lars. {rule.format('V = X * 2, ', 'V')}"))
+    reasoner.accept(batch([(1, "q", (2,)), (1, "r", (4, 5)), (1, "r", (3, 5))]))
+    reasoner.advance(1)
+    assert current(reasoner) == {(None, "c(1)")}

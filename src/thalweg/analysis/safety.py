@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from thalweg.analysis.bodies import body_of, head_terms, literals
 from thalweg.analysis.modes import Modes, modes, names
@@ -50,7 +50,7 @@ from thalweg.language.rules import (
     Windowed,
     literal_terms,
 )
-from thalweg.language.terms import Compound, Term, Variable, arguments, signature, variables
+from thalweg.language.terms import Compound, Number, Term, Variable, arguments, signature, variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +239,8 @@ def _missing(terms: Iterable[Term], bound: set[str]) -> Iterator[Variable]:
 
 def _place(literal: Literal) -> str:
     match literal:
+        case Compare("is", Variable(name)) if name.startswith(_COMPUTED):
+            return "an argument or a point that is computed"
         case Compare(op):
             return f"a comparison with `{op}`" if op != "is" else "a computation with `is`"
         case Call(goal):
@@ -280,7 +282,7 @@ def _statement(
         bound |= names(statement.source.fluent) | names(statement.source.value)
     if isinstance(statement, Clause) and not datalog:
         bound |= names(statement.head)
-    problems = bind(body, bound, known)
+    problems = bind(_solvable(statement) if kind is Kind.LARS else body, bound, known)
     if kind is Kind.ANSWERS:
         bound |= _schematic(body)
     if isinstance(statement, Clause) and datalog:
@@ -289,6 +291,56 @@ def _statement(
     terms, place = _head_needs(statement)
     problems += [(variable, place) for variable in _missing(terms, bound)]
     return problems + _half_bound_head(statement, body, bound, grounded)
+
+
+_COMPUTED = "computed "
+"""Begins the names of variables that stand for computations; no variable of a program has a space in it."""
+
+
+def _solvable(statement: Statement) -> Body:
+    """The body of a LARS rule with the computations in its atoms apart, where they bind nothing: ``V + k`` gives `V`
+    a value, other computations need theirs, and under a negation nothing is given. There, a variable that stands in
+    one such place and nowhere else but under other negations says no more than that there is some value."""
+    body = body_of(statement)
+    others = [x for x in body if not isinstance(x, Call | Windowed) or not x.negated]
+    terms = [*head_terms(statement), *(t for x in others for t in literal_terms(x))]
+    outside = {name for term in terms for name in names(term)}
+    found: list[Literal] = []
+    for place, literal in enumerate(body):
+        found += _apart(literal, place, outside) if isinstance(literal, Call | Windowed) else [literal]
+    return tuple(found)
+
+
+def _apart(literal: Call | Windowed, place: int, outside: set[str]) -> list[Literal]:
+    """An atom, and the computations that were in it."""
+    inside = Counter(v.name for t in literal_terms(literal) for v in variables(t))
+    computations: list[Literal] = []
+
+    def instead(term: Term) -> Term:
+        moved = moved_variable(term)
+        free = moved is not None and (not literal.negated or (inside[moved] == 1 and moved not in outside))
+        if free or not _computes(term):
+            return term
+        name = Variable(f"{_COMPUTED}{place} {len(computations)}")
+        computations.append(Compare("is", name, term))
+        return name
+
+    def every(atom: Term) -> Term:
+        return Compound(signature(atom)[0], tuple(map(instead, arguments(atom)))) if arguments(atom) else atom
+
+    if isinstance(literal, Call):
+        return [replace(literal, goal=every(literal.goal)), *computations]
+    time = None if literal.time is None else instead(literal.time)
+    return [replace(literal, atom=every(literal.atom), time=time), *computations]
+
+
+def moved_variable(term: Term) -> str | None:
+    """The variable of ``V + k``, ``k + V`` or ``V - k``, which is known when the value is."""
+    match term:
+        case Compound("+" | "-", (Variable(name), Number())) | Compound("+", (Number(), Variable(name))):
+            return name
+        case _:
+            return None
 
 
 def _schematic(body: Body) -> set[str]:

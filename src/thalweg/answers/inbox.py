@@ -1,7 +1,8 @@
 """The inbox: rows as they are accepted, checked and coded, until the clock reaches them.
 
 A row takes effect at its arrival, but not before its own time; a row that arrives more than the lateness after its
-time is too late. Of rows that take effect together retractions come first, so the order of rows does not matter.
+time is too late. Of rows about one fact that take effect together the last to arrive counts; of those that arrive
+together retractions come first, so the order of rows does not matter.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class Rejections:
 
 @dataclass(slots=True)
 class Coded:
-    """Rows of one predicate: clock step, time, insertion or retraction, number, arguments."""
+    """Rows of one predicate: clock step, time, insertion (above 0) or retraction (below), number, arguments. The size
+    of `op` is one more than the time from the arrival to the step."""
 
     step: Ints
     time: Ints
@@ -191,9 +193,10 @@ class Inbox:
         found = {}
         for predicate, coded in due.items():
             if coded.extent.retracts:
-                out = coded.op < 0
-                self.rejected.add(coded.step[out], coded.row[out], UNKNOWN_RETRACTION, NOTHING_TO_RETRACT)
-                coded = coded.take(~out)
+                nothing = np.zeros(len(coded), np.bool_)
+                there, _, orphans = _outcome(coded, [*coded.args, coded.time], nothing)
+                self.rejected.add(coded.step[orphans], coded.row[orphans], UNKNOWN_RETRACTION, NOTHING_TO_RETRACT)
+                coded = coded.take(there)
             facts = distinct_facts([*coded.args, coded.time], len(coded))
             if facts.length:
                 found[predicate] = (Facts(facts.args[:-1], facts.length), facts.args[-1])
@@ -210,27 +213,37 @@ class Inbox:
         return found
 
     def _settle(self, clock: int, place: Place, coded: Coded, known: Facts | None, found: Arrivals) -> None:
-        """Of rows that arrive together retractions come first: what is retracted and inserted stays."""
+        """Of rows about one fact the last to arrive counts."""
         if not coded.extent.retracts:
             inserted = distinct_facts(coded.args, len(coded))
         else:
-            out = coded.op < 0
-            came, gone = coded.take(~out), coded.take(out)
-            inserted = (
-                distinct_facts(came.args, len(came)) if len(came) else Facts([a[:0] for a in coded.args], 0)
-            )
-            facts = Facts(gone.args, len(gone))
-            there = known.contains(facts) if known is not None else np.zeros(len(gone), np.bool_)
-            lost = gone.row[~there]
+            facts = Facts(coded.args, len(coded))
+            held = known.contains(facts) if known is not None else np.zeros(len(coded), np.bool_)
+            there, gone, orphans = _outcome(coded, coded.args, held)
+            lost = coded.row[orphans]
             self.rejected.add(np.full(len(lost), clock), lost, UNKNOWN_RETRACTION, NOTHING_TO_RETRACT)
-            stays = inserted.contains(facts) if inserted.length else np.zeros(len(gone), np.bool_)
-            if (there & ~stays).any():
-                back = gone.take(there & ~stays)
-                found.retracted[place] = distinct_facts(back.args, len(back))
+            inserted = facts.take(there)
+            if (gone & held).any():
+                found.retracted[place] = facts.take(gone & held)
         if known is not None and inserted.length:
             inserted = inserted.take(~known.contains(inserted))
         if inserted.length:
             found.inserted[place] = inserted
+
+
+def _outcome(coded: Coded, facts: list[Ints], held: Bools) -> tuple[Bools, Bools, Bools]:
+    """Of rows that take effect together: the one of each fact that is there in the end, the one of each that is not,
+    and the retractions of what was not there at their turn. `held`: which facts are there before."""
+    order = np.lexsort((coded.op > 0, -np.abs(coded.op), *facts))
+    same = np.ones(len(order) - 1, np.bool_)
+    for column in facts:
+        same &= column[order][1:] == column[order][:-1]
+    comes = coded.op[order] > 0
+    before = np.where(np.concatenate([[True], ~same]), held[order], np.concatenate([[False], comes[:-1]]))
+    last = np.concatenate([~same, [True]])
+    found = np.zeros((3, len(order)), np.bool_)
+    found[0, order], found[1, order], found[2, order] = last & comes, last & ~comes, ~comes & ~before
+    return found[0], found[1], found[2]
 
 
 def _merged(parts: list[Coded]) -> Coded:

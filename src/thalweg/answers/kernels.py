@@ -183,11 +183,12 @@ def distinct(rows: Ints) -> Bools:
 def clock_steps(
     arrival: Ints, time: Ints, op: npt.NDArray[np.int8], clock: int, start: int, lateness: int, step: Ints, ops: Ints
 ) -> bool:
-    """Fill in when each row takes effect, and its operation; true when none is too early or too late."""
+    """Fill in when each row takes effect, and its operation, the larger the longer it has to wait for that; true when
+    none is too early or too late."""
     good = True
     for i in range(len(time)):
         step[i] = max(max(arrival[i], time[i]), clock + 1)
-        ops[i] = op[i]
+        ops[i] = op[i] * (1 + step[i] - arrival[i])
         good = good and start <= time[i] and step[i] <= time[i] + lateness
     return good
 

@@ -14,6 +14,8 @@ from thalweg.lars.store import NOTHING, Store
 from thalweg.protocol import Ints
 
 _SPOKES = 1024
+_SEEN = -FOREVER
+"""Instead of the tick at which a tuple next changes, while it has been looked at: before every tick."""
 _NO_FLIPS = np.empty((0, 6), np.int64)
 
 
@@ -59,11 +61,11 @@ def _flips(
     m = 0
     for k in range(len(seen)):
         i = due[k] if k < len(due) else changed[k - len(due), 0]
-        if waits[i] < 0:
+        if waits[i] == _SEEN:
             continue
         seen[m] = i
         old[m] = waits[i]
-        waits[i] = -1
+        waits[i] = _SEEN
         m += 1
         lo = lab[i, LO]
         hi = lab[i, HI]
@@ -217,3 +219,13 @@ class Calendar:
         for k, (i, due) in enumerate(zip(ids.tolist(), dues.tolist(), strict=True)):
             self._entries[k] = (i, due, self._wheel[due % _SPOKES])
             self._wheel[due % _SPOKES] = k
+
+    def renew(self, now: int) -> None:
+        """Enter anew when each tuple changes next after a tick: labels have changed, and nobody was told."""
+        store = self.store
+        every = np.arange(len(store)).reshape(-1, 1)
+        self._make_room(len(every))
+        _flips(
+            store.lab, store.nodes, store.due, self._wheel, self._entries, self._free, every, self._due[:0], now, now,
+            self._out,
+        )  # fmt: skip

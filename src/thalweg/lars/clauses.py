@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from thalweg.analysis.safety import moved_variable
 from thalweg.analysis.types import COMPUTED, NAMED, NUMBER, SYMBOL
 from thalweg.columns.symbols import number
 from thalweg.language.rules import Aggregate, Call, Clause, Compare, Kind, Literal, Windowed, literal_terms
@@ -36,6 +38,7 @@ from thalweg.lars.literals import (
     groups_of,
     positioned,
     renamed,
+    with_free_places,
 )
 from thalweg.lars.present import without_points
 from thalweg.lars.rule import Option, Reads, Rule, Test, computing, ordered, within
@@ -75,6 +78,7 @@ _OPPOSITE = {
     "\\==": "==", "is": "=\\=", "@<": "@>=", "@>=": "@<", "@>": "@=<", "@=<": "@>",
 }  # fmt: skip
 _AS_NUMBERS = {"=": "=:=", "==": "=:=", "is": "=:=", "\\=": "=\\=", "\\==": "=\\="}
+_ORDERS = {"@<": "<", "@>": ">", "@=<": "=<", "@>=": ">="}
 _SHIFT = 65536
 
 
@@ -104,7 +108,7 @@ class RuleCompiler:
     def __init__(self, compiler: Compiler, index: int, clause: Clause) -> None:
         self.compiler = compiler
         self.index = index
-        self.clause = clause
+        self.clause = with_free_places(clause)
         self._count = 0
 
     def run(self) -> None:
@@ -173,10 +177,12 @@ class RuleCompiler:
         bound: set[str] = set()
         for other in self.clause.body:
             if isinstance(other, Call | Windowed) and not other.negated:
-                atom = other.goal if isinstance(other, Call) else other.atom
-                bound |= {v.name for v in variables(atom)}
+                terms = arguments(other.goal if isinstance(other, Call) else other.atom)
                 if isinstance(other, Windowed) and other.time is not None:
-                    bound |= {v.name for v in variables(other.time)}
+                    terms = (*terms, other.time)
+                for term in terms:
+                    name = term.name if isinstance(term, Variable) else moved_variable(term)
+                    bound |= {name} if name is not None else set()
         return set(groups_of(self.clause, literal)) <= bound
 
     def _apart(self, literal: Windowed) -> Windowed:
@@ -377,10 +383,17 @@ class RuleCompiler:
     def _standard(
         self, body: Body, op: str, left: Term, right: Term
     ) -> Callable[[Callable[[int], int]], Test]:
-        if NUMBER in (self._sort(left), self._sort(right)):
-            return self._numeric(body, {"@<": "<", "@>": ">", "@=<": "=<", "@>=": ">="}[op], left, right)
-        a, b = self._slot(body, left, SYMBOL), self._slot(body, right, SYMBOL)
-        ranks = self.compiler.codes.ranks
+        kinds = self._sort(left), self._sort(right)
+        mixed = NUMBER in kinds and any(
+            k == SYMBOL and isinstance(side, Variable) for k, side in zip(kinds, (left, right), strict=True)
+        )
+        if NUMBER in kinds and not mixed:
+            if isinstance(left, Atom) or isinstance(right, Atom):  # numbers come before texts
+                before = Number(0 if isinstance(right, Atom) else 1)
+                return self._numeric(body, _ORDERS[op], before, Number(0.5))
+            return self._numeric(body, _ORDERS[op], left, right)
+        a, b = self._slot(body, left, kinds[0]), self._slot(body, right, kinds[1])
+        ranks = partial(self.compiler.codes.ranks, kinds=kinds)
 
         def make(place: Callable[[int], int]) -> Test:
             step = ordered(op, place(a), place(b), ranks)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.analysis.types import INFINITE, NUMBER
+from thalweg.analysis.types import INFINITE, NUMBER, SYMBOL
 from thalweg.columns.pieces import whole
 from thalweg.columns.symbols import (
     EXACT,
@@ -27,6 +27,7 @@ from thalweg.columns.symbols import (
     numbers,
 )
 from thalweg.columns.texts import Numbers
+from thalweg.language.instances import unquoted
 from thalweg.language.terms import Atom, Compound, Number, Sequence, Term
 from thalweg.protocol import Ints
 
@@ -127,13 +128,19 @@ class Codes:
         written: str = self.texts(np.array([code], np.int64), kind)[0].as_py()
         return written
 
-    def ranks(self, codes: Ints) -> Ints:
-        """The place of symbol codes in the standard order of terms: integers by value, then texts by alphabet."""
-        texts = [self.symbols.texts[c >> 1] if c & 1 else str(c >> 1) for c in codes.tolist()]
-        order = sorted(set(texts), key=_standard)
-        place = {t: i for i, t in enumerate(order)}
-        return np.array([place[t] for t in texts], np.int64)
+    def ranks(self, left: Ints, right: Ints, kinds: tuple[str, str] = (SYMBOL, SYMBOL)) -> tuple[Ints, Ints]:
+        """The places of the codes of two columns in the standard order of terms: numbers by value, then texts by
+        alphabet."""
+        texts = [*self.texts(left, kinds[0]).to_pylist(), *self.texts(right, kinds[1]).to_pylist()]
+        place = {t: i for i, t in enumerate(sorted(set(texts), key=_standard))}
+        found = np.array([place[t] for t in texts], np.int64)
+        return found[: len(left)], found[len(left) :]
+
+    def value(self, code: int) -> float | None:
+        """The number that a symbol code stands for, if it is one."""
+        text = self.text(code, SYMBOL)
+        return float(text) if _NUMBER.match(text) else None
 
 
 def _standard(text: str) -> tuple[int, float, str]:
-    return (0, float(text), "") if _NUMBER.match(text) else (1, 0.0, text.strip("'"))
+    return (0, float(text), "") if _NUMBER.match(text) else (1, 0.0, unquoted(text))

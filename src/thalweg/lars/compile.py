@@ -25,11 +25,11 @@ from thalweg.lars.extended import View, window_view
 from thalweg.lars.literals import Written, positioned
 from thalweg.lars.operators import Operator
 from thalweg.lars.present import ahead_of_now
-from thalweg.lars.rule import Reads, Rule
+from thalweg.lars.rule import Reads, Rule, since
 from thalweg.lars.store import Store
 from thalweg.lars.stratify import Predicate, Strata, rules, stratify
 from thalweg.lars.texts import Texts
-from thalweg.lars.windows import NO_CLIP, at_point, inside
+from thalweg.lars.windows import NO_CLIP, at_point, first_seeing, inside
 from thalweg.protocol import Ints
 
 ALL_TIME = None
@@ -175,6 +175,12 @@ class Compiler:
             Rule(target, range(columns), [Reads(source, tuple(slots), clip)], slots=source.width)
         )
 
+    def _copy_facts(self, facts: Store, view: Store, window: Window) -> None:
+        """Background facts are in wherever the window has a point."""
+        first, columns = first_seeing(window, self.start), tuple(range(facts.width))
+        tests = [since(first)] if first > self.start else []
+        self.network.rules.append(Rule(view, columns, [Reads(facts, columns)], tests, slots=facts.width))
+
     # ------------------------------------------------------------------ views
 
     def view(self, literal: Windowed) -> Store:
@@ -232,7 +238,7 @@ class Compiler:
             if plain is not None:
                 self._copy_uncut(plain, view, predicate, window)
         if facts is not None:
-            self.copy(facts, view, arity)
+            self._copy_facts(facts, view, window)
         return view
 
     def _note(self, predicate: Predicate, window: Window) -> None:
@@ -367,7 +373,7 @@ class Compiler:
         if facts is not None:
             target, _ = self.store(f"always {_shown(window)} input {name}/{arity}", arity)
             self.copy(target, view, arity)
-            self.copy(facts, view, arity)
+            self._copy_facts(facts, view, window)
         self._fill_always(predicate, window, target)
         return view
 
@@ -412,6 +418,8 @@ def copied_windows(program: Program) -> dict[Predicate, Windowed]:
         inside_out = (*arguments(literal.atom), *([literal.time] if literal.time is not None else []))
         names = [a.name for a in args if isinstance(a, Variable) and not a.anonymous]
         if literal.negated or literal.window is None or args != inside_out or len(set(names)) < len(args):
+            continue
+        if rule.at is not None and literal.time is None:  # a value need not be a point
             continue
         if literal.window.past or literal.window.future:
             found[signature(rule.head)] = literal

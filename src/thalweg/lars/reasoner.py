@@ -362,6 +362,8 @@ class Reasoner:
         self._engine.take_over(old)
         self._admission.kinds = self._network.kinds
         self._rebuild_calendars()
+        for calendar in (*(o.calendar for o in self._outputs), *self._blanks):
+            calendar.renew(self._now)
 
     # ------------------------------------------------------------------ snapshots
 

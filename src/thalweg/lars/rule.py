@@ -333,13 +333,22 @@ def within(slot: int, window: Ints, start: int, *, outside: bool) -> Step:
     return step
 
 
-def ordered(op: str, left: int, right: int, ranks: Callable[[Ints], Ints]) -> Step:
+def since(tick: int) -> Test:
+    """Keep the ticks from one on."""
+
+    def step(rows: Ints, pieces: Ints) -> Frame:
+        later = pieces.copy()
+        later[:, 1] = np.maximum(later[:, 1], tick)
+        return rows, later[later[:, 1] <= later[:, 2]]
+
+    return Test((Option(frozenset(), None, step),))
+
+
+def ordered(op: str, left: int, right: int, ranks: Callable[[Ints, Ints], tuple[Ints, Ints]]) -> Step:
     """A comparison in the standard order of terms."""
 
     def step(rows: Ints, pieces: Ints) -> Frame:
-        n = len(pieces)
-        place = ranks(np.concatenate([rows[pieces[:, 0], left], rows[pieces[:, 0], right]]))
-        a, b = place[:n], place[n:]
+        a, b = ranks(rows[pieces[:, 0], left], rows[pieces[:, 0], right])
         keep = {"@<": a < b, "@>": a > b, "@=<": a <= b, "@>=": a >= b}[op]
         return rows, pieces[keep]
 

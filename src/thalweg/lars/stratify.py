@@ -13,6 +13,7 @@ from importlib.util import find_spec
 
 from thalweg.analysis.bodies import literals
 from thalweg.analysis.order import strong_components
+from thalweg.analysis.safety import moved_variable
 from thalweg.analysis.types import FUNCTIONS
 from thalweg.analysis.wording import listed, sig, text
 from thalweg.language.diagnostics import Code, Diagnostic, Severity, register
@@ -225,6 +226,12 @@ def _forms(rule: Clause) -> Iterator[Diagnostic]:
             if _structured(argument):
                 message = f"`{text(argument)}` in `{text(atom)}` has structure"
                 yield Diagnostic("TW406", Severity.ERROR, message, getattr(argument, "span", NOWHERE))
+    for literal in (x for x in rule.body if isinstance(x, Aggregate)):
+        for argument in (a for a in arguments(literal.atom) if isinstance(a, Compound) and not _structured(a)):
+            if not is_ground(argument) and moved_variable(argument) is None:
+                message = f"`{text(argument)}` in `{text(literal.atom)}` is computed inside an aggregate"
+                suggestion = f"compute it before, `V = {text(argument)}`, and aggregate over `V`"
+                yield Diagnostic("TW406", Severity.ERROR, message, literal.span, (), suggestion)
     for literal in rule.body:
         window = getattr(literal, "window", None)
         atom_here = atom_of(literal)

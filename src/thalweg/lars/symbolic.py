@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from thalweg.analysis.types import NAMED, NUMBER
+from thalweg.analysis.types import NAMED, NUMBER, SYMBOL
 from thalweg.columns.symbols import as_floats
 from thalweg.language.rules import Compare
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable, is_ground, variables
@@ -55,7 +55,10 @@ class Terms:
                     yield {**bound, one.name: self._either(other, bound)}, True
                     return
         if op in OPPOSITE or op in _ORDER or equal or op in ("\\=", "\\=="):
-            a, b = self._either(left, bound, right), self._either(right, bound, left)
+            a, b = self._side(op, left, bound, right), self._side(op, right, bound, left)
+            if op in _ORDER and isinstance(a, int) != isinstance(b, int):
+                yield bound, self._mixed(op, a, b, negated=literal.negated)
+                return
             if isinstance(a, int) or isinstance(b, int):
                 yield bound, self._symbols(op, a, b) != literal.negated
                 return
@@ -64,9 +67,22 @@ class Terms:
             return
         raise Unknown
 
+    def _side(self, op: str, term: Term, bound: Bound, other: Term) -> Value:
+        """The value of a side of a comparison; in the standard order, a name is a text, whatever else it may mean."""
+        if op in _ORDER and isinstance(term, Atom):
+            return self.codes.constant(term, SYMBOL)
+        return self._either(term, bound, other)
+
+    def _mixed(self, op: str, left: Value, right: Value, *, negated: bool) -> Condition:
+        """The order of a symbol and a number: all numbers come before all texts."""
+        one, other = (self.codes.value(side) if isinstance(side, int) else side for side in (left, right))
+        if one is None or other is None:
+            return ((op in ("@<", "@=<")) == (other is None)) != negated
+        return opposed(_ORDER[op], one, other) if negated else compared(_ORDER[op], one, other)
+
     def _symbols(self, op: str, left: Value, right: Value) -> bool:
         if op in _ORDER:
-            a, b = self.codes.ranks(np.array([left, right])).tolist()
+            (a,), (b,) = self.codes.ranks(np.array([left]), np.array([right]))
             return bool({"@<": a < b, "@>": a > b, "@=<": a <= b, "@>=": a >= b}[op])
         return (left == right) == (op in ("=", "==", "is"))
 
@@ -125,7 +141,9 @@ class Terms:
                     continue
                 case Variable(name) if name not in bound:
                     bound = {**bound, name: value}
-                case Compound("+" | "-" as op, (Variable(name), Number(k))) if name not in bound:
+                case Compound("+" | "-" as op, (Variable(name), Number(k))) | Compound(
+                    "+" as op, (Number(k), Variable(name))
+                ) if name not in bound:
                     back = computed("-" if op == "+" else "+", numeric(value), float(k))
                     bound = {**bound, name: back}
                 case _:

@@ -56,6 +56,7 @@ from thalweg.lars.literals import (
 from thalweg.lars.store import Store
 from thalweg.lars.stratify import Predicate
 from thalweg.lars.symbolic import Bound, Found, Terms, Unknown, Value, numeric, same, value_of
+from thalweg.lars.windows import first_seeing
 
 Body = tuple[tuple[Literal | Extra, Store | None], ...]
 """Literals, each with the store that it reads, if any."""
@@ -285,7 +286,11 @@ class Unfolding:
         terms, kinds = arguments(atom), self.network.kinds[signature(atom)]
         time = literal.time if isinstance(literal, Windowed) and literal.mode == "at" else None
         if time is None:
-            yield from self._facts(atom, bound)
+            seen: Condition = True
+            if isinstance(literal, Windowed) and literal.window is not None:
+                seen = compared(">=", NOW, float(first_seeing(literal.window, int(self.start))))
+            for found, agrees in self._facts(atom, bound):
+                yield found, every([agrees, seen])
         known = tuple(self._terms.known(t, k, bound) for t, k in zip(terms, kinds, strict=True))
         for values, point, condition in self._occurring(literal, known):
             found, agrees = self._terms.match(terms, kinds, values, bound)

@@ -36,6 +36,13 @@ def inside(window: Window, column: int) -> Ints:
     return np.array([INSIDE, column, window.past, window.future, window.hop], np.int64)
 
 
+def first_seeing(window: Window, start: int) -> int:
+    """The first tick whose window has a point: before the first hop a time window may lie before the timeline."""
+    if window.kind != "time" or window.hop == 1:
+        return start
+    return max(start, -((window.future - start) // window.hop) * window.hop)
+
+
 def at_point(column: int) -> Ints:
     """The clip that keeps an atom at its own point only."""
     return np.array([AT_POINT, column, 0, 0, 1], np.int64)

@@ -1,8 +1,8 @@
 """Answer streams as SEMANTICS 3.2 defines them, by brute force.
 
-`answer_streams` tries all subsets of the possible heads, `prefer` picks the one a reasoner has to report. Nothing here
-is fast. Streams and windows are in `lars_streams`, the truth of bodies in `lars_truth`, terms in `lars_terms`, the
-possible heads in `lars_search`.
+`answer_streams` tries all subsets of the possible heads, `as_answer` a given one, `prefer` picks the one a reasoner
+has to report. Nothing here is fast. Streams and windows are in `lars_streams`, the truth of bodies in `lars_truth`,
+terms in `lars_terms`, the possible heads in `lars_search`.
 """
 
 from __future__ import annotations
@@ -33,24 +33,36 @@ def answer_streams(
 ) -> list[Answer]:
     """All answer streams at t for the input `data`, of which only what is stamped up to t counts."""
     rules, base = rules_of(program), base_of(program, data, t, start)
+    possible = candidates(program, base.data, t, start)
+    tried = (chosen for size in range(len(possible) + 1) for chosen in combinations(possible, size))
+    found = (_answer(rules, base, t, chosen) for chosen in tried)
+    return [answer for answer in found if answer is not None]
+
+
+def as_answer(
+    program: Program,
+    data: Iterable[tuple[int, Term]],
+    t: int,
+    chosen: Iterable[tuple[int, Term]],
+    start: int = 0,
+) -> Answer | None:
+    """The answer stream at t whose atoms beyond the data are the chosen ones; None where they make none."""
+    return _answer(rules_of(program), base_of(program, data, t, start), t, tuple(chosen))
+
+
+def _answer(rules: list[Clause], base: Stream, t: int, chosen: tuple[tuple[int, Term], ...]) -> Answer | None:
     known = base.data
 
     def stream(extra: Iterable[tuple[int, Term]]) -> Stream:
-        return Stream(start, known | frozenset(extra), known, base.background)
+        return Stream(base.low, known | frozenset(extra), known, base.background)
 
-    possible = candidates(program, known, t, start)
-    found = []
-    for size in range(len(possible) + 1):
-        for chosen in combinations(possible, size):
-            here = stream(chosen)
-            fired = list(_fires(rules, here, t))
-            if {placed(h, t) for _, _, h in fired if h[1] not in base.background} - known != set(chosen):
-                continue
-            if not any(
-                _is_model(rules, fired, stream(s), t) for n in range(size) for s in combinations(chosen, n)
-            ):
-                found.append(Answer(frozenset(chosen), frozenset((i, h) for i, _, h in fired)))
-    return found
+    fired = list(_fires(rules, stream(chosen), t))
+    if {placed(h, t) for _, _, h in fired if h[1] not in base.background} - known != set(chosen):
+        return None
+    smaller = (less for n in range(len(chosen)) for less in combinations(chosen, n))
+    if any(_is_model(rules, fired, stream(less), t) for less in smaller):
+        return None
+    return Answer(frozenset(chosen), frozenset((i, h) for i, _, h in fired))
 
 
 def _fires(rules: list[Clause], stream: Stream, t: int) -> Iterator[tuple[int, Bindings, Head]]:

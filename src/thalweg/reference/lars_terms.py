@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 
 from thalweg.language.rules import Compare
-from thalweg.language.terms import Atom, Compound, Number, Term, Variable, arguments, signature
+from thalweg.language.terms import Atom, Compound, Number, Term, Variable, arguments, signature, variables
 from thalweg.reference import background
 from thalweg.reference.terms import number as one_form
 
 Bindings = Mapping[str, Term]
+_PLAIN = re.compile(r"[a-z]\w*\Z", re.ASCII)
 
 
 def text(term: Term) -> str:
-    """Canonical text of a ground term; the order of texts is the order in which tuple windows cut."""
+    """Canonical text of a ground term, as tables show it; the order of texts is the order in which tuple windows
+    cut."""
     match term:
         case Number(value):
             return repr(one_form(value))
         case Compound(functor, args):
             return f"{functor}({','.join(map(text, args))})"
         case Atom(name):
-            return name
+            return name if _PLAIN.match(name) else "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"
         case _:
             raise TypeError(f"{term!r} is not ground")
 
@@ -77,6 +80,8 @@ def match_term(pattern: Term, term: Term, bound: Bindings) -> Bindings | None:
             return bound
         case Variable(name) if name not in bound:
             return {**bound, name: term}
+        case Compound("+", (Number(k), Variable(name))) if isinstance(term, Number):
+            return match_term(Variable(name), number(term.value - k), bound)
         case Compound("+" | "-" as op, (Variable(name), Number(k))) if isinstance(term, Number):
             value = number(term.value - k if op == "+" else term.value + k)
             return match_term(Variable(name), value, bound)
@@ -89,6 +94,11 @@ def match_term(pattern: Term, term: Term, bound: Bindings) -> Bindings | None:
                     return None
                 bound = found
             return bound
+        case Compound() if isinstance(term, Number) and all(v.name in bound for v in variables(pattern)):
+            try:
+                return bound if value_of(pattern, bound) == term else None
+            except ValueError:
+                return None
         case _:
             return bound if substitute(pattern, bound) == term else None
 
@@ -114,7 +124,7 @@ def _true(op: str, left: Term, right: Term, bound: Bindings) -> bool:
 def _standard(term: Term) -> tuple[int, float, str]:
     """The place of a constant in the standard order: numbers by value, then texts by alphabet."""
     if isinstance(term, Atom):
-        return 1, 0.0, text(term)
+        return 1, 0.0, term.name
     try:
         return 0, evaluate(term, {}), ""
     except ValueError:
@@ -124,8 +134,10 @@ def _standard(term: Term) -> tuple[int, float, str]:
 def compare(literal: Compare, bound: Bindings) -> Iterator[Bindings]:
     try:
         match literal:
-            case Compare("=", Variable(name), right) if name not in bound:
+            case Compare("=", Variable(name), right, negated=False) if name not in bound:
                 yield {**bound, name: value_of(right, bound)}
+            case Compare("=", left, Variable(name), negated=False) if name not in bound:
+                yield {**bound, name: value_of(left, bound)}
             case Compare("is", Variable(name), right) if name not in bound:
                 value = evaluate(right, bound)
                 if math.isfinite(value):

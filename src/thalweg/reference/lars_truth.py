@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Windowed, literal_terms
@@ -108,14 +109,38 @@ def shared_names(rule: Clause, literal: Literal) -> frozenset[str]:
     return frozenset(v.name for term in terms for v in variables(term) if not v.anonymous)
 
 
+def _computes(term: Term) -> bool:
+    """An expression whose value does not say what its variables are."""
+    match term:
+        case Compound("+" | "-", (Variable(), Number())) | Compound("+", (Number(), Variable())):
+            return False
+        case _:
+            return isinstance(term, Compound)
+
+
 def ready(rest: tuple[Literal, ...], bound: Bindings) -> tuple[Literal, tuple[Literal, ...]]:
-    """The next literal and the others: a comparison waits until its variables have values."""
+    """The next literal and the others: a comparison, and an atom with a computation other than ``V + k``, waits until
+    its variables have values."""
+
+    def known(*terms: Term) -> bool:
+        return all(v.name in bound for term in terms for v in variables(term))
+
     for i, literal in enumerate(rest):
-        if isinstance(literal, Compare):
-            assigns = literal.op in ("is", "=") and isinstance(literal.left, Variable)
-            terms = [literal.right] if assigns else [literal.left, literal.right]
-            if any(v.name not in bound for term in terms for v in variables(term)):
+        match literal:
+            case Compare("is" | "=", Variable(), right) if known(right):
+                pass
+            case Compare("=", left, Variable()) if known(left):
+                pass
+            case Compare(_, left, right) if not known(left, right):
                 continue
+            case Call(goal) if not all(map(known, filter(_computes, arguments(goal)))):
+                continue
+            case Windowed(atom, _, _, time) if not all(
+                map(known, filter(_computes, (*arguments(atom), *([time] if time is not None else []))))
+            ):
+                continue
+            case _:
+                pass
         return literal, rest[:i] + rest[i + 1 :]
     return rest[0], rest[1:]
 
@@ -141,15 +166,15 @@ def instances(rule: Clause, stream: Stream, t: int, bound: Bindings | None = Non
 
 def head_of(rule: Clause, bound: Bindings, low: int) -> Head | None:
     """What a rule instance derives, on a timeline that begins at `low`: nothing where the head has no value, or lies
-    before that."""
+    before that or between two points."""
     try:
         args = tuple(value_of(a, bound) for a in arguments(rule.head))
-        at = None if rule.at is None else int(evaluate(rule.at, bound))
+        at = None if rule.at is None else evaluate(rule.at, bound)
     except ValueError:
         return None
-    if at is not None and at < low:
+    if at is not None and (at < low or at != math.floor(at)):
         return None
-    return at, (Compound(signature(rule.head)[0], args) if args else rule.head)
+    return (None if at is None else int(at)), (Compound(signature(rule.head)[0], args) if args else rule.head)
 
 
 def placed(head: Head, t: int) -> tuple[int, Term]:
