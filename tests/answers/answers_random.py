@@ -177,7 +177,7 @@ def sampled(made: Rich, lateness: int, rng: random.Random) -> tuple[Universe, li
     if any(q.loose for q in planned.queries) or not planned.datalog.inputs or widest > 4:
         return None
     end = rng.choice((3, 4))
-    constants: list[Constant] = [_value(c) for c in made.constants]
+    constants: list[Constant] = [constant_of(c) for c in made.constants]
     atoms = Evolutions(program, constants, end, []).atoms
     density = rng.choice((0.1, 0.3, 0.6))
     stream = [a for atom in atoms if rng.random() < density for a in _life(atom, lateness, rng)]
@@ -392,7 +392,7 @@ def instances(row: dict[str, Any], constants: Sequence[Constant]) -> Iterator[tu
         found = []
         for negated, name, args in parts:
             for known in _with_all(args, given, constants):
-                *plain, time = [known[a] if a in known else _value(a) for a in args]
+                *plain, time = [known[a] if a in known else constant_of(a) for a in args]
                 found.append(Assumption(Fact(name, tuple(plain), int(time)), not negated))
         yield found[0].fact, found[1:]
 
@@ -411,12 +411,12 @@ def _is_excepted(where: str | None, given: dict[str, Constant]) -> bool:
     """True when the constraints (``X != a``, ``(X, Y) != (a, b)``) exclude the values."""
     for one in _EXCEPTION.findall(where or ""):
         left, right = (one[0] or one[2]).split(", "), (one[1] or one[3]).split(", ")
-        if all(given.get(name) == _value(value) for name, value in zip(left, right, strict=True)):
+        if all(given.get(name) == constant_of(value) for name, value in zip(left, right, strict=True)):
             return True
     return False
 
 
-def _value(text: str) -> Constant:
+def constant_of(text: str) -> Constant:
     """A constant as it is written."""
     try:
         number = float(text)
@@ -464,18 +464,18 @@ def final(world: Universe, stream: list[Arrival], lateness: int, pace: int) -> t
 
 def reordered(stream: list[Arrival], lateness: int, rng: random.Random) -> list[Arrival]:
     """Another stream with the same facts in the end, each arriving (or gone) at some other time within the lateness."""
-    there = _in_the_end(stream, lateness)
+    there = in_the_end(stream, lateness)
     found = []
     for fact in dict.fromkeys(a.fact for a in stream):
         life = _life(fact, lateness, rng)
-        if (fact in _in_the_end(life, lateness)) == (fact in there):
+        if (fact in in_the_end(life, lateness)) == (fact in there):
             found += life
         elif fact in there:
             found.append(Arrival(fact.time + lateness, 1, fact))
     return found
 
 
-def _in_the_end(stream: list[Arrival], lateness: int) -> set[Fact]:
+def in_the_end(stream: list[Arrival], lateness: int) -> set[Fact]:
     """What is known after the stream."""
     known = set[Fact]()
     for clock in sorted({max(a.at, a.fact.time) for a in stream}):
@@ -497,7 +497,7 @@ def told_from(made: Rich, start: int, lateness: int, rng: random.Random) -> list
         return None
     found: list[object] = []
     reasoner = Reasoner(program, lateness, start=start)
-    atoms = Evolutions(program, [_value(c) for c in made.constants], 5, []).atoms
+    atoms = Evolutions(program, [constant_of(c) for c in made.constants], 5, []).atoms
     stream = [a for atom in atoms if rng.random() < 0.3 for a in _life(atom, lateness, rng)]
     stop = rng.randint(0, 5)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from answers_random import Arrival, Rich, _in_the_end, instances, sampled
+from answers_random import Arrival, Rich, constant_of, in_the_end, instances, sampled
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -157,7 +157,7 @@ def test_every_answer_has_a_tree_whose_leaves_are_in_the_input(seed: int, latene
     assert made is not None
     world, stream = made
     result = thalweg.run(world.text, events_of(stream), lateness=lateness)
-    there = {(f.name, tuple(map(str, f.args)), f.time) for f in _in_the_end(stream)}
+    there = {(f.name, f.args, f.time) for f in in_the_end(stream, lateness)}
     withdrawn = {r["answer"] for r in result.arrow["changes"].to_pylist() if r["change"] == "withdrawn"}
     for table in ("answers", "open"):
         for row in result.arrow[table].to_pylist():
@@ -170,4 +170,4 @@ def test_every_answer_has_a_tree_whose_leaves_are_in_the_input(seed: int, latene
                 assert certain or parts(tree, Part.NEEDED)
                 for leaf in tree.leaves():
                     name, _, inside = leaf.fact.rstrip(")").partition("(")
-                    assert (name, tuple(a for a in inside.split(",") if a), leaf.time) in there
+                    assert (name, tuple(constant_of(a) for a in inside.split(",") if a), leaf.time) in there
