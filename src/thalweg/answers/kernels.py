@@ -188,7 +188,7 @@ def clock_steps(
     good = True
     for i in range(len(time)):
         step[i] = max(max(arrival[i], time[i]), clock + 1)
-        ops[i] = op[i] * (1 + step[i] - arrival[i])
+        ops[i] = op[i] * max(1 + step[i] - arrival[i], 1)  # no arrival is so far away that it turns the operation round
         good = good and start <= time[i] and step[i] <= time[i] + lateness
     return good
 
