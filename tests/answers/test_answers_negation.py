@@ -205,3 +205,13 @@ def test_no_such_atom_with_a_variable_twice_means_equal_arguments() -> None:
     reasoner.accept(facts(("plays", "chess", "ann", "bob", 0), ("plays", "go", "ann", "ann", 0)))
     (row,) = reasoner.advance(0)["answers"].to_pylist()
     assert (row["answer"], row["evidence"][1]) == ("fair(chess, 0)", "not plays(chess, V1, V1, 0)")
+
+
+def test_what_is_certain_of_all_but_one_decides_nothing_about_that_one() -> None:
+    """At 2, e(a, 2) may still come, and with it q(a, 1), as p(a, 0) is false and p(X, 0) is true of all others."""
+    rules = "query p(X, T). p(X, T) :- not q(X, T-1). p(X, T) :- not e(X, T+1). q(X, T) :- not p(X, T-1), e(X, T+1)."
+    reasoner = Reasoner(parse(rules), lateness=1)
+    reasoner.accept(facts(("e", "a", 1)))
+    certain = [row["answer"] for row in reasoner.advance(2)["answers"].to_pylist()]
+    assert not any(answer.endswith(" 2)") for answer in certain)
+    assert any(row["answer"].endswith(" 2)") for row in reasoner.advance(3)["answers"].to_pylist())

@@ -179,7 +179,9 @@ class Decisions:
         rows: Ints,
         loose: dict[int, int],
     ) -> Statuses:
-        """A row cannot come to speak about a key for which one of its negated premises is certainly false."""
+        """A row cannot come to speak about a key for which one of its negated premises is certainly false. What is
+        certain of a star is certain of all constants only where none is named: the row with the star that asks stands
+        for those too."""
         bound = shape.bound(mask) | shape.open
         for negative in shape.negatives:
             if negative.variables <= bound or not negative.variables <= bound | loose.keys():
@@ -190,9 +192,19 @@ class Decisions:
                     columns.append(keys[loose[slot.column]][asked])
                 else:
                     columns.append(_column(block, slot, rows))
-            against = self.status(negative.query, time + negative.offset, columns, len(asked))
-            statuses = np.where(against == CERTAIN, np.int8(IMPOSSIBLE), statuses)
+            at = time + negative.offset
+            refuted = self.status(negative.query, at, columns, len(asked)) == CERTAIN
+            if refuted.any() and self._names_constants(negative.query, at):
+                refuted &= ~np.any([column == STAR for column in columns], axis=0)
+            statuses = np.where(refuted, np.int8(IMPOSSIBLE), statuses)
         return statuses
+
+    def _names_constants(self, query: int, time: int) -> bool:
+        """True when some rows of a query at a time are about single constants."""
+        cell = self.engine.cells[query].get(time)
+        columns = [c for block in cell.blocks.values() for c in block.columns] if cell is not None else []
+        fixed = any(slot.column < 0 for shape in self.engine.shapes[query] for slot in shape.head)
+        return fixed or any(c is not None and bool((c != STAR).any()) for c in columns)
 
     # -- judging rows
 
