@@ -438,7 +438,8 @@ def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = 
         _stop_at_the_first(plan, chunk.rejected)
         _reject(sink, chunk.rejected, count)
         rows = up_to(chunk.rows, plan.schedule.end)
-        count.await_rows(rows)
+        if plan.program.kind is Kind.EVENTS:
+            count.await_rows(rows)
         count.dropped += sum(map(len, chunk.rows)) - sum(map(len, rows))
         if rows:
             reasoner.accept(rows)
@@ -511,7 +512,7 @@ def _summary(plan: Plan, count: _Count, seconds: float) -> Summary:
         accepted=count.accepted,
         rejected=dict(count.rejected),
         unread=unread,
-        waiting=count.waiting() if plan.program.kind is Kind.EVENTS else 0,
+        waiting=count.waiting(),
         query_times=times,
         first_query_time=plan.schedule.start + plan.schedule.step if times else None,
         last_query_time=count.query_time,

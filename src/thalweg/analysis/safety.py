@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from thalweg.analysis.bodies import body_of, head_terms, literals
 from thalweg.analysis.modes import Modes, modes, names
+from thalweg.analysis.places import moved_variable, with_free_places, with_places
 from thalweg.analysis.roles import named, pair_of
 from thalweg.analysis.types import FUNCTIONS
 from thalweg.language.program import Program
@@ -50,7 +51,7 @@ from thalweg.language.rules import (
     Windowed,
     literal_terms,
 )
-from thalweg.language.terms import Compound, Number, Term, Variable, arguments, signature, variables
+from thalweg.language.terms import Compound, Term, Variable, arguments, signature, variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,48 +300,26 @@ _COMPUTED = "computed "
 
 def _solvable(statement: Statement) -> Body:
     """The body of a LARS rule with the computations in its atoms apart, where they bind nothing: ``V + k`` gives `V`
-    a value, other computations need theirs, and under a negation nothing is given. There, a variable that stands in
-    one such place and nowhere else but under other negations says no more than that there is some value."""
-    body = body_of(statement)
-    others = [x for x in body if not isinstance(x, Call | Windowed) or not x.negated]
-    terms = [*head_terms(statement), *(t for x in others for t in literal_terms(x))]
-    outside = {name for term in terms for name in names(term)}
+    a value, other computations need theirs, and under a negation nothing is given."""
+    body = with_free_places(statement).body if isinstance(statement, Clause) else body_of(statement)
     found: list[Literal] = []
     for place, literal in enumerate(body):
-        found += _apart(literal, place, outside) if isinstance(literal, Call | Windowed) else [literal]
+        found += _apart(literal, place) if isinstance(literal, Call | Windowed) else [literal]
     return tuple(found)
 
 
-def _apart(literal: Call | Windowed, place: int, outside: set[str]) -> list[Literal]:
+def _apart(literal: Call | Windowed, place: int) -> list[Literal]:
     """An atom, and the computations that were in it."""
-    inside = Counter(v.name for t in literal_terms(literal) for v in variables(t))
     computations: list[Literal] = []
 
     def instead(term: Term) -> Term:
-        moved = moved_variable(term)
-        free = moved is not None and (not literal.negated or (inside[moved] == 1 and moved not in outside))
-        if free or not _computes(term):
+        if not _computes(term) or (moved_variable(term) is not None and not literal.negated):
             return term
         name = Variable(f"{_COMPUTED}{place} {len(computations)}")
         computations.append(Compare("is", name, term))
         return name
 
-    def every(atom: Term) -> Term:
-        return Compound(signature(atom)[0], tuple(map(instead, arguments(atom)))) if arguments(atom) else atom
-
-    if isinstance(literal, Call):
-        return [replace(literal, goal=every(literal.goal)), *computations]
-    time = None if literal.time is None else instead(literal.time)
-    return [replace(literal, atom=every(literal.atom), time=time), *computations]
-
-
-def moved_variable(term: Term) -> str | None:
-    """The variable of ``V + k``, ``k + V`` or ``V - k``, which is known when the value is."""
-    match term:
-        case Compound("+" | "-", (Variable(name), Number())) | Compound("+", (Number(), Variable(name))):
-            return name
-        case _:
-            return None
+    return [with_places(literal, instead), *computations]
 
 
 def _schematic(body: Body) -> set[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from thalweg.analysis.safety import moved_variable
+from thalweg.analysis.places import moved_variable, with_free_places
 from thalweg.analysis.types import COMPUTED, NAMED, NUMBER, SYMBOL
 from thalweg.columns.symbols import number
 from thalweg.language.rules import Aggregate, Call, Clause, Compare, Kind, Literal, Windowed, literal_terms
@@ -28,6 +28,7 @@ from thalweg.language.terms import (
 )
 from thalweg.lars import steps
 from thalweg.lars.aggregates import Aggregated
+from thalweg.lars.conditions import ORDER
 from thalweg.lars.literals import (
     Elsewhere,
     Extra,
@@ -38,7 +39,6 @@ from thalweg.lars.literals import (
     groups_of,
     positioned,
     renamed,
-    with_free_places,
 )
 from thalweg.lars.present import without_points
 from thalweg.lars.rule import Option, Reads, Rule, Test, computing, ordered, within
@@ -78,7 +78,6 @@ _OPPOSITE = {
     "\\==": "==", "is": "=\\=", "@<": "@>=", "@>=": "@<", "@>": "@=<", "@=<": "@>",
 }  # fmt: skip
 _AS_NUMBERS = {"=": "=:=", "==": "=:=", "is": "=:=", "\\=": "=\\=", "\\==": "=\\="}
-_ORDERS = {"@<": "<", "@>": ">", "@=<": "=<", "@>=": ">="}
 _SHIFT = 65536
 
 
@@ -390,8 +389,8 @@ class RuleCompiler:
         if NUMBER in kinds and not mixed:
             if isinstance(left, Atom) or isinstance(right, Atom):  # numbers come before texts
                 before = Number(0 if isinstance(right, Atom) else 1)
-                return self._numeric(body, _ORDERS[op], before, Number(0.5))
-            return self._numeric(body, _ORDERS[op], left, right)
+                return self._numeric(body, ORDER[op], before, Number(0.5))
+            return self._numeric(body, ORDER[op], left, right)
         a, b = self._slot(body, left, kinds[0]), self._slot(body, right, kinds[1])
         ranks = partial(self.compiler.codes.ranks, kinds=kinds)
 

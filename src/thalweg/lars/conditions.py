@@ -329,6 +329,8 @@ def compared(op: str, left: Expression, right: Expression) -> Condition:
 
 
 OPPOSITE = {"<": ">=", ">=": "<", ">": "=<", "=<": ">", "=:=": "=\\=", "=\\=": "=:="}
+ORDER = {"@<": "<", "@>": ">", "@=<": "=<", "@>=": ">="}
+"""Comparisons in the standard order, and what they are among numbers."""
 
 
 def opposed(op: str, left: Expression, right: Expression) -> Condition:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 
-from thalweg.analysis.safety import moved_variable
-from thalweg.language.rules import Aggregate, Call, Clause, Literal, Window, Windowed, literal_terms
-from thalweg.language.terms import Compound, Number, Term, Variable, arguments, signature, variables
+from thalweg.language.rules import Aggregate, Clause, Literal, Window, Windowed, literal_terms
+from thalweg.language.terms import Compound, Number, Term, Variable, arguments, variables
 from thalweg.lars.store import Store
 
 
@@ -82,37 +80,3 @@ def positioned(window: Window, atom: Term) -> Window:
     if not window.by or isinstance(window.by[0], Number):
         return window
     return replace(window, by=tuple(Number(arguments(atom).index(v)) for v in window.by))
-
-
-def with_free_places(clause: Clause) -> Clause:
-    """The clause with ``V`` for ``V + k`` in negated atoms, where `V` stands in one place of the atom and otherwise
-    only under other negations: that there is no such value says the same for both."""
-    terms = [clause.head, *([clause.at] if clause.at is not None else [])]
-    terms += [t for x in clause.body if not _negated_atom(x) for t in literal_terms(x)]
-    outside = {v.name for t in terms for v in variables(t)}
-
-    def freed(literal: Literal) -> Literal:
-        if not _negated_atom(literal):
-            return literal
-        inside = Counter(v.name for t in literal_terms(literal) for v in variables(t))
-
-        def free(term: Term) -> Term:
-            name = moved_variable(term)
-            return Variable(name) if name is not None and inside[name] == 1 and name not in outside else term
-
-        def every(atom: Term) -> Term:
-            return Compound(signature(atom)[0], tuple(map(free, arguments(atom)))) if arguments(atom) else atom
-
-        match literal:
-            case Call(goal):
-                return replace(literal, goal=every(goal))
-            case Windowed(atom, _, _, time):
-                return replace(literal, atom=every(atom), time=None if time is None else free(time))
-            case _:
-                return literal
-
-    return replace(clause, body=tuple(map(freed, clause.body)))
-
-
-def _negated_atom(literal: Literal) -> bool:
-    return isinstance(literal, Call | Windowed) and literal.negated

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 
 from thalweg.analysis.bodies import literals
 from thalweg.analysis.order import strong_components
-from thalweg.analysis.safety import moved_variable
+from thalweg.analysis.places import moved_variable
 from thalweg.analysis.types import FUNCTIONS
 from thalweg.analysis.wording import listed, sig, text
 from thalweg.language.diagnostics import Code, Diagnostic, Severity, register

@@ -17,6 +17,7 @@ from thalweg.language.terms import Atom, Compound, Number, Term, Variable, is_gr
 from thalweg.lars.codes import Codes
 from thalweg.lars.conditions import (
     OPPOSITE,
+    ORDER,
     Condition,
     Expression,
     compared,
@@ -32,7 +33,6 @@ Bound = dict[str, Value]
 Found = tuple[Bound, Condition]
 
 _SAME = {"^": "**", "integer": "round"}
-_ORDER = {"@<": "<", "@>": ">", "@=<": "=<", "@>=": ">="}
 
 
 class Unknown(Exception):
@@ -54,22 +54,22 @@ class Terms:
                 if isinstance(one, Variable) and one.name not in bound:
                     yield {**bound, one.name: self._either(other, bound)}, True
                     return
-        if op in OPPOSITE or op in _ORDER or equal or op in ("\\=", "\\=="):
+        if op in OPPOSITE or op in ORDER or equal or op in ("\\=", "\\=="):
             a, b = self._side(op, left, bound, right), self._side(op, right, bound, left)
-            if op in _ORDER and isinstance(a, int) != isinstance(b, int):
+            if op in ORDER and isinstance(a, int) != isinstance(b, int):
                 yield bound, self._mixed(op, a, b, negated=literal.negated)
                 return
             if isinstance(a, int) or isinstance(b, int):
                 yield bound, self._symbols(op, a, b) != literal.negated
                 return
-            numeric = _ORDER.get(op, "=:=" if equal else "=\\=" if op.startswith("\\") else op)
+            numeric = ORDER.get(op, "=:=" if equal else "=\\=" if op.startswith("\\") else op)
             yield bound, opposed(numeric, a, b) if literal.negated else compared(numeric, a, b)
             return
         raise Unknown
 
     def _side(self, op: str, term: Term, bound: Bound, other: Term) -> Value:
         """The value of a side of a comparison; in the standard order, a name is a text, whatever else it may mean."""
-        if op in _ORDER and isinstance(term, Atom):
+        if op in ORDER and isinstance(term, Atom):
             return self.codes.constant(term, SYMBOL)
         return self._either(term, bound, other)
 
@@ -78,10 +78,10 @@ class Terms:
         one, other = (self.codes.value(side) if isinstance(side, int) else side for side in (left, right))
         if one is None or other is None:
             return ((op in ("@<", "@=<")) == (other is None)) != negated
-        return opposed(_ORDER[op], one, other) if negated else compared(_ORDER[op], one, other)
+        return opposed(ORDER[op], one, other) if negated else compared(ORDER[op], one, other)
 
     def _symbols(self, op: str, left: Value, right: Value) -> bool:
-        if op in _ORDER:
+        if op in ORDER:
             (a,), (b,) = self.codes.ranks(np.array([left]), np.array([right]))
             return bool({"@<": a < b, "@>": a > b, "@=<": a <= b, "@>=": a >= b}[op])
         return (left == right) == (op in ("=", "==", "is"))
