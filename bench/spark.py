@@ -1,6 +1,6 @@
 """The pipeline on Spark against Spark itself: the same files, a shuffle, an identity instead of a reasoner.
 
-    python bench/spark.py [--events 1000000] [--vessels 10000] [--rounds 3] [--wide] [--only batch]
+    python bench/spark.py [--events 1000000] [--vessels 10000] [--rounds 3] [--wide] [--long] [--only batch]
 
 Everything is measured in one session, by turns, and compared as ratios of the best of the rounds. On a machine that
 does other things too, CPU time (of the driver, Java and all workers) is steadier than the clock; both are shown. The
@@ -46,6 +46,8 @@ LONGER = (4, 16)
 """How many times as many rows one shard and two are also given: what a batch costs whatever its size counts less."""
 LATER = 3
 """Micro-batches after the first, with ten times the vessels."""
+LONG = 60
+"""Micro-batches of a stream whose memory is watched."""
 
 
 def identity(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -84,10 +86,18 @@ def cpu_seconds() -> float:
     return total
 
 
+def so_far() -> Cost:
+    return Cost(time.perf_counter(), cpu_seconds())
+
+
+def between(first: Cost, then: Cost) -> Cost:
+    return Cost(then.wall - first.wall, then.cpu - first.cpu)
+
+
 def cost(run: Callable[[], Any]) -> Cost:
-    began, used = time.perf_counter(), cpu_seconds()
+    began = so_far()
     run()
-    return Cost(time.perf_counter() - began, cpu_seconds() - used)
+    return between(began, so_far())
 
 
 def best(costs: list[Cost]) -> Cost:
@@ -141,10 +151,10 @@ class Bench:
         shards: int = 2,
         of: str = "in",
         computed: bool = False,
-        marks: list[Cost] | None = None,
+        mark: Callable[[], None] = lambda: None,
     ) -> list[Any]:
         """A stream that takes so many files at a time, as they are or with a computed column; returns what its batches
-        report. `marks` gets what it had cost at its start and after each batch."""
+        report. `mark` is called at its start and after each batch."""
         place = Path(tempfile.mkdtemp(dir=self.folder))
         reader = self.spark.readStream.schema(self.df.schema).option("maxFilesPerTrigger", files)
         sdf = reader.parquet(str(self.folder / of))
@@ -158,7 +168,7 @@ class Bench:
             writer = sdf.writeStream.foreachBatch(batch).trigger(availableNow=True)
             writer.option("checkpointLocation", str(place / "spark")).start().awaitTermination()
         else:
-            with marked(marks if marks is not None else []):
+            with marked(mark):
                 running = ts.stream(
                     sdf, self.program, checkpoint=place, trigger="available", shards=shards, **self.options
                 )
@@ -169,15 +179,15 @@ class Bench:
 
 
 @contextlib.contextmanager
-def marked(marks: list[Cost]) -> Iterator[None]:
-    """Note the clock and the CPU seconds now and after every batch of a stream."""
+def marked(mark: Callable[[], None]) -> Iterator[None]:
+    """Do something now and after every batch of a stream."""
     take = Stream._batch
 
     def taken(self: Stream, df: Any, batch: int) -> None:
         take(self, df, batch)
-        marks.append(Cost(time.perf_counter(), cpu_seconds()))
+        mark()
 
-    marks.append(Cost(time.perf_counter(), cpu_seconds()))
+    mark()
     Stream._batch = taken  # type: ignore[method-assign]
     try:
         yield
@@ -197,7 +207,9 @@ def main() -> None:
     given.add_argument("--vessels", type=int, default=10_000)
     given.add_argument("--rounds", type=int, default=3)
     given.add_argument("--wide", action="store_true", help="also with ten times the vessels")
-    given.add_argument("--only", choices=["batch", "shards", "stream", "small", "wide"], help="one part of it")
+    given.add_argument("--long", action="store_true", help=f"also the memory of a stream of {LONG} micro-batches")
+    parts = ["batch", "shards", "stream", "small", "wide", "long"]
+    given.add_argument("--only", choices=parts, help="one part of it")
     options = given.parse_args()
     spark = ts.session("local[2]", shards=2)
     with tempfile.TemporaryDirectory(prefix="thalweg-bench-") as name:
@@ -222,7 +234,8 @@ def compared(title: str, floor: Cost, ours: Cost, goal: int, rows: int) -> None:
 
 def measure(bench: Bench, spark: Any, folder: Path, options: argparse.Namespace) -> None:
     def asked(part: str) -> bool:
-        return options.only == part or (options.only is None and (part != "wide" or options.wide))
+        wanted = {"wide": options.wide, "long": options.long}.get(part, True)
+        return options.only == part or (options.only is None and wanted)
 
     cold = cost(lambda: bench.recognise(2))
     table("the first time", [("workers and kernels cold (s)", f"{cold.wall:.1f}")])
@@ -240,6 +253,8 @@ def measure(bench: Bench, spark: Any, folder: Path, options: argparse.Namespace)
         stream(bench, options.rounds)
     if asked("small"):
         latencies(bench, folder)
+    if asked("long"):
+        memory(Bench(spark, folder / "long", options.events // 2, options.vessels, options.rounds, LONG))
     if asked("wide"):
         wide(
             *(
@@ -333,8 +348,8 @@ def wide(bench: Bench, many: Bench) -> None:
     for _ in range(bench.rounds):
         for of, found in zip((bench, many), taken, strict=True):
             marks: list[Cost] = []
-            of.stream(8, floor=False, of="all", marks=marks)
-            steps = [Cost(b.wall - a.wall, b.cpu - a.cpu) for a, b in pairwise(marks)]
+            of.stream(8, floor=False, of="all", mark=lambda to=marks: to.append(so_far()))
+            steps = [between(a, b) for a, b in pairwise(marks)]
             found.append(steps[: LATER + 1])
     each = [[best(list(turns)) for turns in zip(*found, strict=True)] for found in taken]
     first = [found[0] for found in each]
@@ -354,6 +369,25 @@ def wide(bench: Bench, many: Bench) -> None:
             [("seconds by the clock; CPU", shown), ("cost per row, by clock and CPU (goal at most 1.5)", ratios)],
         )
     table("changes written per micro-batch", [("", str(counts)) for counts in changes])
+
+
+def memory(bench: Bench) -> None:
+    """What the processes of a long stream hold: the Python workers and Java, a fifth of the way and at its end."""
+    marks: list[dict[str, float]] = []
+    bench.stream(8, floor=False, of="all", mark=lambda: marks.append(resident()))
+    fifth, end = marks[len(marks) // 5], marks[-1]
+    rows = [(f"{name} (MiB)", f"{fifth[name]:,.0f}, {end[name]:,.0f}") for name in fifth]
+    table(f"a stream of {LONG} micro-batches of {bench.events:,} rows, after a fifth and at the end", rows)
+
+
+def resident() -> dict[str, float]:
+    """Memory of the processes that this one has started."""
+    found = {"Python workers": 0.0, "Java": 0.0}
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            kind = "Java" if "java" in process.name() else "Python workers"
+            found[kind] += process.memory_info().rss / 2**20
+    return found
 
 
 def latencies(bench: Bench, folder: Path) -> None:
