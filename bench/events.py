@@ -110,20 +110,35 @@ def growth(events: int) -> None:
         before = seconds
 
 
+def _queries(workload: Workload, step: int) -> list[tuple[float, int]]:
+    """What every query of windows that do not overlap takes, in CPU seconds, and how many events it is about."""
+    rows = workload.rows()
+    first, _ = first_and_last(rows)
+    reasoner = Reasoner(thalweg.parse(workload.source()), window=step, step=step, start=first - 1)
+    reasoner.accept(rows)
+    times = np.concatenate([part.time for part in rows])
+    counts = np.bincount((times - first) // step)
+    took = []
+    for k, count in enumerate(counts.tolist(), start=1):
+        started = time.process_time()
+        reasoner.advance(first - 1 + k * step)
+        took.append((time.process_time() - started, count))
+    return took
+
+
+def sparse() -> None:
+    """A query every minute about five vessels: microseconds for query times with events and without."""
+    print("| events | query times | median, best (microseconds) |\n|---|---|---|")
+    took = _queries(catalogue.vessels(events=10_000, vessels=5), 60)
+    for what, some in (("some", [t for t, n in took if n]), ("none", [t for t, n in took if not n])):
+        print(f"| {what} | {len(some):,} | {1e6 * statistics.median(some):,.0f}, {1e6 * min(some):,.0f} |")
+
+
 def small_window() -> None:
     """One query over 1,000 events that are new, in milliseconds."""
     workload = catalogue.vessels(events=40_000, vessels=500)
-    rows = workload.rows()
-    first, last = first_and_last(rows)
-    step = (last - first) // 40 + 1
-    program = thalweg.parse(workload.source())
-    reasoner = Reasoner(program, window=step, step=step, start=first - 1)
-    reasoner.accept(rows)
-    took = []
-    for k in range(1, 41):
-        started = time.process_time()
-        reasoner.advance(first - 1 + k * step)
-        took.append(time.process_time() - started)
+    first, last = first_and_last(workload.rows())
+    took = [seconds for seconds, _ in _queries(workload, (last - first) // 40 + 1)]
     rules = sum(line.startswith(("initiatedAt", "terminatedAt", "holdsFor")) for line in workload.source().splitlines())
     median, best = 1000 * statistics.median(took), 1000 * min(took)
     print(f"1,000 events, {rules} rules: {median:.1f} ms (median of {len(took)}; best {best:.1f})")
@@ -261,7 +276,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--long", type=int, default=10_000_000, help="events of the memory run")
-    parts = ("columns", "parquet", "growth", "window", "memory", "keys", "written", "start")
+    parts = ("columns", "parquet", "growth", "window", "sparse", "memory", "keys", "written", "start")
     parser.add_argument("--only", nargs="*", default=parts)
     options = parser.parse_args()
     runs = {"stream": stream, "sessions": sessions}
@@ -273,6 +288,7 @@ def main() -> None:
         "parquet": (parquet, (options.events,)),
         "growth": (growth, (options.events,)),
         "window": (small_window, ()),
+        "sparse": (sparse, ()),
         "memory": (memory, (options.long,)),
         "keys": (keys, (options.long,)),
         "written": (written, (options.long,)),

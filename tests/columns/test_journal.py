@@ -100,7 +100,7 @@ def test_timelines_follow_from_the_points_that_a_journal_tells(seed: int, count:
             timelines.replace(*new, points.expiry)
             timelines.commit()
             points.commit()
-            points.expiry = query - WINDOW
+            points.expire(query - WINDOW)
             told = [[row for row in mine if row[1] > points.expiry] for mine in live(timelines)]
             assert told == [[list(x) for x in timeline(list(p)) if x[1] > points.expiry] for p in there]
             if rng.random() < 0.1:
@@ -117,6 +117,6 @@ def test_a_journal_keeps_the_room_of_what_has_expired() -> None:
     for query in range(0, 5000, 10):
         points.note([(ids, np.full(100, query), INITIATE, np.full(100, 1))], timelines, 1)
         points.commit()
-        points.expiry = query - 100
+        points.expire(query - 100)
     assert len(points.journal) <= 12
     assert len(points.journal.notes) <= 5000

@@ -421,9 +421,14 @@ class Ragged:
         for ids in self._touched:
             slabs.settle(self.table, self.past, ids)
 
+    def expire(self, expiry: int) -> None:
+        """Nobody will ask for rows up to the expiry: they go when their lists are written."""
+        self.expiry = expiry
+        if len(self.journal.chunks):
+            self.journal.expire(expiry)
+
     def commit(self) -> None:
         """What is now becomes the base (at the end of a query)."""
-        self.journal.expire(self.expiry)
         if self._touched:
             for ids in self._touched:
                 slabs.follow(self.table, ids)

@@ -28,7 +28,7 @@ class SpanUnit(FluentUnit):
     """A determined fluent: the union of its rules."""
 
     def __init__(self, store: FluentStore, plans: Sequence[SpanPlan]) -> None:
-        super().__init__([store])
+        super().__init__([store], frozenset(id(s) for plan in plans for s in plan.stores()))
         self.store = store
         self.plans = list(plans)
         self._found: list[Touched] = []
@@ -42,6 +42,9 @@ class SpanUnit(FluentUnit):
         if self._judged is not None:
             return judge(self._judged, heads, lows, clock)
         return None if self._pointwise is None else writer(self._pointwise, heads, lows, clock.final)
+
+    def due(self, clock: Clock) -> bool:
+        return any(plan.due(clock.query) for plan in self.plans)
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for plan in self.plans:
@@ -94,7 +97,8 @@ class SpanUnit(FluentUnit):
     def spoken(self, clock: Clock) -> int:
         return clock.previous
 
-    def commit_memories(self, final: int) -> None:
+    def commit(self) -> None:
+        super().commit()
         for plan in self.plans:
             for memory in plan.memories:
                 memory.commit()
@@ -120,10 +124,13 @@ class ViewUnit(FluentUnit):
     """A simple fluent by value: each pair an instance of its own, for rules that ask for every value's intervals."""
 
     def __init__(self, store: FluentStore, source: FluentStore) -> None:
-        super().__init__([store])
+        super().__init__([store], frozenset({id(source)}))
         self.store = store
         self.source = source
         self._found: tuple[Ints, Ints] | None = None
+
+    def due(self, clock: Clock) -> bool:
+        return False
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         stretches = self.source.stretches
@@ -201,6 +208,9 @@ class InputUnit(FluentUnit):
         found[which[self.given.pool[at, 1] == intervals[which, 1]]] = True
         return found
 
+    def due(self, clock: Clock) -> bool:
+        return bool(self._found) or (len(self.ahead) > 0 and bool(self.ahead[:, 0].min() <= clock.query))
+
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         reached = self.ahead[:, 0] <= clock.query
         if reached.any():
@@ -239,8 +249,12 @@ class InputUnit(FluentUnit):
         self.given.ensure(self.store.instances.count)
         self._found.append(Touched.everywhere(np.arange(self.store.instances.count)))
 
-    def commit_memories(self, final: int) -> None:
+    def expire(self, final: int) -> None:
+        super().expire(final)
         self.given.expiry = final
+
+    def commit(self) -> None:
+        super().commit()
         self.given.commit()
 
     def keep(self, ids: Ints, new_of: Ints) -> None:

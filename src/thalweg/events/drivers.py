@@ -8,6 +8,7 @@ a few more, where it shares no variable with the driver).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,6 +28,7 @@ class Driver(ABC):
     """The literal that brings rows (time, arguments) to a body, and how its rows become a frame."""
 
     slots: tuple[Slot, ...]
+    store: EventStore | FluentStore
     used: frozenset[str] = field(default=frozenset(), init=False)
     """The variables that somebody reads."""
 
@@ -57,7 +59,7 @@ class Driver(ABC):
     @property
     def key(self) -> tuple[int, str]:
         """Drivers with the same key select the same rows."""
-        return id(self.store), type(self).__name__  # type: ignore[attr-defined]
+        return id(self.store), type(self).__name__
 
     def prepare(self, positions: tuple[int, ...]) -> None:
         """Make the index that `select` will use, where one is needed."""
@@ -288,6 +290,12 @@ class Body:
     shared: dict[int, str] = field(default_factory=dict)
     """Positions, ascending, before which the work is shared with another rule."""
 
+    def stores(self) -> Iterator[EventStore | FluentStore | FactStore]:
+        """What the body is evaluated for when it changes."""
+        yield self.driver.store
+        for trigger in self.triggers:
+            yield trigger.store
+
     def changes(
         self, before: Reader, after: Reader, low: int, high: int, causes: bool
     ) -> list[tuple[Frame, int]]:
@@ -295,7 +303,7 @@ class Body:
         (1), in frames that have rows: for the rows that came or went, and for those up to `high` that a changed
         literal touches."""
         driver = self.driver
-        moves = driver.moves() if after.sees(driver.store) else Moves.none(len(driver.slots) + 1)  # type: ignore[attr-defined]
+        moves = driver.moves() if after.sees(driver.store) else Moves.none(len(driver.slots) + 1)
         touching = self.triggers and [
             t
             for t in self.triggers
@@ -359,10 +367,10 @@ class Body:
         key = (id(block), self.driver.key, *sorted(t.key for t in touching), None, *sorted(t.key for t in unseen))
         known = reader.touched.get(key)
         if known is None:
-            version = reader.version(self.driver.store)  # type: ignore[attr-defined]
+            version = reader.version(self.driver.store)
             more = [t.select(self.driver, low, high, version) for t in touching]
             also = [t.select(self.driver, low, high, version, caused=True) for t in unseen]
-            if not reader.sees(self.driver.store):  # type: ignore[attr-defined]
+            if not reader.sees(self.driver.store):
                 came = self.driver.moves()
                 late = np.flatnonzero(came.came_cause != TIME)
                 also.append((came.came_block.rows(late), came.came_cause[late]))

@@ -264,6 +264,16 @@ class SpanPlan:
             if not steps and {slot.name for slot in leaf.slots} - {None} == set(self.variables) != set()
         }
 
+    def stores(self) -> Iterator[FluentStore]:
+        """The fluents that the rule combines."""
+        return (leaf.store for leaf, _, _ in self.joins)
+
+    def due(self, query: int) -> bool:
+        """Is there anything to do even if none of them changed?"""
+        if not self.variables and not self.started:
+            return True
+        return self.judges_lengths and bool((self.flips[: self.bindings.count] <= query + self.tick).any())
+
     def touched(self, store: FluentStore, query: int) -> Touched:
         """Bindings whose inputs changed, or whose running intervals reach a length; with causes and stretches."""
         found: list[Touched] = []

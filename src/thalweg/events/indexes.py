@@ -131,10 +131,13 @@ class EventIndex:
             columns, self._waiting = self._waiting[0], None
             self._append(columns)
 
-    def commit(self, expiry: int) -> None:
-        """End of a query."""
+    def expire(self, expiry: int) -> None:
+        """Nobody will ask for events up to the expiry."""
+        self._lists.expire(expiry)
+
+    def commit(self) -> None:
+        """End of a query that brought events."""
         if self._waiting is not None:
             (columns, later), self._waiting = self._waiting, None
             self._append([column[later:] for column in columns])
-        self._lists.expiry = expiry
         self._lists.commit()

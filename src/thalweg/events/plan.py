@@ -407,7 +407,7 @@ def _share(bodies: Sequence[Body]) -> None:
     seen: Counter[str] = Counter()
     prefixes: list[list[str]] = []
     for body in bodies:
-        prefix = [f"{id(body.driver.store)} {body.keys[0]}"]  # type: ignore[attr-defined]
+        prefix = [f"{id(body.driver.store)} {body.keys[0]}"]
         for key in body.keys[1:]:
             prefix.append(f"{prefix[-1]} / {key}")
         prefixes.append(prefix)

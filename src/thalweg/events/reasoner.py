@@ -6,6 +6,7 @@ output fluents become rows of `changes`. Evaluating from scratch is the same thi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import numpy as np
@@ -21,7 +22,7 @@ from thalweg.events.frames import Reader
 from thalweg.events.output import NO_CHANGES, Output
 from thalweg.events.plan import Plan, Stage, plan
 from thalweg.events.state import pack, unpack
-from thalweg.events.units import Clock
+from thalweg.events.units import Clock, Unit
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
 from thalweg.protocol import Batch, Revision, refuse_other_batches
@@ -178,18 +179,36 @@ class Reasoner:
         clock.causes = self._admission.admit(query, previous)
         if recompute:
             self._forget(clock)
-        readers = Reader(before=True), Reader(before=False)
-        for stage in self._plan.stages:
-            if stage.loop:
-                self._loop(stage, clock)
-                continue
-            for unit in stage.units:
-                unit.collect(*readers, clock)
-                unit.apply(clock, round=False)
-                unit.finish(clock)
+        asked = self._evaluate(clock)
         self._output.collect(clock)
         self.query_time = query
-        self._commit(self.kept_from)
+        self._commit(self.kept_from, asked)
+
+    def _evaluate(self, clock: Clock) -> list[Unit]:
+        """Run the stages on the changes; returns the units that had anything to do."""
+        readers = Reader(before=True), Reader(before=False)
+        changed = {id(store) for store in self._plan.input_events.values() if store.moves}
+        asked: list[Unit] = []
+
+        def stirred(unit: Unit) -> bool:
+            return clock.recompute or not unit.reads.isdisjoint(changed) or unit.due(clock)
+
+        for stage in self._plan.stages:
+            if stage.loop:
+                if not any(map(stirred, stage.units)):
+                    continue
+                self._loop(stage, clock)
+                asked += stage.units
+                changed.update(*(unit.changed() for unit in stage.units))
+                continue
+            for unit in stage.units:
+                if stirred(unit):
+                    unit.collect(*readers, clock)
+                    unit.apply(clock, round=False)
+                    unit.finish(clock)
+                    asked.append(unit)
+                    changed |= unit.changed()
+        return asked
 
     def _forget(self, clock: Clock) -> None:
         """Start again from the state at the window's start, with every event in the window new."""
@@ -210,7 +229,7 @@ class Reasoner:
             if not before.first_round and not any(busy):
                 break
             for unit in stage.units:
-                for store in getattr(unit, "stores", None) or [unit.store]:  # type: ignore[union-attr]
+                for store in unit.stores:
                     store.settle()
             changed = [unit.apply(clock, round=True) for unit in stage.units]
             before.first_round = after.first_round = False
@@ -219,15 +238,15 @@ class Reasoner:
         for unit in stage.units:
             unit.finish(clock)
 
-    def _commit(self, final: int) -> None:
-        """End of a query. What was over at the final point is not asked for again."""
+    def _commit(self, final: int, asked: Sequence[Unit]) -> None:
+        """End of a query, in which some units were asked. What was over at the final point is not asked for again."""
         for store in self._plan.catalogue.events.values():
             store.commit(final - 1)
-        for fluent in (*self._plan.catalogue.simple.values(), *self._plan.catalogue.determined.values()):
-            fluent.commit(final)
         for unit in self._plan.units():
-            unit.clear()
-            unit.commit_memories(final)
+            unit.expire(final)
+        for one in asked:
+            one.clear()
+            one.commit()
 
     # ----------------------------------------------------------------- what is known
 

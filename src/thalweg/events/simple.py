@@ -18,7 +18,7 @@ from thalweg.columns.sorting import group_starts
 from thalweg.columns.timelines import GREET, rebuild
 from thalweg.events.frames import Frame, Reader
 from thalweg.events.stores import FluentStore, Writer
-from thalweg.events.units import Clock, FluentUnit, Head, effect_moves, given
+from thalweg.events.units import Clock, FluentUnit, Head, effect_moves, given, read_by
 from thalweg.protocol import Ints
 
 
@@ -38,7 +38,7 @@ class SimpleUnit(FluentUnit):
     """A simple fluent that neither depends on itself (or is evaluated in a loop) nor has delayed effects."""
 
     def __init__(self, store: FluentStore, heads: Sequence[Head], bench: Bench) -> None:
-        super().__init__([store])
+        super().__init__([store], read_by(heads))
         store.keeps_points = True
         store.points.ensure(store.instances.count)
         self.store = store
@@ -49,6 +49,9 @@ class SimpleUnit(FluentUnit):
     def seed(self, store: FluentStore, ids: Ints, times: Ints, values: Ints) -> None:
         """Initiations that are there before the stream."""
         self._found.append(Found(ids, times, GREET, values, 1, np.full(len(ids), TIME)))
+
+    def due(self, clock: Clock) -> bool:
+        return bool(self._found)
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for head in self.heads:

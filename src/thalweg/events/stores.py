@@ -57,6 +57,8 @@ class EventStore:
         self.arity = arity
         self.indexes: dict[tuple[int, ...], EventIndex] = {}
         self.moves = Moves.none(arity + 1)
+        self._written = False
+        """Did the current query bring events?"""
 
     def index(self, positions: tuple[int, ...], *, probed: bool = False) -> EventIndex:
         """The index on these arguments; made when compiled, before any data."""
@@ -79,6 +81,7 @@ class EventStore:
         """Add counted rows (time, arguments), or with `assign` make them there (1) or not (0); sets `moves`. `causes`
         is aligned with `rows`, None: time. Later queries will ask for rows from `needed_from` on."""
         first = self.primary()
+        self._written = True
         self.moves = first.merge(rows, counts, causes, assign=assign)
         gone, came = self.moves.gone, self.moves.came
         for index in self.indexes.values():
@@ -94,6 +97,7 @@ class EventStore:
     def arrive(self, columns: Sequence[Ints], needed_from: int) -> None:
         """Take rows that are new, given as columns in time order; sets `moves`. Later queries will ask for rows from
         `needed_from` on, so others are kept only where rules look events up."""
+        self._written = True
         self.moves = Moves.arrivals(columns)
         later = int(columns[0].searchsorted(needed_from))
         for index in self.indexes.values():
@@ -101,6 +105,7 @@ class EventStore:
 
     def all_new(self, final: int) -> None:
         """Announce every event in the window as if it had just come (for evaluation from scratch), list by list."""
+        self._written = True
         rows, _ = self.primary().lists.everything(Version.NOW)
         rows = np.ascontiguousarray(rows[rows[:, 0] >= final, :-1])
         nothing = np.empty(0, np.int64)
@@ -108,6 +113,7 @@ class EventStore:
 
     def forget(self) -> None:
         """Drop all events, as if none had been derived in the window."""
+        self._written = True
         for index in self.indexes.values():
             index.lists.clear()
 
@@ -147,9 +153,13 @@ class EventStore:
             index.lists.settle()
 
     def commit(self, expiry: int) -> None:
-        self.moves = Moves.none(self.arity + 1)
+        """End of a query."""
         for index in self.indexes.values():
-            index.commit(expiry)
+            index.expire(expiry)
+            if self._written:
+                index.commit()
+        if self._written:
+            self.moves, self._written = Moves.none(self.arity + 1), False
 
 
 def until(previous: int, times: Ints, causes: Ints) -> Ints:
@@ -398,10 +408,13 @@ class FluentStore:
         self.lists.settle()
         self.points.settle()
 
-    def commit(self, final: int) -> None:
+    def expire(self, final: int) -> None:
         """End of a query. The effects of the final point itself show one point later: they can still be revised."""
         self.lists.expiry = NEVER if self.keeps_past else final
-        self.points.expiry = final - 1
+        self.points.expire(final - 1)
+
+    def commit(self) -> None:
+        """End of a query that may have written lists or points."""
         self.lists.commit()
         self.points.commit()
 

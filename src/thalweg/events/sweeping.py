@@ -44,7 +44,7 @@ from thalweg.events.chains import ChainPlan, ChainRules
 from thalweg.events.countdowns import Countdowns, DelayPlan
 from thalweg.events.frames import Frame, Reader
 from thalweg.events.stores import FluentStore, Writer
-from thalweg.events.units import Clock, FluentUnit, Head, effect_moves, fresh_only, head_rows
+from thalweg.events.units import Clock, FluentUnit, Head, effect_moves, fresh_only, head_rows, read_by
 from thalweg.protocol import Ints, Mask
 
 CONDITIONS = 3
@@ -64,7 +64,7 @@ class SweepUnit(FluentUnit):
         *,
         linked: bool,
     ) -> None:
-        super().__init__(stores)
+        super().__init__(stores, read_by(heads))
         self.heads = list(heads)
         self.width = CONDITIONS + 1 + 2 * max((len(h.conditions) for h in heads), default=0)
         self.linked = linked
@@ -114,6 +114,9 @@ class SweepUnit(FluentUnit):
         for cells, rows, _ in self._found:
             self.candidates.merge(cells, rows)
         self._found = []
+
+    def due(self, clock: Clock) -> bool:
+        return bool(self._found) or self._all or bool(len(self._late(clock)))
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for head in self.heads:
@@ -332,7 +335,8 @@ class SweepUnit(FluentUnit):
         self._all = True
         super().forget(clock)
 
-    def commit_memories(self, final: int) -> None:
+    def commit(self) -> None:
+        super().commit()
         self.candidates.commit()
 
     # ----------------------------------------------------------------- forgetting

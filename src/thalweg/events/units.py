@@ -7,7 +7,7 @@ leaves the unit's own changes for the units that read it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -94,7 +94,22 @@ class Head:
 
 
 class Unit(Protocol):
-    """What the engine needs of a unit."""
+    """What the engine needs of a unit. In a query in which nothing changed that it reads, and nothing of its own is
+    due, a unit is not asked at all."""
+
+    @property
+    def stores(self) -> Sequence[FluentStore | EventStore]:
+        """What it writes."""
+
+    @property
+    def reads(self) -> frozenset[int]:
+        """The identities of the stores for whose changes it is evaluated."""
+
+    def due(self, clock: Clock) -> bool:
+        """Is there something to do whether or not anything changed?"""
+
+    def changed(self) -> set[int]:
+        """The identities of the stores that are different now."""
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         """Evaluate the rules on the current changes; True when something may change."""
@@ -108,11 +123,19 @@ class Unit(Protocol):
     def clear(self) -> None:
         """Forget the changes; units above have seen them."""
 
-    def commit_memories(self, final: int) -> None:
-        """At the end of the query: what the unit remembers apart from its stores."""
+    def expire(self, final: int) -> None:
+        """At the end of every query: what was over at the final point is not asked for again."""
+
+    def commit(self) -> None:
+        """At the end of a query in which the unit was asked: keep its fluents, and what it remembers besides."""
 
     def forget(self, clock: Clock) -> None:
         """Go back to the state at the clock's final point, to evaluate the window from scratch."""
+
+
+def read_by(heads: Iterable[Head]) -> frozenset[int]:
+    """The identities of the stores whose changes concern some rules."""
+    return frozenset(id(store) for head in heads for store in head.body.stores())
 
 
 def head_rows(frame: Frame, head: Head, sign: int, width: int) -> tuple[Ints, Ints]:
@@ -149,10 +172,18 @@ class EventUnit:
 
     def __init__(self, store: EventStore, heads: Sequence[Head]) -> None:
         self.store = store
+        self.stores = [store]
         self.heads = list(heads)
+        self.reads = read_by(heads)
         self._found: list[tuple[Ints, int, Ints | None]] = []
         self._total: list[Moves] = []
         self.moves = Moves.none(store.arity + 1)
+
+    def due(self, clock: Clock) -> bool:
+        return False
+
+    def changed(self) -> set[int]:
+        return {id(self.store)} if self.store.moves else set()
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for head in self.heads:
@@ -183,8 +214,11 @@ class EventUnit:
     def clear(self) -> None:
         self.moves = Moves.none(self.store.arity + 1)
 
-    def commit_memories(self, final: int) -> None:
-        """Nothing apart from the store."""
+    def expire(self, final: int) -> None:
+        """Events see to that themselves, derived or not."""
+
+    def commit(self) -> None:
+        """The same."""
 
     def forget(self, clock: Clock) -> None:
         self.store.forget()
@@ -215,13 +249,21 @@ class FluentUnit:
 
     stores: list[FluentStore]
 
-    def __init__(self, stores: Sequence[FluentStore]) -> None:
+    def __init__(self, stores: Sequence[FluentStore], reads: frozenset[int] = frozenset()) -> None:
         self.stores = list(stores)
+        self.reads = reads
         self.edge_drivers: list[EdgeDriver] = []
         self._touched: list[list[tuple[Ints, Ints]]] = [[] for _ in stores]
         self._rounds = 0
         self._effects: dict[int, list[Moves]] = {}
         self.differences: list[Difference | None] = [None for _ in stores]
+
+    def changed(self) -> set[int]:
+        return {
+            id(store)
+            for store, found in zip(self.stores, self.differences, strict=True)
+            if found is not None or store.stretches or store.effects
+        }
 
     def announce(self, clock: Clock, version: Version, touched: Sequence[tuple[Ints, Ints]]) -> bool:
         """Compare the touched instances with a version; leave stretches and edges. True when anything differs."""
@@ -326,8 +368,13 @@ class FluentUnit:
         for driver in self.edge_drivers:
             driver.edges = None
 
-    def commit_memories(self, final: int) -> None:
-        """Nothing apart from the stores."""
+    def expire(self, final: int) -> None:
+        for store in self.stores:
+            store.expire(final)
+
+    def commit(self) -> None:
+        for store in self.stores:
+            store.commit()
 
     def forget(self, clock: Clock) -> None:
         for store in self.stores:

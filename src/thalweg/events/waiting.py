@@ -79,7 +79,10 @@ class Waiting:
 
     def take(self, query: int) -> Coded | None:
         """Rows that have arrived by the query time, and those that came early."""
-        early, rest = self.early, []
+        early = self.early
+        if early is None and not any(part[ARRIVAL][0] <= query for part in self.parts):
+            return None
+        rest = []
         found = [] if early is None else [early]
         for part in self.parts:
             at = int(part[ARRIVAL].searchsorted(query, side="right"))
