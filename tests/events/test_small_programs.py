@@ -10,6 +10,7 @@ import pytest
 
 from thalweg import parse
 from thalweg.events.reasoner import Reasoner
+from thalweg.reference.events import Row
 from thalweg.reference.windowed import replay
 from thalweg.testing.comparison import assert_same_timeline
 from thalweg.testing.engines import replay_with
@@ -519,6 +520,70 @@ CASES = {
         "g(b)=true [6,7)",
         (2, 2, 10),
     ),
+    "a delayed effect of whichever value background knowledge names, and of no other": (
+        """
+        initiatedAt(level(X)=low, T) :- happensAt(e(X), T).
+        initiatedAt(level(X)=top, T) :- happensAt(g(X), T).
+        fi(level(X)=V, level(X)=W, D) :- next(V, W, D).
+        next(low, mid, 3). next(mid, high, 4).
+        """,
+        "e(a) 2\ng(b) 2",
+        "level(a)=low [3,6)\nlevel(a)=mid [6,10)\nlevel(a)=high [10,..)\nlevel(b)=top [3,..)",
+        (10, 5, 20),
+    ),
+    "a delayed effect of every value but its target, as long as the value says": (
+        """
+        initiatedAt(timer(X)=N, T) :- happensAt(sets(X, N), T).
+        fi(timer(X)=N, timer(X)=0, N).
+        """,
+        "sets(a,3) 2\nsets(b,7) 2\nsets(a,0) 10",
+        "timer(a)=3 [3,6)\ntimer(a)=0 [6,..)\ntimer(b)=7 [3,10)\ntimer(b)=0 [10,..)",
+        (10, 5, 20),
+    ),
+    "one value of a delayed effect of all values can be postponed": (
+        """
+        initiatedAt(f(X)=low, T) :- happensAt(e(X), T).
+        initiatedAt(f(X)=mid, T) :- happensAt(g(X), T).
+        fi(f(X)=V, f(X)=off, 5) :- V \\= off.
+        p(f(_)=low).
+        """,
+        "e(a) 2\ne(a) 4\ng(b) 2\ng(b) 4",
+        "f(a)=low [3,10)\nf(a)=off [10,..)\nf(b)=mid [3,8)\nf(b)=off [8,..)",
+        (10, 5, 20),
+    ),
+    "what can be postponed names its variables as it likes": (
+        """
+        initiatedAt(f(X, Y)=true, T) :- happensAt(h(X, Y), T).
+        ft(f(X, Y)=true, 5).
+        p(f(Y, X)=true) :- good(Y), X \\= Y.
+        good(a).
+        """,
+        "h(a,b) 2\nh(b,a) 2\nh(a,a) 2\nh(a,b) 4\nh(b,a) 4\nh(a,a) 4",
+        "f(a,b)=true [3,10)\nf(b,a)=true [3,8)\nf(a,a)=true [3,8)",
+        (10, 5, 20),
+    ),
+    "a complement for those that background knowledge names holds from the start, though its input never comes": (
+        """
+        fluent alarm.
+        holdsFor(calm(X)=true, I) :- holdsFor(alarm=true, I1), good(X), complement_all([I1], I).
+        holdsFor(quiet=true, I) :-
+            holdsFor(near(a, b)=true, I1), limit(D), intDurGreater(I1, D, I2), complement_all([I2], I).
+        good(a). good(b). limit(4). limit(5).
+        """,
+        "mode(a)=on 3..4",
+        "calm(a)=true [0,..)\ncalm(b)=true [0,..)\nquiet=true [0,..)",
+        (5, 5, 20),
+    ),
+    "names in rules are names in data, also words of the language and names of other alphabets": (
+        """
+        initiatedAt(at(X)=in, T) :- happensAt(e(X), T), place(X).
+        initiatedAt(at(X)=Y, T) :- happensAt(h(X, Y), T), Y = 'if'.
+        place(über). place('mod'). place('in').
+        """,
+        "e(über) 2\ne(mod) 3\ne(in) 4\nh(a,if) 5\nh(a,then) 6",
+        "at('über')=in [3,..)\nat(mod)=in [4,..)\nat(in)=in [5,..)\nat(a)=if [6,..)",
+        (10, 5, 20),
+    ),
 }
 
 
@@ -531,6 +596,20 @@ def test_a_small_program_gives_its_timeline(name: str) -> None:
     assert_same_timeline(drawn, replay(program, given, **run)[-1].timeline, names=("written", "reference"))
     found = replay_with(Reasoner, program, given, **run)[-1].timeline
     assert_same_timeline(drawn, found, names=("written", "reasoner"))
+
+
+def test_names_of_fluents_and_events_may_stand_in_quotes() -> None:
+    program = parse(
+        """
+        initiatedAt('On Air'(X)=true, T) :- happensAt('Go (_)!'(X), T).
+        happensAt('It\\'s'(X), T) :- happensAt(start('On Air'(X)=true), T).
+        """
+    )
+    rows = [Row(name="Go (_)!", args=("a",), time=2, arrival=2, number=1)]
+    run = {"window": 5, "step": 5, "start": 0, "end": 5}
+    (found,), (expected,) = replay_with(Reasoner, program, rows, **run), replay(program, rows, **run)
+    assert found.timeline == expected.timeline == {("'On Air'(a)", "true"): [(3, None)]}
+    assert found.events == expected.events == {(r"'It\'s'(a)", 2)}
 
 
 def test_a_late_interval_that_reaches_back_before_the_window_begins_at_its_first_point_on_the_tick() -> None:

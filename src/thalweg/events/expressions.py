@@ -231,7 +231,8 @@ class SpanPlan:
     head: tuple[Slot, ...]
     joins: list[tuple[Leaf, Joins, list[Step]]]
     gates: list[Leaf]
-    alone: list[Step]
+    alone: list[Step] | None
+    """How to find all bindings, where no fluent has a part in that: they are there from the start of the stream on."""
     start: int
     tick: int
     bindings: KeyTable = field(init=False)
@@ -290,7 +291,7 @@ class SpanPlan:
             if len(late):
                 lows = np.full(len(late), NEVER if self.far else query)
                 found.append(Touched(late, np.full(len(late), TIME), lows, np.full(len(late), OPEN)))
-        if not self.variables and not self.started:
+        if self.alone is not None and not self.started:
             self.started = True
             frame = Frame(np.full(1, NOW), {}, np.zeros(1, np.int64), np.full(1, TIME))
             frame = run_steps(self.alone, frame, Reader(before=False))

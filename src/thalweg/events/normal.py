@@ -8,7 +8,6 @@ C and M), anonymous variables get names, and ``findall`` with ``length`` and its
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 
@@ -35,6 +34,7 @@ from thalweg.events.forms import (
 from thalweg.events.nesting import faults
 from thalweg.language import rules as r
 from thalweg.language.diagnostics import Code, Diagnostic, ProgramError, Severity, register
+from thalweg.language.instances import around_holes, quoted
 from thalweg.language.program import Program
 from thalweg.language.terms import NOWHERE, Atom, Compound, Number, Span, Term, Variable, variables
 from thalweg.language.terms import Sequence as ListTerm
@@ -49,7 +49,6 @@ register(
 )
 
 AGGREGATES = {"length": "count", "sum_list": "sum", "sumlist": "sum", "max_list": "max", "min_list": "min"}
-_HOLE = re.compile(r"(?<=[(,])_(?=[,)])")
 LIMIT = 4096
 """How many rules one rule may become by unfolding."""
 
@@ -69,7 +68,7 @@ def flatten(term: Term, span: Span = NOWHERE) -> tuple[str, tuple[Term, ...]]:
 
     def skeleton(part: Term) -> str:
         if isinstance(part, Compound) and part.functor not in "+-*/":
-            return f"{part.functor}({','.join(skeleton(a) for a in part.args)})"
+            return f"{quoted(part.functor)}({','.join(skeleton(a) for a in part.args)})"
         if isinstance(part, ListTerm):
             raise refuse("an argument is a constant, a variable or a term, not a list", span)
         if isinstance(part, Compound) and any(True for _ in variables(part)):
@@ -79,9 +78,9 @@ def flatten(term: Term, span: Span = NOWHERE) -> tuple[str, tuple[Term, ...]]:
 
     match term:
         case Atom(name):
-            return name, ()
+            return quoted(name), ()
         case Compound(functor, args):
-            return f"{functor}({','.join(skeleton(a) for a in args)})", tuple(holes)
+            return f"{quoted(functor)}({','.join(skeleton(a) for a in args)})", tuple(holes)
         case _:
             raise refuse(f"a name with arguments is expected here, not {term}", span)
 
@@ -89,7 +88,7 @@ def flatten(term: Term, span: Span = NOWHERE) -> tuple[str, tuple[Term, ...]]:
 @cache
 def _open_name(functor: str, arity: int) -> str:
     """The name of a relation whose arguments are all holes."""
-    return f"{functor}({','.join('_' * arity)})"
+    return quoted(functor) + (f"({','.join('_' * arity)})" if arity else "")
 
 
 def holes(name: str) -> int:
@@ -98,7 +97,7 @@ def holes(name: str) -> int:
     >>> holes("per(close_ballot(_,_))")
     2
     """
-    return len(_HOLE.findall(name))
+    return len(around_holes(name)) - 1
 
 
 Substitution = dict[str, Term]
@@ -161,7 +160,7 @@ class Normaliser:
                 case r.DynamicDomain(predicate):
                     self.out.domains.add(flatten(predicate)[0])
                 case r.Declare():
-                    name = s.name + (f"({','.join('_' * len(s.arguments))})" if s.arguments else "")
+                    name = _open_name(s.name, len(s.arguments))
                     self.out.declared[name] = s
                     if s.role is r.Role.POINTS:
                         self.out.pointwise.add(name)
