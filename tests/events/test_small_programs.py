@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from thalweg import parse
+from thalweg.analysis.checker import check
 from thalweg.events.reasoner import Reasoner
 from thalweg.reference.events import Row
 from thalweg.reference.windowed import replay
@@ -584,6 +585,97 @@ CASES = {
         "at('über')=in [3,..)\nat(mod)=in [4,..)\nat(in)=in [5,..)\nat(a)=if [6,..)",
         (10, 5, 20),
     ),
+    "conditions that are true or false whatever happens": (
+        """
+        initiatedAt(f(X)=true, T) :- happensAt(e(X), T), \\+ true.
+        initiatedAt(g(X)=true, T) :- happensAt(e(X), T), not fail, \\+ \\+ true.
+        initiatedAt(h(X)=true, T) :- happensAt(e(X), T), (false ; X = b).
+        """,
+        "e(a) 2\ne(b) 3",
+        "g(a)=true [3,..)\ng(b)=true [4,..)\nh(b)=true [4,..)",
+        (10, 5, 10),
+    ),
+    "the time-point as an argument of a condition, of a head and as a value": (
+        """
+        initiatedAt(off(X)=true, T) :- happensAt(e(X), T), holiday(T).
+        initiatedAt(on(X)=true, T) :- happensAt(e(X), T), \\+ holiday(T).
+        initiatedAt(last(X)=T, T) :- happensAt(e(X), T).
+        initiatedAt(busy(T)=true, T) :- happensAt(e(_), T), findall(X, likes(X, T), L), length(L, 1).
+        holiday(3). holiday(7). likes(ann, 2).
+        """,
+        "e(a) 2\ne(b) 3\ne(a) 7",
+        "on(a)=true [3,..)\noff(b)=true [4,..)\noff(a)=true [8,..)\n"
+        "last(a)=2 [3,8)\nlast(a)=7 [8,..)\nlast(b)=3 [4,..)\nbusy(2)=true [3,..)",
+        (10, 5, 10),
+    ),
+    "lists: nothing is found, and one of some": (
+        """
+        initiatedAt(alone(X)=true, T) :- happensAt(e(X), T), findall(Y, friend(X, Y), []).
+        initiatedAt(some(X)=true, T) :- happensAt(e(X), T), member(X, [a, 7, 'b']).
+        initiatedAt(other(X)=true, T) :- happensAt(e(X), T), \\+ member(X, [a, 7, 'b']).
+        friend(X, Y) :- linked(X, Y).
+        friend(X, Y) :- linked(Y, X).
+        linked(a, b).
+        """,
+        "e(b) 2\ne(c) 3\ne(7) 4",
+        "some(b)=true [3,..)\nalone(c)=true [4,..)\nother(c)=true [4,..)\nalone(7)=true [5,..)\nsome(7)=true [5,..)",
+        (10, 5, 10),
+    ),
+    "a number comes before a name": (
+        """
+        initiatedAt(f(X)=true, T) :- happensAt(e(X), T), X @> 7, X = b.
+        initiatedAt(g(X)=true, T) :- happensAt(e(X), T), b @< 7.
+        initiatedAt(h(X)=true, T) :- happensAt(e(X), T), X @> 'it!'.
+        """,
+        "e(b) 2\ne(it's) 3\ne(9) 4",
+        "f(b)=true [3,..)\nh('it\\'s')=true [4,..)",
+        (10, 5, 10),
+    ),
+    "a fluent whose value is its argument": (
+        """
+        initiatedAt(f(X, N)=M, T) :- happensAt(v(X, N, M), T).
+        terminatedAt(f(X, N)=_, T) :- happensAt(z(X, N), T).
+        initiatedAt(same(X)=true, T) :- happensAt(k, T), holdsAt(f(X, N)=N, T).
+        initiatedAt(none=true, T) :- happensAt(k, T), \\+ holdsAt(f(_, N)=N, T).
+        initiatedAt(many=C, T) :- happensAt(k, T), findall(X, holdsAt(f(X, N)=N, T), L), length(L, C).
+        """,
+        "v(a,1,1) 2\nv(a,2,1) 2\nv(b,1,2) 2\nk 3\nz(a,1) 4\nk 6",
+        "f(a,1)=1 [3,5)\nf(a,2)=1 [3,..)\nf(b,1)=2 [3,..)\nsame(a)=true [4,..)\nnone=true [7,..)\n"
+        "many=1 [4,7)\nmany=0 [7,..)",
+        (10, 5, 10),
+    ),
+    "a complement of a fluent whose value is its argument": (
+        """
+        initiatedAt(f(X, N)=M, T) :- happensAt(v(X, N, M), T).
+        holdsFor(free(X)=true, I) :- holdsFor(f(X, N)=N, J), complement_all([J], I).
+        """,
+        "v(a,4,4) 3",
+        "f(a,4)=4 [4,..)\nfree(a)=true [3,4)",
+        (10, 5, 10),
+    ),
+    "an individual of which the one rule says nothing true is seen": (
+        """
+        terminatedAt(f(X)=on, T) :- happensAt(v(X, N), T), class(N, nonsense).
+        initially(f(_)=on).
+        class(N, top) :- N > 7.
+        """,
+        "v(a,9) 3",
+        "f(a)=on [3,..)",
+        (10, 5, 10),
+    ),
+    "a union for those in a domain that a rule makes of another": (
+        """
+        holdsFor(f(X)=true, I) :- holdsFor(level(X)=3, I1), holdsFor(level(X)=7, I2), union_all([I1, I2], I).
+        dynamicDomain(person(_)).
+        grounding(comes(X)) :- person(X).
+        grounding(f(X)=true) :- adult(X).
+        adult(X) :- person(X), \\+ child(X).
+        child(ben).
+        """,
+        "comes(ann) 3\ncomes(ben) 3\nlevel(ann)=3 2..6\nlevel(ann)=7 5..8\nlevel(ben)=7 4..9\nlevel(joe)=7 4..9",
+        "f(ann)=true [3,8)",
+        (10, 5, 10),
+    ),
 }
 
 
@@ -625,6 +717,30 @@ def test_a_late_interval_that_reaches_back_before_the_window_begins_at_its_first
     assert_same_timeline(drawn, replay(program, given, **run)[-1].timeline, names=("written", "reference"))
     found = replay_with(Reasoner, program, given, **run)[-1].timeline
     assert_same_timeline(drawn, found, names=("written", "reasoner"))
+
+
+def test_windows_that_end_between_two_points_lose_nothing_of_the_point_before_their_end() -> None:
+    program = parse(
+        """
+        initiatedAt(f=off, T) :- happensAt(e, T).
+        fi(f=true, f=off, 2).
+        fi(f=off, f=true, 6).
+        """
+    )
+    run = {"window": 7, "step": 7, "start": -10, "end": 60, "tick": 2}
+    expected = {("f", "off"): [(46, 52), (54, 60), (62, None)], ("f", "true"): [(52, 54), (60, 62)]}
+    rows = [Row(name="e", time=44, arrival=44, number=1)]
+    assert replay(program, rows, **run)[-1].timeline == expected
+    assert replay_with(Reasoner, program, rows, **run)[-1].timeline == expected
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["findall(Y, likes(X, Y), [_])", "findall(Y, likes(X, Y), L), member(X, L)", "[X] = [_]", "X = [a]"],
+)
+def test_a_list_that_is_taken_apart_is_refused(condition: str) -> None:
+    program = parse(f"initiatedAt(f(X)=true, T) :- happensAt(e(X), T), {condition}. likes(a, b).")
+    assert "TW290" in {diagnostic.code for diagnostic in check(program)}
 
 
 def test_a_delay_that_is_no_multiple_of_the_tick_lasts_until_the_next_point() -> None:

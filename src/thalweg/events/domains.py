@@ -396,24 +396,26 @@ class Domains:
         self._done.add(name)
         self.normal.fluents[name] = 1
         for _, x in rule.inputs:
-            if variable not in names((x,)):
-                continue
             if any(v.name == variable for v in variables(x.value)):
-                fluent = x.fluent
-                body: tuple[Flat, ...] = (EdgeAt(Edge.START, fluent, x.args, x.value),)
-                for effect in Effect if fluent in self.effects_of else ():  # a value may come and end at once
-                    self.add(name, (Variable(variable),), (EffectAt(effect, fluent, x.args, x.value),))
-                self._listed(name, variable, fluent, (*x.args, x.value))
-                for other in [] if self.is_declared(fluent) else [s for s in self.spans if s.fluent == fluent]:
-                    self._borne(name, variable, other, (*x.args, x.value))
-            else:
-                body = (EdgeAt(Edge.START, self.known(x.fluent, x.value), x.args, TRUE),)
+                self._valued(name, variable, x)
+            if any(v.name == variable for term in x.args for v in variables(term)):
+                known = self.known(x.fluent, x.value)
+                self.add(name, (Variable(variable),), (EdgeAt(Edge.START, known, x.args, TRUE),))
                 if x.fluent not in self.inputs and x.fluent not in self.determined and not hidden(x.fluent):
                     held: Flat = EdgeAt(Edge.START, x.fluent, x.args, Variable("_Held"))
                     self.add(name, (Variable(variable),), (held,))
-            self.add(name, (Variable(variable),), body)
         self._listed(name, variable, rule.fluent, (*rule.args, rule.value))
         return name
+
+    def _valued(self, name: str, variable: str, x: HoldsAt) -> None:
+        """The constants that a variable in the place of a value can stand for."""
+        fluent = x.fluent
+        for effect in Effect if fluent in self.effects_of else ():  # a value may come and end at once
+            self.add(name, (Variable(variable),), (EffectAt(effect, fluent, x.args, x.value),))
+        self._listed(name, variable, fluent, (*x.args, x.value))
+        for other in [] if self.is_declared(fluent) else [s for s in self.spans if s.fluent == fluent]:
+            self._borne(name, variable, other, (*x.args, x.value))
+        self.add(name, (Variable(variable),), (EdgeAt(Edge.START, fluent, x.args, x.value),))
 
     def _listed(self, name: str, variable: str, fluent: str, pair: tuple[Term, ...]) -> None:
         """The constants that a variable of a pair can stand for by a grounding of the fluent."""
