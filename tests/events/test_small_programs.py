@@ -734,6 +734,18 @@ def test_windows_that_end_between_two_points_lose_nothing_of_the_point_before_th
     assert replay_with(Reasoner, program, rows, **run)[-1].timeline == expected
 
 
+@pytest.mark.parametrize("window", [1, 10])
+def test_a_running_interval_is_measured_up_to_the_last_point_of_a_query_between_two(window: int) -> None:
+    program = parse(
+        "fluent level(a). holdsFor(short(A)=true, I) :- holdsFor(level(A)=1, J), intDurLess(J, 5, I)."
+    )
+    row = Row(name="level", args=("b",), time=38, arrival=38, number=1, shape="interval", value=1, end=56)
+    run = {"window": window, "step": 1, "start": 36, "end": 41, "tick": 2}
+    for answers in (replay(program, [row], **run), replay_with(Reasoner, program, [row], **run)):
+        told = {answer.query_time: answer.timeline.get(("short(b)", "true")) for answer in answers}
+        assert told == {37: None, **dict.fromkeys(range(38, 42), [(38, None)])}
+
+
 @pytest.mark.parametrize(
     "condition",
     ["findall(Y, likes(X, Y), [_])", "findall(Y, likes(X, Y), L), member(X, L)", "[X] = [_]", "X = [a]"],

@@ -45,7 +45,7 @@ class SpanUnit(FluentUnit):
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for plan in self.plans:
-            touched = plan.touched(self.store, clock.query)
+            touched = plan.touched(self.store, clock.last)
             if clock.recompute and after.first_round:
                 touched = Touched.everywhere(np.arange(plan.bindings.count))
             if len(touched.ids):

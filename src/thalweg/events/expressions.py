@@ -265,7 +265,7 @@ class SpanPlan:
             if not steps and {slot.name for slot in leaf.slots} - {None} == set(self.variables) != set()
         }
 
-    def touched(self, store: FluentStore, query: int) -> Touched:
+    def touched(self, store: FluentStore, last: int) -> Touched:
         """Bindings whose inputs changed, or whose running intervals reach a length; with causes and stretches."""
         found: list[Touched] = []
         known = self.bindings.count
@@ -287,9 +287,9 @@ class SpanPlan:
                     lows, highs = np.where(new, NEVER, lows), np.where(new, OPEN, highs)
                 found.append(Touched(bindings, causes, lows, highs))
         if self.judges_lengths:
-            late = (self.flips[: self.bindings.count] <= query + self.tick).nonzero()[0]
+            late = (self.flips[: self.bindings.count] <= last + self.tick).nonzero()[0]
             if len(late):
-                lows = np.full(len(late), NEVER if self.far else query)
+                lows = np.full(len(late), NEVER if self.far else last)
                 found.append(Touched(late, np.full(len(late), TIME), lows, np.full(len(late), OPEN)))
         if self.alone is not None and not self.started:
             self.started = True
@@ -479,7 +479,7 @@ class SpanPlan:
                 return self._whole(node, where, clock)
             case Lasting(op, child):
                 lists = self._whole(child, where, clock)
-                found = spans.by_length(op, *lists, node.bounds(where.frame), clock.query + self.tick)
+                found = spans.by_length(op, *lists, node.bounds(where.frame), clock.last + self.tick)
                 offsets, lengths, pool, flips = found
                 self.flips[where.bindings] = np.minimum(self.flips[where.bindings], flips)
                 return offsets, lengths, pool
