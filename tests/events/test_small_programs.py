@@ -663,6 +663,16 @@ CASES = {
         "f(a)=on [3,..)",
         (10, 5, 10),
     ),
+    "a comparison of who a rule in a cycle is about": (
+        """
+        initiatedAt(f(X, Y)=Z, T) :- happensAt(k, T), holdsAt(f(X, 3)=7, T), X \\= b, limit(Y), limit(Z).
+        initially(f(X, 3)=7) :- good(X).
+        good(a). good(b). limit(4).
+        """,
+        "k 4",
+        "f(a,3)=7 [0,..)\nf(b,3)=7 [0,..)\nf(a,4)=4 [5,..)",
+        (10, 5, 10),
+    ),
     "a union for those in a domain that a rule makes of another": (
         """
         holdsFor(f(X)=true, I) :- holdsFor(level(X)=3, I1), holdsFor(level(X)=7, I2), union_all([I1, I2], I).

@@ -129,7 +129,7 @@ def _conditions(p: PointRule, inner: Sequence[Flat]) -> list[HoldsAt] | None:
     if len(found) < len(inner):
         return None
     rest = _without(p.body, found)
-    bound = binding(rest)
+    bound = binding(rest, p.time)
     outer = names(tuple(rest)) | _in_head(p)
     for at, x in enumerate(found):
         if not {v.name for a in x.args for v in variables(a)} <= bound:

@@ -42,8 +42,8 @@ from thalweg.language.rules import Edge, Effect
 from thalweg.language.terms import NOWHERE, Term, Variable, variables
 
 
-def _free(args: tuple[Term, ...], body: tuple[Flat, ...]) -> set[str]:
-    return {v.name for a in args for v in variables(a)} - binding(body)
+def _free(args: tuple[Term, ...], body: tuple[Flat, ...], time: str | None = None) -> set[str]:
+    return {v.name for a in args for v in variables(a)} - binding(body, time)
 
 
 class Domains:
@@ -159,7 +159,7 @@ class Domains:
         if hidden(p.relation):
             return p
         body = self.newcomers.visible(self._timed(p.body, shift=False))
-        if p.effect is not None and _free(p.args, body):
+        if p.effect is not None and _free(p.args, body, p.time):
             body = (*body, HoldsAt(self.known(p.relation), p.args, TRUE))
         return replace(p, body=body + self.filter_(p.relation, p.args, p.value, shift=False))
 
@@ -327,7 +327,7 @@ class Domains:
     def meets(self, fluent: str) -> bool:
         """Can an effect be the first that is seen of an instance?"""
         return any(d.fluent == fluent for d in self.normal.delays) or any(
-            not self._names(p) and (fluent in self.determined or not _free(p.args, p.body))
+            not self._names(p) and (fluent in self.determined or not _free(p.args, p.body, p.time))
             for p in self.effects_of.get(fluent, [])
         )
 
