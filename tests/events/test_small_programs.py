@@ -753,7 +753,7 @@ def test_a_running_interval_is_measured_up_to_the_last_point_of_a_query_between_
     run = {"window": window, "step": 1, "start": 36, "end": 41, "tick": 2}
     for answers in (replay(program, [row], **run), replay_with(Reasoner, program, [row], **run)):
         told = {answer.query_time: answer.timeline.get(("short(b)", "true")) for answer in answers}
-        assert told == {37: None, **dict.fromkeys(range(38, 42), [(38, None)])}
+        assert told == {37: None, **{query: [(38, None)] for query in range(38, 42)}}
 
 
 @pytest.mark.parametrize(

@@ -256,10 +256,11 @@ def _assigned(test: Test, bound: set[str]) -> Iterator[str]:
 
 def split_terminations(rule: PointRule, rules: Sequence[PointRule]) -> list[PointRule]:
     """Let ``terminatedAt(F=V)`` in a body see terminations of every value: as one of V, or of the value that holds."""
+    terminations = [p for p in rules if p.effect is r.Effect.TERMINATES]
     every = {
         p.relation
-        for p in rules
-        if p.effect is r.Effect.TERMINATES and isinstance(p.value, Variable) and p.value.name not in binding(p.body, p.time)
+        for p in terminations
+        if isinstance(p.value, Variable) and p.value.name not in binding(p.body, p.time)
     }
 
     def ways(x: EffectAt) -> list[tuple[Flat, ...]]:
