@@ -14,6 +14,7 @@ from functools import partial
 from random import Random
 
 from thalweg.analysis.checker import check
+from thalweg.language.diagnostics import Severity
 from thalweg.reference.moment import SameTimeCycle
 from thalweg.reference.windowed import Answer, replay
 from thalweg.testing.comparison import assert_same_rows, assert_same_timeline
@@ -82,7 +83,9 @@ def fuzz(
 
 
 def _kind(scenario: Scenario, make: MakeReasoner) -> str:
-    """The kind of difference; empty for none and for programs that the reference refuses."""
+    """The kind of difference; empty for none and for programs that are refused."""
+    if any(diagnostic.severity is Severity.ERROR for diagnostic in check(scenario.program)):
+        return ""
     try:
         return _kind_of(difference(scenario, make))
     except (ValueError, NotImplementedError):
