@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from thalweg import parse
+from thalweg.analysis.checker import check
 from thalweg.events.reasoner import Reasoner
+from thalweg.reference.events import Row
 from thalweg.reference.windowed import replay
 from thalweg.testing.comparison import assert_same_timeline
 from thalweg.testing.engines import replay_with
@@ -519,6 +521,171 @@ CASES = {
         "g(b)=true [6,7)",
         (2, 2, 10),
     ),
+    "a delayed effect of whichever value background knowledge names, and of no other": (
+        """
+        initiatedAt(level(X)=low, T) :- happensAt(e(X), T).
+        initiatedAt(level(X)=top, T) :- happensAt(g(X), T).
+        fi(level(X)=V, level(X)=W, D) :- next(V, W, D).
+        next(low, mid, 3). next(mid, high, 4).
+        """,
+        "e(a) 2\ng(b) 2",
+        "level(a)=low [3,6)\nlevel(a)=mid [6,10)\nlevel(a)=high [10,..)\nlevel(b)=top [3,..)",
+        (10, 5, 20),
+    ),
+    "a delayed effect of every value but its target, as long as the value says": (
+        """
+        initiatedAt(timer(X)=N, T) :- happensAt(sets(X, N), T).
+        fi(timer(X)=N, timer(X)=0, N).
+        """,
+        "sets(a,3) 2\nsets(b,7) 2\nsets(a,0) 10",
+        "timer(a)=3 [3,6)\ntimer(a)=0 [6,..)\ntimer(b)=7 [3,10)\ntimer(b)=0 [10,..)",
+        (10, 5, 20),
+    ),
+    "one value of a delayed effect of all values can be postponed": (
+        """
+        initiatedAt(f(X)=low, T) :- happensAt(e(X), T).
+        initiatedAt(f(X)=mid, T) :- happensAt(g(X), T).
+        fi(f(X)=V, f(X)=off, 5) :- V \\= off.
+        p(f(_)=low).
+        """,
+        "e(a) 2\ne(a) 4\ng(b) 2\ng(b) 4",
+        "f(a)=low [3,10)\nf(a)=off [10,..)\nf(b)=mid [3,8)\nf(b)=off [8,..)",
+        (10, 5, 20),
+    ),
+    "what can be postponed names its variables as it likes": (
+        """
+        initiatedAt(f(X, Y)=true, T) :- happensAt(h(X, Y), T).
+        ft(f(X, Y)=true, 5).
+        p(f(Y, X)=true) :- good(Y), X \\= Y.
+        good(a).
+        """,
+        "h(a,b) 2\nh(b,a) 2\nh(a,a) 2\nh(a,b) 4\nh(b,a) 4\nh(a,a) 4",
+        "f(a,b)=true [3,10)\nf(b,a)=true [3,8)\nf(a,a)=true [3,8)",
+        (10, 5, 20),
+    ),
+    "a complement for those that background knowledge names holds from the start, though its input never comes": (
+        """
+        fluent alarm.
+        holdsFor(calm(X)=true, I) :- holdsFor(alarm=true, I1), good(X), complement_all([I1], I).
+        holdsFor(quiet=true, I) :-
+            holdsFor(near(a, b)=true, I1), limit(D), intDurGreater(I1, D, I2), complement_all([I2], I).
+        good(a). good(b). limit(4). limit(5).
+        """,
+        "mode(a)=on 3..4",
+        "calm(a)=true [0,..)\ncalm(b)=true [0,..)\nquiet=true [0,..)",
+        (5, 5, 20),
+    ),
+    "names in rules are names in data, also words of the language and names of other alphabets": (
+        """
+        initiatedAt(at(X)=in, T) :- happensAt(e(X), T), place(X).
+        initiatedAt(at(X)=Y, T) :- happensAt(h(X, Y), T), Y = 'if'.
+        place(über). place('mod'). place('in').
+        """,
+        "e(über) 2\ne(mod) 3\ne(in) 4\nh(a,if) 5\nh(a,then) 6",
+        "at('über')=in [3,..)\nat(mod)=in [4,..)\nat(in)=in [5,..)\nat(a)=if [6,..)",
+        (10, 5, 20),
+    ),
+    "conditions that are true or false whatever happens": (
+        """
+        initiatedAt(f(X)=true, T) :- happensAt(e(X), T), \\+ true.
+        initiatedAt(g(X)=true, T) :- happensAt(e(X), T), not fail, \\+ \\+ true.
+        initiatedAt(h(X)=true, T) :- happensAt(e(X), T), (false ; X = b).
+        """,
+        "e(a) 2\ne(b) 3",
+        "g(a)=true [3,..)\ng(b)=true [4,..)\nh(b)=true [4,..)",
+        (10, 5, 10),
+    ),
+    "the time-point as an argument of a condition, of a head and as a value": (
+        """
+        initiatedAt(off(X)=true, T) :- happensAt(e(X), T), holiday(T).
+        initiatedAt(on(X)=true, T) :- happensAt(e(X), T), \\+ holiday(T).
+        initiatedAt(last(X)=T, T) :- happensAt(e(X), T).
+        initiatedAt(busy(T)=true, T) :- happensAt(e(_), T), findall(X, likes(X, T), L), length(L, 1).
+        holiday(3). holiday(7). likes(ann, 2).
+        """,
+        "e(a) 2\ne(b) 3\ne(a) 7",
+        "on(a)=true [3,..)\noff(b)=true [4,..)\noff(a)=true [8,..)\n"
+        "last(a)=2 [3,8)\nlast(a)=7 [8,..)\nlast(b)=3 [4,..)\nbusy(2)=true [3,..)",
+        (10, 5, 10),
+    ),
+    "lists: nothing is found, and one of some": (
+        """
+        initiatedAt(alone(X)=true, T) :- happensAt(e(X), T), findall(Y, friend(X, Y), []).
+        initiatedAt(some(X)=true, T) :- happensAt(e(X), T), member(X, [a, 7, 'b']).
+        initiatedAt(other(X)=true, T) :- happensAt(e(X), T), \\+ member(X, [a, 7, 'b']).
+        friend(X, Y) :- linked(X, Y).
+        friend(X, Y) :- linked(Y, X).
+        linked(a, b).
+        """,
+        "e(b) 2\ne(c) 3\ne(7) 4",
+        "some(b)=true [3,..)\nalone(c)=true [4,..)\nother(c)=true [4,..)\nalone(7)=true [5,..)\nsome(7)=true [5,..)",
+        (10, 5, 10),
+    ),
+    "a number comes before a name": (
+        """
+        initiatedAt(f(X)=true, T) :- happensAt(e(X), T), X @> 7, X = b.
+        initiatedAt(g(X)=true, T) :- happensAt(e(X), T), b @< 7.
+        initiatedAt(h(X)=true, T) :- happensAt(e(X), T), X @> 'it!'.
+        """,
+        "e(b) 2\ne(it's) 3\ne(9) 4",
+        "f(b)=true [3,..)\nh('it\\'s')=true [4,..)",
+        (10, 5, 10),
+    ),
+    "a fluent whose value is its argument": (
+        """
+        initiatedAt(f(X, N)=M, T) :- happensAt(v(X, N, M), T).
+        terminatedAt(f(X, N)=_, T) :- happensAt(z(X, N), T).
+        initiatedAt(same(X)=true, T) :- happensAt(k, T), holdsAt(f(X, N)=N, T).
+        initiatedAt(none=true, T) :- happensAt(k, T), \\+ holdsAt(f(_, N)=N, T).
+        initiatedAt(many=C, T) :- happensAt(k, T), findall(X, holdsAt(f(X, N)=N, T), L), length(L, C).
+        """,
+        "v(a,1,1) 2\nv(a,2,1) 2\nv(b,1,2) 2\nk 3\nz(a,1) 4\nk 6",
+        "f(a,1)=1 [3,5)\nf(a,2)=1 [3,..)\nf(b,1)=2 [3,..)\nsame(a)=true [4,..)\nnone=true [7,..)\n"
+        "many=1 [4,7)\nmany=0 [7,..)",
+        (10, 5, 10),
+    ),
+    "a complement of a fluent whose value is its argument": (
+        """
+        initiatedAt(f(X, N)=M, T) :- happensAt(v(X, N, M), T).
+        holdsFor(free(X)=true, I) :- holdsFor(f(X, N)=N, J), complement_all([J], I).
+        """,
+        "v(a,4,4) 3",
+        "f(a,4)=4 [4,..)\nfree(a)=true [3,4)",
+        (10, 5, 10),
+    ),
+    "an individual of which the one rule says nothing true is seen": (
+        """
+        terminatedAt(f(X)=on, T) :- happensAt(v(X, N), T), class(N, nonsense).
+        initially(f(_)=on).
+        class(N, top) :- N > 7.
+        """,
+        "v(a,9) 3",
+        "f(a)=on [3,..)",
+        (10, 5, 10),
+    ),
+    "a comparison of who a rule in a cycle is about": (
+        """
+        initiatedAt(f(X, Y)=Z, T) :- happensAt(k, T), holdsAt(f(X, 3)=7, T), X \\= b, limit(Y), limit(Z).
+        initially(f(X, 3)=7) :- good(X).
+        good(a). good(b). limit(4).
+        """,
+        "k 4",
+        "f(a,3)=7 [0,..)\nf(b,3)=7 [0,..)\nf(a,4)=4 [5,..)",
+        (10, 5, 10),
+    ),
+    "a union for those in a domain that a rule makes of another": (
+        """
+        holdsFor(f(X)=true, I) :- holdsFor(level(X)=3, I1), holdsFor(level(X)=7, I2), union_all([I1, I2], I).
+        dynamicDomain(person(_)).
+        grounding(comes(X)) :- person(X).
+        grounding(f(X)=true) :- adult(X).
+        adult(X) :- person(X), \\+ child(X).
+        child(ben).
+        """,
+        "comes(ann) 3\ncomes(ben) 3\nlevel(ann)=3 2..6\nlevel(ann)=7 5..8\nlevel(ben)=7 4..9\nlevel(joe)=7 4..9",
+        "f(ann)=true [3,8)",
+        (10, 5, 10),
+    ),
 }
 
 
@@ -531,6 +698,20 @@ def test_a_small_program_gives_its_timeline(name: str) -> None:
     assert_same_timeline(drawn, replay(program, given, **run)[-1].timeline, names=("written", "reference"))
     found = replay_with(Reasoner, program, given, **run)[-1].timeline
     assert_same_timeline(drawn, found, names=("written", "reasoner"))
+
+
+def test_names_of_fluents_and_events_may_stand_in_quotes() -> None:
+    program = parse(
+        """
+        initiatedAt('On Air'(X)=true, T) :- happensAt('Go (_)!'(X), T).
+        happensAt('It\\'s'(X), T) :- happensAt(start('On Air'(X)=true), T).
+        """
+    )
+    rows = [Row(name="Go (_)!", args=("a",), time=2, arrival=2, number=1)]
+    run = {"window": 5, "step": 5, "start": 0, "end": 5}
+    (found,), (expected,) = replay_with(Reasoner, program, rows, **run), replay(program, rows, **run)
+    assert found.timeline == expected.timeline == {("'On Air'(a)", "true"): [(3, None)]}
+    assert found.events == expected.events == {(r"'It\'s'(a)", 2)}
 
 
 def test_a_late_interval_that_reaches_back_before_the_window_begins_at_its_first_point_on_the_tick() -> None:
@@ -546,6 +727,42 @@ def test_a_late_interval_that_reaches_back_before_the_window_begins_at_its_first
     assert_same_timeline(drawn, replay(program, given, **run)[-1].timeline, names=("written", "reference"))
     found = replay_with(Reasoner, program, given, **run)[-1].timeline
     assert_same_timeline(drawn, found, names=("written", "reasoner"))
+
+
+def test_windows_that_end_between_two_points_lose_nothing_of_the_point_before_their_end() -> None:
+    program = parse(
+        """
+        initiatedAt(f=off, T) :- happensAt(e, T).
+        fi(f=true, f=off, 2).
+        fi(f=off, f=true, 6).
+        """
+    )
+    run = {"window": 7, "step": 7, "start": -10, "end": 60, "tick": 2}
+    expected = {("f", "off"): [(46, 52), (54, 60), (62, None)], ("f", "true"): [(52, 54), (60, 62)]}
+    rows = [Row(name="e", time=44, arrival=44, number=1)]
+    assert replay(program, rows, **run)[-1].timeline == expected
+    assert replay_with(Reasoner, program, rows, **run)[-1].timeline == expected
+
+
+@pytest.mark.parametrize("window", [1, 10])
+def test_a_running_interval_is_measured_up_to_the_last_point_of_a_query_between_two(window: int) -> None:
+    program = parse(
+        "fluent level(a). holdsFor(short(A)=true, I) :- holdsFor(level(A)=1, J), intDurLess(J, 5, I)."
+    )
+    row = Row(name="level", args=("b",), time=38, arrival=38, number=1, shape="interval", value=1, end=56)
+    run = {"window": window, "step": 1, "start": 36, "end": 41, "tick": 2}
+    for answers in (replay(program, [row], **run), replay_with(Reasoner, program, [row], **run)):
+        told = {answer.query_time: answer.timeline.get(("short(b)", "true")) for answer in answers}
+        assert told == {37: None, **{query: [(38, None)] for query in range(38, 42)}}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["findall(Y, likes(X, Y), [_])", "findall(Y, likes(X, Y), L), member(X, L)", "[X] = [_]", "X = [a]"],
+)
+def test_a_list_that_is_taken_apart_is_refused(condition: str) -> None:
+    program = parse(f"initiatedAt(f(X)=true, T) :- happensAt(e(X), T), {condition}. likes(a, b).")
+    assert "TW290" in {diagnostic.code for diagnostic in check(program)}
 
 
 def test_a_delay_that_is_no_multiple_of_the_tick_lasts_until_the_next_point() -> None:

@@ -21,6 +21,7 @@ Signature = tuple[str, int]
 GIVEN_BUILTINS: Mapping[Signature, frozenset[int]] = {
     ("length", 2): frozenset({0}),
     ("sum_list", 2): frozenset({0}),
+    ("sumlist", 2): frozenset({0}),
     ("max_list", 2): frozenset({0}),
     ("min_list", 2): frozenset({0}),
     ("member", 2): frozenset({1}),

@@ -55,6 +55,8 @@ BUILTINS = frozenset(
     {("length", 2), ("sum_list", 2), ("max_list", 2), ("min_list", 2), ("member", 2), ("true", 0)}
 )
 """Predicates that need no definition."""
+EVENT_BUILTINS = BUILTINS | {("sumlist", 2), ("fail", 0), ("false", 0)}
+"""Those of event descriptions."""
 
 
 class EntityKind(StrEnum):
@@ -376,7 +378,8 @@ class _Collector:
     def predicate_part(self, key: Key, entry: _Entry) -> Part:
         if entry.domain:
             return Part.DOMAIN
-        if (key.name, key.arity) in BUILTINS and not entry.clauses:
+        known = EVENT_BUILTINS if self.program.kind is Kind.EVENTS else BUILTINS
+        if (key.name, key.arity) in known and not entry.clauses:
             return Part.BACKGROUND
         if self.program.kind is Kind.EVENTS:
             return Part.BACKGROUND if entry.clauses else Part.UNKNOWN

@@ -281,6 +281,8 @@ def _statement(
     bound: set[str] = set()
     if isinstance(statement, Delayed):
         bound |= names(statement.source.fluent) | names(statement.source.value)
+    if isinstance(statement, Postponable):
+        bound |= names(statement.pair.fluent) | names(statement.pair.value)
     if isinstance(statement, Clause) and not datalog:
         bound |= names(statement.head)
     problems = bind(_solvable(statement) if kind is Kind.LARS else body, bound, known)

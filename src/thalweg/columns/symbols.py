@@ -26,6 +26,7 @@ _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z|[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?\Z
 _CANONICAL = r"\A(?:[a-z][A-Za-z0-9_]*|0|-?[1-9][0-9]{0,14})\z"
 """Names and integers that are their own canonical texts, for Arrow."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z", re.ASCII)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _WHOLE = re.compile(r"[-+]?\d+\Z", re.ASCII)
 RECENT = 8
 """Dictionaries whose ids are remembered."""
@@ -280,7 +281,9 @@ class SymbolTable:
 
 
 def _standard_order(text: str) -> tuple[int, float, str]:
-    return (0, float(text), "") if _NUMBER.match(text) else (1, 0.0, text.strip("'"))
+    if _NUMBER.match(text):
+        return 0, float(text), ""
+    return 1, 0.0, _ESCAPED.sub(r"\1", text[1:-1]) if text.startswith("'") else text
 
 
 def numbers(values: npt.NDArray[np.float64]) -> Ints:

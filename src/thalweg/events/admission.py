@@ -23,6 +23,7 @@ from thalweg.columns.symbols import EXACT
 from thalweg.events.moves import NEVER
 from thalweg.events.plan import Plan
 from thalweg.events.waiting import ARRIVAL, COUNTS, FACT, OP, ROW, Coded, Waiting
+from thalweg.language.instances import apart, unquoted
 from thalweg.protocol import NOTHING_TO_RETRACT, OPEN_END, Ints, Mask, Rows
 
 TOO_LATE = "too late"
@@ -310,9 +311,9 @@ def _by_name(plan: Plan) -> dict[str, dict[int, str]]:
     """Input relations by name and number of arguments."""
     found: dict[str, dict[int, str]] = {}
     for relation, store in plan.input_events.items():
-        found.setdefault(relation.split("(")[0], {})[store.arity] = relation
+        found.setdefault(unquoted(apart(relation)[0]), {})[store.arity] = relation
     for relation, unit in plan.inputs.items():
-        found.setdefault(relation.split("(")[0], {})[unit.store.arity] = relation
+        found.setdefault(unquoted(apart(relation)[0]), {})[unit.store.arity] = relation
     return found
 
 

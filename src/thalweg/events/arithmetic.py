@@ -189,7 +189,7 @@ class SameStep(Fixed):
 
 @dataclass(slots=True)
 class TimeStep(Fixed):
-    """Binds the rule's time variable as a number, where a test or the head reads it."""
+    """Binds the rule's time variable as a number, where a test reads it."""
 
     name: str
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from thalweg.language import rules as r
-from thalweg.language.printer import atom_text
+from thalweg.language.instances import quoted
 from thalweg.language.program import Program
 from thalweg.language.terms import Atom, Compound, Number, Span, Term
 
@@ -96,7 +96,7 @@ def constant_of(term: Term) -> str:
     if isinstance(term, Number):
         return number_text(term.value) if isinstance(term.value, float) else str(term.value)
     if isinstance(term, Atom):
-        return atom_text(term.name)
+        return quoted(term.name)
     if isinstance(term, Compound):
-        return f"{atom_text(term.functor)}({','.join(constant_of(a) for a in term.args)})"
+        return f"{quoted(term.functor)}({','.join(constant_of(a) for a in term.args)})"
     raise TypeError(term)

@@ -206,8 +206,7 @@ class BodyCompiler:
                     raise refuse(f"{fluent} has no initiatedAt or terminatedAt rules", self.span, "use start or end")
                 store.reads_points = True
                 match_ = self.match("fluent", fluent, args, bound)
-                inner = bound | {s.name for s in match_.slots if s.name}
-                step = EffectStep(store, match_, self.slot(value, ("value", fluent, 0), inner), effect, negated, every)
+                step = EffectStep(store, match_, self.slot(value, ("value", fluent, 0), bound), effect, negated, every)
             case Fact(relation, args, negated):
                 step = FactStep(c.facts[relation], self.match("fact", relation, args, bound), negated)
             case Test():
@@ -228,8 +227,7 @@ class BodyCompiler:
 
     def _holds(self, x: HoldsAt | EdgeAt, store: FluentStore, bound: set[str]) -> Step:
         slots = [self.slot(t, ("fluent", x.fluent, i), bound) for i, t in enumerate(x.args)]
-        inner = bound | {s.name for s in slots if s.name}
-        value: Slot | None = self.slot(x.value, ("value", x.fluent, 0), bound if store.by_value else inner)
+        value: Slot | None = self.slot(x.value, ("value", x.fluent, 0), bound)
         if store.by_value:
             assert value is not None
             slots.append(value)
@@ -256,12 +254,12 @@ class BodyCompiler:
         if x.op in NUMERIC or any(isinstance(t, Compound) and t.functor in ARITHMETIC for t in sides):
             return [*before, CompareStep(x.op, x.left, x.right, x.negated)]
         kinds = [self._numeric(t) for t in sides]
-        if kinds[0] != kinds[1] and not any(isinstance(t, Variable) for t in sides):
+        ordered = x.op.startswith("@")
+        if kinds[0] != kinds[1] and not ordered and not any(isinstance(t, Variable) for t in sides):
             return [*before, Unequal((x.op in ("\\=", "\\==")) != x.negated)]
         if all(kinds):
             return [*before, CompareStep(x.op, x.left, x.right, x.negated)]
         slots = [self._side(t, next((s for s in sides if isinstance(s, Variable)), None), bound) for t in sides]
-        ordered = x.op.startswith("@")
         symbols = self.catalogue.coder.symbols if ordered else None
         return [*before, SameStep(x.op, slots[0], slots[1], x.negated, symbols)]
 
@@ -299,12 +297,9 @@ def compile_body(catalogue: Catalogue, rule: PointRule, scope: int, outer: set[s
     driver = _driver(compiler, literal)
     bound = set(driver.variables)
     steps = compiler.steps(body, bound, outer)
-    if rule.time in outer and rule.time not in bound:
-        steps.append(TimeStep(rule.time))
     again = Counter(slot.name for slot in driver.slots if slot.name is not None)
     driver.used = frozenset(names(body) | outer | {name for name, times in again.items() if times > 1})
     keys = [f"{type(driver).__name__}{literal} at {rule.time}", *compiler.trail]
-    keys += ["time"] * (len(steps) + 1 - len(keys))
     triggers = [t for x in body for t in _triggers(compiler, x, driver)]
     for t in triggers:
         driver.prepare(tuple(d for _, d in t.shared))

@@ -129,7 +129,7 @@ def _conditions(p: PointRule, inner: Sequence[Flat]) -> list[HoldsAt] | None:
     if len(found) < len(inner):
         return None
     rest = _without(p.body, found)
-    bound = binding(rest)
+    bound = binding(rest, p.time)
     outer = names(tuple(rest)) | _in_head(p)
     for at, x in enumerate(found):
         if not {v.name for a in x.args for v in variables(a)} <= bound:
@@ -214,7 +214,8 @@ def delay_plans(c: Catalogue, normal: Normal, fluents: Sequence[str]) -> list[De
 def _delay(c: Catalogue, normal: Normal, d: DelayRule, fluent: int) -> DelayPlan:
     compiler = BodyCompiler(c, id(d), d.span, None)
     slots = compiler.match("fluent", d.fluent, d.args, set()).slots
-    bound = {s.name for s in slots if s.name is not None}
+    source = compiler.slot(d.value, ("value", d.fluent, 0), set())
+    bound = {s.name for s in (*slots, source) if s.name is not None}
     outer = {v.name for t in (d.delay, *((d.target,) if d.target is not None else ())) for v in variables(t)}
     postpones = [p for p in normal.postpones if p.fluent == d.fluent]
     uniform = _any_instance(d.args, names(d.body) | outer) and all(
@@ -227,11 +228,8 @@ def _delay(c: Catalogue, normal: Normal, d: DelayRule, fluent: int) -> DelayPlan
         if not isinstance(d.delay, Variable) or d.delay.name not in bound:
             raise refuse("the delay is not bound", d.span, "write a number, or bind it in the body")
         delay = Slot(name=d.delay.name)
-    node = ("value", d.fluent, 0)
-    code = None if isinstance(d.value, Variable) else c.coder.constant(d.value, node, d.span)
-    if code is None and d.value in (d.target, d.delay, *d.args):
-        raise refuse("the value of this delayed effect is also used elsewhere", d.span, "write one fi per value")
-    return DelayPlan(fluent, code, target, delay, c.tick, _postpone(c, d, slots, postpones), steps, slots, uniform)
+    postponable = _postpone(c, d, (*slots, source), postpones)
+    return DelayPlan(fluent, source, target, delay, c.tick, postponable, steps, slots, uniform)
 
 
 def _any_instance(args: Sequence[Term], used: set[str]) -> bool:
@@ -243,24 +241,23 @@ def _any_instance(args: Sequence[Term], used: set[str]) -> bool:
 def _postpone(
     c: Catalogue, d: DelayRule, slots: tuple[Slot, ...], postpones: Sequence[PostponeRule]
 ) -> list[Step] | None:
-    """Steps that keep the instances whose countdown is postponable; None where there is no such rule."""
+    """Steps that keep the pairs (arguments and value are in `slots`) whose countdown is postponable; None where there
+    is no such rule."""
     ways: list[list[Step]] = []
     for p in postpones:
-        if not isinstance(p.value, Variable) and p.value != d.value:
-            if isinstance(d.value, Variable):
-                raise refuse("p names a value, the delayed effect does not", p.span, "write one fi per value")
+        if not isinstance(p.value, Variable) and not isinstance(d.value, Variable) and p.value != d.value:
             continue
         compiler = BodyCompiler(c, id(p), p.span, None)
-        pattern = compiler.match("fluent", p.fluent, p.args, set()).slots
-        steps: list[Step] = []
+        value = compiler.slot(p.value, ("value", p.fluent, 0), set())
+        pattern = (*compiler.match("fluent", p.fluent, p.args, set()).slots, value)
+        # The two rules may use the same names for different variables: what the pair consists of gets names of its own.
+        steps: list[Step] = [CopyStep(f"#{i}", replace(slot, binds=False)) for i, slot in enumerate(slots)]
         bound: set[str] = set()
-        for mine, other in zip(pattern, slots, strict=True):
-            if mine.name is None:
-                steps.append(SameStep("=", mine, replace(other, binds=False), False))
-            elif mine.name in bound:
-                steps.append(SameStep("=", Slot(name=mine.name), replace(other, binds=False), False))
+        for i, mine in enumerate(pattern):
+            if mine.name is None or mine.name in bound:
+                steps.append(SameStep("=", replace(mine, binds=False), Slot(name=f"#{i}"), False))
             else:
-                steps.append(CopyStep(mine.name, replace(other, binds=False)))
+                steps.append(CopyStep(mine.name, Slot(name=f"#{i}")))
                 bound.add(mine.name)
         steps += compiler.steps(p.body, bound, set())
         ways.append(steps)

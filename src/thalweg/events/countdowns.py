@@ -1,8 +1,8 @@
 """Delayed effects of a component: evaluated once per instance, and which of their countdowns run.
 
 An effect that is the same for all instances of its fluent is evaluated once and repeated. One for every value
-(``fi(f(X)=V, f(X)=off, 5)`` with V open) is evaluated for each value that an instance may ever be given: by a rule,
-by a chain, or as the target of another delayed effect.
+(``fi(f(X)=V, f(X)=off, 5)``, whether or not a body says more about V) is evaluated for each value that an instance may
+ever be given: by a rule, by a chain, or as the target of another delayed effect.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from thalweg.columns.gathering import runs
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.sorting import distinct, group_starts
 from thalweg.columns.timelines import INITIATE, OPEN
-from thalweg.events.frames import Reader, Slot, Step, run_steps
+from thalweg.events.frames import Frame, Reader, Slot, Step, run_steps
 from thalweg.events.stores import FluentStore
 from thalweg.events.units import instance_frame
 from thalweg.protocol import Ints, Mask
@@ -31,7 +31,8 @@ class DelayPlan:
     """One delayed effect of a fluent of the component."""
 
     fluent: int
-    value: int | None  # None: whichever value is initiated
+    source: Slot
+    """The value that starts the countdown; a variable: whichever value is initiated and lets the steps be true."""
     target: Slot | None
     delay: Slot
     tick: int
@@ -40,6 +41,11 @@ class DelayPlan:
     slots: tuple[Slot, ...]
     uniform: bool
     """The same for every instance."""
+
+    @property
+    def value(self) -> int | None:
+        """The value, where it is a constant."""
+        return self.source.code if self.source.name is None else None
 
 
 @dataclass(slots=True)
@@ -54,6 +60,14 @@ class Pending:
     due: Ints
     since: Ints
     postponable: Mask
+
+
+def _with_value(frame: Frame, source: Slot, values: Ints) -> Frame:
+    """Instances with the variable of their value, which may be one of the arguments as well."""
+    if source.name is None:
+        return frame
+    mine = values[frame.origin]
+    return frame.take(frame[source.name] == mine) if source.name in frame else frame.bind(source.name, mine)
 
 
 class Templates:
@@ -162,12 +176,14 @@ class Countdowns:
     def _evaluate(self, plan: DelayPlan, ids: Ints, values: Ints) -> Ints:
         """A plan's rows for some instances and the values that start the countdown, each with its cell."""
         store = self.stores[plan.fluent]
-        frame = instance_frame(store, plan.slots, ids)
+        frame = _with_value(instance_frame(store, plan.slots, ids), plan.source, values)
         reader = Reader(before=False)
         frame = run_steps(plan.steps, frame, reader)
         postponable = np.zeros(len(ids), np.int64)
         if plan.postponable is not None:
             postponable[run_steps(plan.postponable, frame, reader).origin] = 1
+        if plan.target is not None:  # a target is another value
+            frame = frame.take(values[frame.origin] != plan.target.column(frame))
         lengths = plan.delay.column(frame).view(np.float64)
         rows = np.empty((len(frame), ROW + 1), np.int64)
         rows[:, 0] = values[frame.origin]
@@ -178,7 +194,6 @@ class Countdowns:
         rows[:, 2] += -rows[:, 2] % plan.tick
         rows[:, 3] = postponable[frame.origin]
         rows[:, ROW] = self._cells(plan.fluent, ids[frame.origin])
-        rows = rows[rows[:, 0] != rows[:, 1]]
         once = KeyTable(ROW + 1, len(rows))
         once.intern([rows[:, c] for c in range(ROW + 1)], len(rows))
         return once.keys

@@ -44,11 +44,11 @@ class SpanUnit(FluentUnit):
         return None if self._pointwise is None else writer(self._pointwise, heads, lows, clock.final)
 
     def due(self, clock: Clock) -> bool:
-        return any(plan.due(clock.query) for plan in self.plans)
+        return any(plan.due(clock.last) for plan in self.plans)
 
     def collect(self, before: Reader, after: Reader, clock: Clock) -> bool:
         for plan in self.plans:
-            touched = plan.touched(self.store, clock.query)
+            touched = plan.touched(self.store, clock.last)
             if clock.recompute and after.first_round:
                 touched = Touched.everywhere(np.arange(plan.bindings.count))
             if len(touched.ids):

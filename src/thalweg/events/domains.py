@@ -42,8 +42,8 @@ from thalweg.language.rules import Edge, Effect
 from thalweg.language.terms import NOWHERE, Term, Variable, variables
 
 
-def _free(args: tuple[Term, ...], body: tuple[Flat, ...]) -> set[str]:
-    return {v.name for a in args for v in variables(a)} - binding(body)
+def _free(args: tuple[Term, ...], body: tuple[Flat, ...], time: str | None = None) -> set[str]:
+    return {v.name for a in args for v in variables(a)} - binding(body, time)
 
 
 class Domains:
@@ -159,7 +159,7 @@ class Domains:
         if hidden(p.relation):
             return p
         body = self.newcomers.visible(self._timed(p.body, shift=False))
-        if p.effect is not None and _free(p.args, body):
+        if p.effect is not None and _free(p.args, body, p.time):
             body = (*body, HoldsAt(self.known(p.relation), p.args, TRUE))
         return replace(p, body=body + self.filter_(p.relation, p.args, p.value, shift=False))
 
@@ -327,7 +327,7 @@ class Domains:
     def meets(self, fluent: str) -> bool:
         """Can an effect be the first that is seen of an instance?"""
         return any(d.fluent == fluent for d in self.normal.delays) or any(
-            not self._names(p) and (fluent in self.determined or not _free(p.args, p.body))
+            not self._names(p) and (fluent in self.determined or not _free(p.args, p.body, p.time))
             for p in self.effects_of.get(fluent, [])
         )
 
@@ -396,24 +396,26 @@ class Domains:
         self._done.add(name)
         self.normal.fluents[name] = 1
         for _, x in rule.inputs:
-            if variable not in names((x,)):
-                continue
             if any(v.name == variable for v in variables(x.value)):
-                fluent = x.fluent
-                body: tuple[Flat, ...] = (EdgeAt(Edge.START, fluent, x.args, x.value),)
-                for effect in Effect if fluent in self.effects_of else ():  # a value may come and end at once
-                    self.add(name, (Variable(variable),), (EffectAt(effect, fluent, x.args, x.value),))
-                self._listed(name, variable, fluent, (*x.args, x.value))
-                for other in [] if self.is_declared(fluent) else [s for s in self.spans if s.fluent == fluent]:
-                    self._borne(name, variable, other, (*x.args, x.value))
-            else:
-                body = (EdgeAt(Edge.START, self.known(x.fluent, x.value), x.args, TRUE),)
+                self._valued(name, variable, x)
+            if any(v.name == variable for term in x.args for v in variables(term)):
+                known = self.known(x.fluent, x.value)
+                self.add(name, (Variable(variable),), (EdgeAt(Edge.START, known, x.args, TRUE),))
                 if x.fluent not in self.inputs and x.fluent not in self.determined and not hidden(x.fluent):
                     held: Flat = EdgeAt(Edge.START, x.fluent, x.args, Variable("_Held"))
                     self.add(name, (Variable(variable),), (held,))
-            self.add(name, (Variable(variable),), body)
         self._listed(name, variable, rule.fluent, (*rule.args, rule.value))
         return name
+
+    def _valued(self, name: str, variable: str, x: HoldsAt) -> None:
+        """The constants that a variable in the place of a value can stand for."""
+        fluent = x.fluent
+        for effect in Effect if fluent in self.effects_of else ():  # a value may come and end at once
+            self.add(name, (Variable(variable),), (EffectAt(effect, fluent, x.args, x.value),))
+        self._listed(name, variable, fluent, (*x.args, x.value))
+        for other in [] if self.is_declared(fluent) else [s for s in self.spans if s.fluent == fluent]:
+            self._borne(name, variable, other, (*x.args, x.value))
+        self.add(name, (Variable(variable),), (EdgeAt(Edge.START, fluent, x.args, x.value),))
 
     def _listed(self, name: str, variable: str, fluent: str, pair: tuple[Term, ...]) -> None:
         """The constants that a variable of a pair can stand for by a grounding of the fluent."""

@@ -231,7 +231,8 @@ class SpanPlan:
     head: tuple[Slot, ...]
     joins: list[tuple[Leaf, Joins, list[Step]]]
     gates: list[Leaf]
-    alone: list[Step]
+    alone: list[Step] | None
+    """How to find all bindings, where no fluent has a part in that: they are there from the start of the stream on."""
     start: int
     tick: int
     bindings: KeyTable = field(init=False)
@@ -268,13 +269,19 @@ class SpanPlan:
         """The fluents that the rule combines."""
         return (leaf.store for leaf, _, _ in self.joins)
 
-    def due(self, query: int) -> bool:
+    def due(self, last: int) -> bool:
         """Is there anything to do even if none of them changed?"""
-        if not self.variables and not self.started:
-            return True
-        return self.judges_lengths and bool((self.flips[: self.bindings.count] <= query + self.tick).any())
+        return self._begins() or (self.judges_lengths and len(self._turning(last)) > 0)
 
-    def touched(self, store: FluentStore, query: int) -> Touched:
+    def _begins(self) -> bool:
+        """Are there bindings to find before anything happens?"""
+        return self.alone is not None and not self.started
+
+    def _turning(self, last: int) -> Ints:
+        """Bindings whose running intervals reach a length."""
+        return (self.flips[: self.bindings.count] <= last + self.tick).nonzero()[0]
+
+    def touched(self, store: FluentStore, last: int) -> Touched:
         """Bindings whose inputs changed, or whose running intervals reach a length; with causes and stretches."""
         found: list[Touched] = []
         known = self.bindings.count
@@ -296,11 +303,12 @@ class SpanPlan:
                     lows, highs = np.where(new, NEVER, lows), np.where(new, OPEN, highs)
                 found.append(Touched(bindings, causes, lows, highs))
         if self.judges_lengths:
-            late = (self.flips[: self.bindings.count] <= query + self.tick).nonzero()[0]
+            late = self._turning(last)
             if len(late):
-                lows = np.full(len(late), NEVER if self.far else query)
+                lows = np.full(len(late), NEVER if self.far else last)
                 found.append(Touched(late, np.full(len(late), TIME), lows, np.full(len(late), OPEN)))
-        if not self.variables and not self.started:
+        if self._begins():
+            assert self.alone is not None
             self.started = True
             frame = Frame(np.full(1, NOW), {}, np.zeros(1, np.int64), np.full(1, TIME))
             frame = run_steps(self.alone, frame, Reader(before=False))
@@ -488,7 +496,7 @@ class SpanPlan:
                 return self._whole(node, where, clock)
             case Lasting(op, child):
                 lists = self._whole(child, where, clock)
-                found = spans.by_length(op, *lists, node.bounds(where.frame), clock.query + self.tick)
+                found = spans.by_length(op, *lists, node.bounds(where.frame), clock.last + self.tick)
                 offsets, lengths, pool, flips = found
                 self.flips[where.bindings] = np.minimum(self.flips[where.bindings], flips)
                 return offsets, lengths, pool

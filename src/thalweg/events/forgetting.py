@@ -137,7 +137,7 @@ class _Forgetting:
         for memory in plan.memories:
             memory.ensure(count)
             kept |= memory.live() > 0
-        if not plan.variables:
+        if plan.alone is not None:
             kept[:] = True
         self.alive[id(store)][plan.heads[kept]] = True
         return np.flatnonzero(kept)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -234,19 +234,33 @@ def rebuild(node: Node, term: Callable[[Term], Term]) -> Node:
     return replace(node, **changes)
 
 
-def binding(body: Iterable[Flat]) -> set[str]:
-    """Variables that positive literals bind: all but what only negations, filters and counted bodies mention."""
+def binding(body: Iterable[Flat], time: str | None = None) -> set[str]:
+    """Variables that positive literals bind: all but what only negations, filters and counted bodies mention. `time` is
+    the variable of the rule's time-point, which is bound."""
     positive = [x for x in body if not isinstance(x, Missing) and not getattr(x, "negated", False)]
-    counted = {v.name for x in positive if isinstance(x, Total) for v in variables(x.result)}
-    return counted | names(tuple(x for x in positive if not isinstance(x, Total)))
+    tests = [x for x in positive if isinstance(x, Test) and x.op in ("=", "==", "is")]
+    bound = names(tuple(x for x in positive if not isinstance(x, Total | Test)))
+    bound |= {v.name for x in positive if isinstance(x, Total) for v in variables(x.result)}
+    bound |= set() if time is None else {time}
+    while more := {name for x in tests for name in _assigned(x, bound)} - bound:
+        bound |= more
+    return bound
+
+
+def _assigned(test: Test, bound: set[str]) -> Iterator[str]:
+    """The variable that an equation gives a value, where the other side has one."""
+    for one, other in ((test.left, test.right), (test.right, test.left)):
+        if isinstance(one, Variable) and all(v.name in bound for v in variables(other)):
+            yield one.name
 
 
 def split_terminations(rule: PointRule, rules: Sequence[PointRule]) -> list[PointRule]:
     """Let ``terminatedAt(F=V)`` in a body see terminations of every value: as one of V, or of the value that holds."""
+    terminations = [p for p in rules if p.effect is r.Effect.TERMINATES]
     every = {
         p.relation
-        for p in rules
-        if p.effect is r.Effect.TERMINATES and isinstance(p.value, Variable) and p.value.name not in binding(p.body)
+        for p in terminations
+        if isinstance(p.value, Variable) and p.value.name not in binding(p.body, p.time)
     }
 
     def ways(x: EffectAt) -> list[tuple[Flat, ...]]:

@@ -8,8 +8,8 @@ C and M), anonymous variables get names, and ``findall`` with ``length`` and its
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 
 from thalweg.events.background import Background, FactTable, background
@@ -30,11 +30,13 @@ from thalweg.events.forms import (
     Test,
     Total,
     Wanted,
+    names,
     rebuild,
 )
 from thalweg.events.nesting import faults
 from thalweg.language import rules as r
 from thalweg.language.diagnostics import Code, Diagnostic, ProgramError, Severity, register
+from thalweg.language.instances import around_holes, quoted
 from thalweg.language.program import Program
 from thalweg.language.terms import NOWHERE, Atom, Compound, Number, Span, Term, Variable, variables
 from thalweg.language.terms import Sequence as ListTerm
@@ -49,7 +51,12 @@ register(
 )
 
 AGGREGATES = {"length": "count", "sum_list": "sum", "sumlist": "sum", "max_list": "max", "min_list": "min"}
-_HOLE = re.compile(r"(?<=[(,])_(?=[,)])")
+_DECIDED: dict[Term, bool] = {Atom("true"): True, Atom("fail"): False, Atom("false"): False}
+"""Conditions that are true or false whatever happens."""
+_NEVER: r.Body = (r.Call(Atom("fail")),)
+"""Stands for a call that nothing makes true: the rule still says what happens and who is seen."""
+AtPoint = EventAt | HoldsAt | EdgeAt | EffectAt | Fact
+"""Conditions with arguments."""
 LIMIT = 4096
 """How many rules one rule may become by unfolding."""
 
@@ -69,9 +76,12 @@ def flatten(term: Term, span: Span = NOWHERE) -> tuple[str, tuple[Term, ...]]:
 
     def skeleton(part: Term) -> str:
         if isinstance(part, Compound) and part.functor not in "+-*/":
-            return f"{part.functor}({','.join(skeleton(a) for a in part.args)})"
+            return f"{quoted(part.functor)}({','.join(skeleton(a) for a in part.args)})"
         if isinstance(part, ListTerm):
             raise refuse("an argument is a constant, a variable or a term, not a list", span)
+        match part:
+            case Compound("-", (Number(value),), span_):
+                part = Number(-value, span_)
         if isinstance(part, Compound) and any(True for _ in variables(part)):
             raise refuse(f"an argument is not computed: {part}", span, "give the result a name: `Y is X + 1`")
         holes.append(part)
@@ -79,9 +89,9 @@ def flatten(term: Term, span: Span = NOWHERE) -> tuple[str, tuple[Term, ...]]:
 
     match term:
         case Atom(name):
-            return name, ()
+            return quoted(name), ()
         case Compound(functor, args):
-            return f"{functor}({','.join(skeleton(a) for a in args)})", tuple(holes)
+            return f"{quoted(functor)}({','.join(skeleton(a) for a in args)})", tuple(holes)
         case _:
             raise refuse(f"a name with arguments is expected here, not {term}", span)
 
@@ -89,7 +99,7 @@ def flatten(term: Term, span: Span = NOWHERE) -> tuple[str, tuple[Term, ...]]:
 @cache
 def _open_name(functor: str, arity: int) -> str:
     """The name of a relation whose arguments are all holes."""
-    return f"{functor}({','.join('_' * arity)})"
+    return quoted(functor) + (f"({','.join('_' * arity)})" if arity else "")
 
 
 def holes(name: str) -> int:
@@ -98,7 +108,7 @@ def holes(name: str) -> int:
     >>> holes("per(close_ballot(_,_))")
     2
     """
-    return len(_HOLE.findall(name))
+    return len(around_holes(name)) - 1
 
 
 Substitution = dict[str, Term]
@@ -161,7 +171,7 @@ class Normaliser:
                 case r.DynamicDomain(predicate):
                     self.out.domains.add(flatten(predicate)[0])
                 case r.Declare():
-                    name = s.name + (f"({','.join('_' * len(s.arguments))})" if s.arguments else "")
+                    name = _open_name(s.name, len(s.arguments))
                     self.out.declared[name] = s
                     if s.role is r.Role.POINTS:
                         self.out.pointwise.add(name)
@@ -201,19 +211,19 @@ class Normaliser:
                     assert isinstance(rule, r.EffectRule)
                     fluent, args, value = self._pair(rule.pair, s.span)
                     body = self._body(rule.body, rule.time, s.span)
+                    time = _time(rule.time, s.span)
                     for flat in body:
-                        out.points.append(
-                            PointRule(s.effect, fluent, args, value, _time(rule.time, s.span), flat, index, s.span)
-                        )
+                        point = PointRule(s.effect, fluent, args, value, time, flat, index, s.span)
+                        out.points.append(self._dated(point))
             case r.EventRule():
                 for rule in self._variants(s):
                     assert isinstance(rule, r.EventRule)
                     relation, args = flatten(rule.event, s.span)
                     out.events[relation] = len(args)
+                    time = _time(rule.time, s.span)
                     for flat in self._body(rule.body, rule.time, s.span):
-                        out.points.append(
-                            PointRule(None, relation, args, None, _time(rule.time, s.span), flat, index, s.span)
-                        )
+                        point = PointRule(None, relation, args, None, time, flat, index, s.span)
+                        out.points.append(self._dated(point))
             case r.IntervalRule():
                 for rule in self._variants(s):
                     assert isinstance(rule, r.IntervalRule)
@@ -238,6 +248,17 @@ class Normaliser:
                 self._grounding(s)
             case _:
                 pass
+
+    def _dated(self, p: PointRule) -> PointRule:
+        """A rule whose head has the time-point among its arguments or as its value, with a number there."""
+        head = (*p.args, *((p.value,) if p.value is not None else ()))
+        if all(v.name != p.time for term in head for v in variables(term)):
+            return p
+        moment = Variable(f"_#{next(self.fresh)}")
+        put = partial(apply, binding={p.time: moment})
+        value = None if p.value is None else put(p.value)
+        body = (*p.body, Test("is", moment, Variable(p.time)))
+        return replace(p, args=tuple(map(put, p.args)), value=value, body=body)
 
     def _variants(self, s: r.Statement) -> Iterator[r.Statement]:
         """The statement with anonymous variables named."""
@@ -286,6 +307,8 @@ class Normaliser:
             match t:
                 case Variable("_", span):
                     return Variable(f"_#{next(self.fresh)}", span)
+                case Compound("-", (Number(value),), span):
+                    return Number(-value, span)
                 case Compound(functor, args, span):
                     return Compound(functor, tuple(term(a) for a in args), span)
                 case ListTerm(items, rest, span):
@@ -315,11 +338,14 @@ class Normaliser:
         match literal:
             case r.Either(alternatives):
                 return [choice for a in alternatives for choice in self._unfold(a, span)]
+            case r.Call(Compound("member", (item, ListTerm(items, None))), negated):
+                among: list[r.Body] = [(r.Compare("=", item, one, span=literal.span),) for one in items] or [_NEVER]
+                return [(_none_of(among, literal.span),)] if negated else among
             case r.Call(goal, negated) if self._clauses_of(goal):
                 expanded = self._expand(goal, literal.span, span)
                 if not negated:
                     return expanded
-                return [(r.Absent((r.Either(tuple(expanded), span=literal.span),), span=literal.span),)]
+                return [(_none_of(expanded, literal.span),)]
             case _:
                 return [(literal,)]
 
@@ -339,7 +365,7 @@ class Normaliser:
         for clause in self.clauses[key]:
             head, body = self._fresh_clause(clause)
             binding: Substitution = {}
-            if not unify(goal, head, binding):
+            if not unify(head, goal, binding):  # of two variables the goal's stays
                 continue
             equations = tuple(
                 r.Compare("=", Variable(name), apply(term, binding), span=where)
@@ -349,7 +375,7 @@ class Normaliser:
             inner = tuple(rebuild(x, partial(apply, binding=binding)) for x in body)
             found += [equations + choice for choice in self._unfold(inner, span)]
         self.depth.pop()
-        return found
+        return found or [_NEVER]
 
     def _fresh_clause(self, clause: r.Clause) -> tuple[Term, r.Body]:
         mark = next(self.fresh)
@@ -360,6 +386,8 @@ class Normaliser:
                     return Variable(f"_#{next(self.fresh)}")
                 case Variable(name):
                     return Variable(f"{name}#{mark}")
+                case Compound("-", (Number(value),), span):
+                    return Number(-value, span)
                 case Compound(functor, args, span):
                     return Compound(functor, tuple(term(a) for a in args), span)
                 case ListTerm(items, rest, span):
@@ -370,13 +398,24 @@ class Normaliser:
         return term(clause.head), tuple(rebuild(x, term) for x in clause.body)
 
     def _flat(self, body: r.Body, time: Term | None, span: Span) -> tuple[Flat, ...]:
-        lists = {
-            x.result.name: x for x in body if isinstance(x, r.FindAll) and isinstance(x.result, Variable)
-        }
+        lists = {}
+        for x in body:
+            if isinstance(x, r.FindAll):
+                lists[self._list_name(x, span)] = x
         out: list[Flat] = []
         for literal in body:
-            out += self._literal(literal, time, span, lists)
+            for flat in self._literal(literal, time, span, lists):
+                out += self._of_time(flat, time)
         return tuple(out)
+
+    def _of_time(self, x: Flat, time: Term | None) -> Iterable[Flat]:
+        """A condition that has the time-point among its arguments (``holiday(T)``), with the two compared."""
+        if not (isinstance(time, Variable) and isinstance(x, AtPoint) and time.name in names((x,))):
+            return [x]
+        moment = Variable(f"_#{next(self.fresh)}")
+        positive = replace(rebuild(x, partial(apply, binding={time.name: moment})), negated=False)
+        same = positive, Test("=:=", moment, time)
+        return [Missing((same,))] if x.negated else same
 
     def _literal(
         self, literal: r.Literal, time: Term | None, span: Span, lists: dict[str, r.FindAll]
@@ -399,9 +438,11 @@ class Normaliser:
                 return [EffectAt(effect, *self._pair(pair, where), negated)]
             case r.Compare(op, left, right, negated):
                 on_list = self._list_test(literal, lists, time, span)
+                if on_list is None and any(isinstance(side, ListTerm) for side in (left, right)):
+                    raise refuse("a list is compared with `[]` only", where, "write the condition without a list")
                 return [on_list] if on_list else [Test(op, left, right, negated)]
-            case r.FindAll():
-                return []
+            case r.FindAll(_, body, result):
+                return [Missing(tuple(self._body(body, time, span)))] if result == ListTerm(()) else []
             case r.Call(goal, negated):
                 return self._call(goal, negated, where, time, lists)
             case r.Absent(body):
@@ -419,12 +460,21 @@ class Normaliser:
                 (body,) = self._one(self._body(found.body, time, where), where)
                 return [Total(AGGREGATES[goal.functor], found.template, body, goal.args[1])]
             raise refuse("this reads a list that findall did not make", where, "collect it with findall in this rule")
-        if goal == Atom("true"):
-            return []
-        if goal in (Atom("fail"), Atom("false")):
-            return [Test("<", Number(1), Number(0))]
+        if isinstance(goal, Compound) and goal.functor == "member" and len(goal.args) == 2:
+            raise refuse("`member` reads a list that is written out", where, "use the condition of the findall itself")
+        if goal in _DECIDED:
+            return [] if _DECIDED[goal] != negated else [Test("<", Number(1), Number(0))]
         relation, args = flatten(goal, where)
         return [Fact(relation, args, negated)]
+
+    def _list_name(self, found: r.FindAll, span: Span) -> str:
+        """The variable of a list that findall makes; nothing where it is to be empty."""
+        if isinstance(found.result, Variable):
+            return found.result.name
+        if found.result == ListTerm(()):
+            return ""
+        where = found.span if found.span.line else span
+        raise refuse("a list that findall makes is counted, not taken apart", where, "name it, and use `length(L, N)`")
 
     def _one(self, bodies: list[tuple[Flat, ...]], where: Span) -> list[tuple[Flat, ...]]:
         if len(bodies) != 1:
@@ -480,6 +530,11 @@ class Normaliser:
                     rule.span,
                 )
             )
+
+
+def _none_of(bodies: Sequence[r.Body], span: Span) -> r.Absent:
+    """None of these is true."""
+    return r.Absent((r.Either(tuple(bodies), span=span),), span=span)
 
 
 def _time(time: Term, span: Span) -> str:

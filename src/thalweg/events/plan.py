@@ -300,7 +300,7 @@ class _Planner:
             steps = compiler.steps(s.tests, bound, set())
             order = tuple(sorted(bound))
             joins.append((leaf, others, steps))
-        alone = compiler.steps(s.tests, set(), set()) if not order else []
+        alone = None if every else compiler.steps(s.tests, set(), set())
         bound = set(order) | every
         head = compiler.match("fluent", s.fluent, s.args, bound).slots
         head += (compiler.slot(s.value, ("value", s.fluent, 0), bound),)

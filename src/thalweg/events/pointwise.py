@@ -201,7 +201,7 @@ def judge(rule: Judged, heads: Ints, lows: Ints, clock: Clock) -> Writer | None:
         source.ensure(plan.bindings.count)
         renew(source, bindings, _writer(rule.inner, [bindings], bindings, froms, clock.final))
     bounds = test.bounds(frame) if test.same is None else test.same
-    until, flips = clock.query + plan.tick, np.empty(len(heads), np.int64)
+    until, flips = clock.last + plan.tick, np.empty(len(heads), np.int64)
 
     def write(made: Ragged, first: int) -> tuple[int, int, int]:
         read = test.op, bounds, until, source.table, source.pool, inputs, values, flips

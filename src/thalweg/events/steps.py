@@ -97,19 +97,18 @@ class HoldsStep:
                 return out.bind(self.value.name, values)
             return out
         ids, which, values = self._among(frame, reader)
-        if self.negated:
-            found = self.match.extend(_numbered(frame), which, lambda p: store.instances.column(p, ids))
-            keep = np.ones(len(frame), np.bool_)
-            keep[found.origin] = False
-            return frame.take(keep)
-        slots = self.match.slots
-        if self._binds:
-            assert self.value is not None
-            last = len(slots)
-            return Match((*slots, self.value)).extend(
-                frame, which, lambda p: values if p == last else store.instances.column(p, ids)
-            )
-        return self.match.extend(frame, which, lambda p: store.instances.column(p, ids))
+        last = len(self.match.slots)
+        pair = self.match if self.value is None else Match((*self.match.slots, self.value))
+        found = pair.extend(
+            _numbered(frame) if self.negated else frame,
+            which,
+            lambda p: values if p == last else store.instances.column(p, ids),
+        )
+        if not self.negated:
+            return found
+        keep = np.ones(len(frame), np.bool_)
+        keep[found.origin] = False
+        return frame.take(keep)
 
     def _among(self, frame: Frame, reader: Reader) -> tuple[Ints, Ints, Ints]:
         """The instances for which the literal is true, the row of each, and the values."""

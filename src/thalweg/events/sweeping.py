@@ -169,10 +169,10 @@ class SweepUnit(FluentUnit):
             if round:
                 self.announce_nothing(clock)
             return False
-        settled = (clock.query if clock.tumbling and not round else clock.final) - 1
+        settled = (clock.needed_from if clock.tumbling and not round else clock.final) - 1
         changed = self._sweep(clock, settled, wanted, cells, rows if once else rows[:0], causes, round=round)
         if once:
-            edge = rows[:, 0] >= clock.query
+            edge = rows[:, 0] >= clock.needed_from
             if edge.any():
                 self.candidates.merge(cells[edge], rows[edge])
         return changed

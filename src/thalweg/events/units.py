@@ -53,9 +53,14 @@ class Clock:
         return self.tumbling and not self.causes
 
     @property
+    def last(self) -> int:
+        """The last time-point of the query, which may lie between two."""
+        return self.query - self.query % self.tick
+
+    @property
     def needed_from(self) -> int:
         """In windows that do not overlap, the points from here on concern the next query too."""
-        return self.query - self.query % self.tick
+        return self.last
 
 
 @dataclass(slots=True)

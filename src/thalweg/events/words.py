@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -19,16 +18,11 @@ from thalweg.columns.texts import Indices, Numbers, TextPool
 from thalweg.events.moves import told
 from thalweg.events.sorts import Coder
 from thalweg.events.stores import FluentStore
+from thalweg.language.instances import around_holes
 from thalweg.protocol import Ints
 
 _INDEX = pa.int32()
-_HOLE = re.compile(r"(?<=[(,])_(?=[,)])")
-
-
-@cache
-def _parts(name: str) -> tuple[str, ...]:
-    """What stands before, between and behind the holes of a relation's name."""
-    return tuple(_HOLE.split(name))
+_parts = cache(around_holes)
 
 
 class Words:

@@ -1,10 +1,13 @@
-"""Instances as they are written, ``per(close(c,m),'North Sea')``, taken apart."""
+"""Instances as they are written, ``per(close(c,m),'North Sea')``, taken apart and put together."""
 
 from __future__ import annotations
 
 import re
 
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
+_HOLE = re.compile(r"'(?:[^'\\]|\\.)*'|(?<=[(,])_(?=[,)])", re.DOTALL)
+"""A hole, or what stands in quotes and is none."""
+_PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z", re.ASCII)
 
 
 def apart(instance: str) -> tuple[str, list[str]]:
@@ -45,6 +48,20 @@ def split_arguments(text: str) -> list[str]:
     return [*parts, text[start:].strip()]
 
 
+def around_holes(name: str) -> tuple[str, ...]:
+    """What stands before, between and behind the holes of a relation's name.
+
+    >>> around_holes("per(close_ballot(_,m),_)"), around_holes("'f(_)'(_)"), around_holes("on")
+    (('per(close_ballot(', ',m),', ')'), ("'f(_)'(", ')'), ('on',))
+    """
+    parts, start = [], 0
+    for found in _HOLE.finditer(name):
+        if found[0] == "_":
+            parts.append(name[start : found.start()])
+            start = found.end()
+    return (*parts, name[start:])
+
+
 def unquoted(text: str) -> str:
     """A constant as data: without its quotes.
 
@@ -53,4 +70,14 @@ def unquoted(text: str) -> str:
     """
     if len(text) < 2 or not (text.startswith("'") and text.endswith("'")):
         return text
-    return text[1:-1].replace("\\'", "'").replace("\\\\", "\\")
+    return re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL)
+
+
+def quoted(name: str) -> str:
+    """A name as it is written in instances, the same whether it comes from rules or from data. (In rules, words with a
+    meaning of their own have quotes too, and letters of other alphabets need none: `printer.atom_text`.)
+
+    >>> quoted("North Sea"), quoted("m1"), quoted("in"), quoted("7")
+    ("'North Sea'", 'm1', 'in', "'7'")
+    """
+    return name if _PLAIN.match(name) else "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -251,11 +251,13 @@ class Domains:
         )
         for rule in self.description.delayed:
             for answer in self._matches(rule, pair, state):
+                target = None if rule.target is None else resolve(rule.target[1], answer)
+                if target == pair[1]:
+                    continue  # the target is another value
                 delay = evaluate(resolve(rule.delay, answer))
                 if not isinstance(delay, int) or delay < 1:
                     raise ValueError(f"the delay of {pair} is {delay}, not a positive integer")
                 delay += -delay % self.tick
-                target = None if rule.target is None else resolve(rule.target[1], answer)
                 if target is None or self.wants_pair((pair[0], target), state):
                     yield Countdown(pair, target, time, time + delay, postponable)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thalweg import parse
 from thalweg.language.program import Program
@@ -60,6 +60,12 @@ class Scenario:
     def program(self) -> Program:
         return parse(self.text)
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How to run it, as keywords of `replay` and `replay_with`."""
+        names = ("window", "step", "start", "end", "tick")
+        return {name: getattr(self, name) for name in names}
+
     def __str__(self) -> str:
         rows = "\n".join(map(_written, sorted(self.rows, key=lambda row: (row.arrival, row.number))))
         settings = f"window={self.window} step={self.step} start={self.start} end={self.end} tick={self.tick}"
@@ -94,7 +100,7 @@ def random_rows(
             row = _fluent_row(rng, rng.choice(fluents), time, entities)
         else:
             row = _event_row(rng, rng.choice(events), time, entities)
-        rows.extend(_histories(rng, row, mess))
+        rows.extend(histories(rng, row, mess))
     return [replace(row, number=number) for number, row in enumerate(rows, start=1)]
 
 
@@ -127,7 +133,7 @@ def _argument(rng: Random, sort: str, entities: tuple[str, ...]) -> Ground:
     return rng.choice(PLACES) if sort == "p" else rng.choice((1, 3, 4.5, 7, 9))
 
 
-def _histories(rng: Random, row: Row, mess: Mess) -> list[Row]:
+def histories(rng: Random, row: Row, mess: Mess) -> list[Row]:
     """A row with its arrival, and what happens to it later on."""
 
     def happens(percent: int) -> bool:
