@@ -22,21 +22,18 @@ from thalweg.answers.engine import Place
 from thalweg.answers.kernels import Extent, clock_steps, extent
 from thalweg.columns.keys import matrix
 from thalweg.language.wording import counted
-from thalweg.protocol import NOTHING_TO_RETRACT, Ints, Rows
-
-REJECTED = pa.schema(
-    [("query_time", pa.int64()), ("row", pa.int64()), ("reason", pa.string()), ("detail", pa.string())]
+from thalweg.protocol import NOTHING_TO_RETRACT, REJECTED, Ints, Rows
+from thalweg.reasons import (
+    BEFORE_START,
+    MISSING,
+    OUT_OF_RANGE,
+    TOO_LATE,
+    UNKNOWN_NAME,
+    UNKNOWN_RETRACTION,
+    WRONG_ARITY,
 )
-"""Rows that never had an effect, with the clock time at which that is said."""
+
 NONE_REJECTED = REJECTED.empty_table()
-
-TOO_LATE, BEFORE_START, UNKNOWN_RETRACTION = "too late", "before the start", "unknown retraction"
-UNKNOWN_NAME, WRONG_ARITY, MISSING, OUT_OF_RANGE = (
-    "unknown name",
-    "wrong arity",
-    "missing value",
-    "out of range",
-)
 
 
 class Rejections:

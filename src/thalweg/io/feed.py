@@ -78,12 +78,12 @@ class Feed:
         return names.take(pa.array(which))
 
     def rejected(self, table: pa.Table) -> pa.Table:
-        """The reasoner's rejected rows with their places in the sources; a reason is written as a code."""
+        """The reasoner's rejected rows with their places in the sources."""
         if not table.num_rows:
             return REJECTED.empty_table()
         which, row = self.locate(table.column("row").to_numpy())
         details = table.column("detail").combine_chunks().cast(pa.string())
-        reasons = pc.replace_substring(table.column("reason").combine_chunks().cast(pa.string()), " ", "-")
+        reasons = table.column("reason").combine_chunks().cast(pa.string())
         columns = [self.label(which), pa.array(row), reasons, details, pa.nulls(len(row), pa.string())]
         return pa.table(columns, schema=REJECTED)
 

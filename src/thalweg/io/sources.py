@@ -23,12 +23,13 @@ from thalweg.io import rtec
 from thalweg.io.delimited import Lines, blocks, split
 from thalweg.io.errors import InputError
 from thalweg.io.jsonl import JsonLines
-from thalweg.io.rejects import ARITY, Rejects
+from thalweg.io.rejects import Rejects
 from thalweg.io.shapes import Shapes
 from thalweg.io.tabular import Header, Table, read_table, rows_as_text, survey_columns
 from thalweg.io.times import Clock, Extent
 from thalweg.language.wording import counted
 from thalweg.protocol import Ints, Rows
+from thalweg.reasons import WRONG_ARITY
 
 CHUNK_ROWS = 512 * 1024
 FEWEST_ROWS = 64 * 1024
@@ -143,7 +144,7 @@ class HeadedFile:
             detail = (
                 f"the header has {counted(len(self.header.columns), 'field')}, the row has another number"
             )
-            rejected.add(short + line, ARITY, detail, lines.text(short))
+            rejected.add(short + line, WRONG_ARITY, detail, lines.text(short))
             where = where[full]
             columns = {
                 name: none_if_empty(lines.field(where, place))

@@ -20,8 +20,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg import reasons
 from thalweg.columns.pieces import taken
-from thalweg.io import rejects as reasons
 from thalweg.io.assemble import Fields, assemble
 from thalweg.io.errors import InputError, did_you_mean
 from thalweg.io.groups import Group, by_name
@@ -200,7 +200,7 @@ def _shaped(
     nouns = pc.if_else(pc.equal(counts, 1), " argument", " arguments")
     expected = f" where {shapes.wrong_arity(group.name)}"
     detail = pc.binary_join_element_wise(counts.cast(pa.string()), nouns, expected, "")
-    rejected.add(table.row[wrong], reasons.ARITY, detail, table.text(wrong))
+    rejected.add(table.row[wrong], reasons.WRONG_ARITY, detail, table.text(wrong))
 
 
 def _used(table: Table, header: Header, where: Ints) -> Ints:

@@ -27,6 +27,7 @@ from thalweg.io.sinks import STANDING
 from thalweg.io.tabular import Table, read_table, rows_as_text
 from thalweg.language.rules import Kind
 from thalweg.protocol import Ints, Rows
+from thalweg.reasons import TOO_FAR_AHEAD
 from thalweg.runs import TOO_MANY, up_to
 from thalweg.spark.checkpoint import Lineage, Step, Stored, batch_name, shard_key
 from thalweg.spark.files import Directory
@@ -43,7 +44,6 @@ MOST_STEPS = 40
 """Batches that are logged before the state is written anew, however small they are."""
 KEPT_BATCHES = 8
 """A reasoner that was not used for so many batches leaves the worker's memory."""
-TOO_FAR = "too-far-ahead"
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ def within(
             continue
         source, place = sources.locate(part.row[far])
         detail = f"more than {ahead} time-points after everything known, {limit}"
-        told = [source, place, repeat(TOO_FAR, len(place)), repeat(detail, len(place))]
+        told = [source, place, repeat(TOO_FAR_AHEAD, len(place)), repeat(detail, len(place))]
         refused.append(pa.table([*told, pa.nulls(len(place), pa.string())], schema=REJECTED))
         rest = filtered(part, ~far)
         if rest is not None:
