@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from thalweg import reasons
 from thalweg.columns.wording import word_numbers
+from thalweg.io.decoding import readable
 from thalweg.io.rejects import Rejects, repeat
 from thalweg.io.shapes import Layout, Shape, Type
 from thalweg.io.times import Clock, Mask, Times, read_ends, read_times
@@ -92,9 +93,8 @@ def quoting(column: pa.Array, where: Ints, before: str, after: str) -> pa.Array:
     found = column.take(pa.array(where))
     if pa.types.is_dictionary(found.type):
         found = found.dictionary_decode()
-    return pc.binary_join_element_wise(
-        f"{before}'", found.cast(pa.string()), f"'{after}", "", null_handling="replace"
-    )
+    words = readable(found.cast(pa.string()))
+    return pc.binary_join_element_wise(f"{before}'", words, f"'{after}", "", null_handling="replace")
 
 
 def assemble(fields: Fields, clock: Clock, offset: int, rejected: Rejects) -> Rows | None:

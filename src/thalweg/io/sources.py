@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from thalweg.columns.pieces import whole
 from thalweg.io import rtec
+from thalweg.io.decoding import as_text
 from thalweg.io.delimited import Lines, blocks, split
 from thalweg.io.errors import InputError
 from thalweg.io.jsonl import JsonLines
@@ -274,7 +275,7 @@ def _survey(pieces: Iterator[pa.Table], header: Header, reading: Reading) -> Sur
     return Survey(
         tuple(
             survey_columns(
-                {name: whole(piece.column(name)) for name in header.when},
+                {name: as_text(whole(piece.column(name))) for name in header.when},
                 header,
                 piece.num_rows,
                 reading.clock,
@@ -291,7 +292,7 @@ def _table_chunks(
     row = 1
     needed = header.needed(reading.shapes)
     for piece in pieces:
-        columns = {name: whole(piece.column(name)) for name in needed}
+        columns = {name: as_text(whole(piece.column(name))) for name in needed}
         rejected = Rejects(label)
         yield _chunk(as_table(columns, row), header, event, reading, offset, rejected, piece.num_rows)
         row += piece.num_rows

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from thalweg import reasons
 from thalweg.columns.pieces import taken
 from thalweg.io.assemble import Fields, assemble
+from thalweg.io.decoding import readable
 from thalweg.io.errors import InputError, did_you_mean
 from thalweg.io.groups import Group, by_name
 from thalweg.io.rejects import Rejects
@@ -171,7 +172,8 @@ def _groups(table: Table, header: Header, event: str | None, shapes: Shapes) -> 
 
 
 def _texts(column: pa.Array) -> pa.Array:
-    return (column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).cast(pa.string())
+    plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    return readable(plain.cast(pa.string()))
 
 
 def _shaped(
@@ -241,7 +243,7 @@ def rows_as_text(columns: Mapping[str, pa.Array], where: Ints) -> pa.Array:
             cell = cell.dictionary_decode()
         if not pa.types.is_nested(cell.type):
             cells.append(pc.binary_join_element_wise(f"{name}=", cell.cast(pa.string()), ""))
-    return pc.utf8_ltrim_whitespace(pc.binary_join_element_wise(*cells, " ", null_handling="skip"))
+    return pc.utf8_ltrim_whitespace(readable(pc.binary_join_element_wise(*cells, " ", null_handling="skip")))
 
 
 def survey_columns(columns: Mapping[str, pa.Array], header: Header, size: int, clock: Clock) -> Extent:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.columns.symbols import EXACT, constant_text, number_text
+from thalweg.io.decoding import readable
 from thalweg.io.shapes import Type
 from thalweg.io.times import Mask, as_mask, cast_each, has_hexadecimals
 
@@ -104,7 +105,7 @@ def _words(values: pa.Array) -> pa.Array:
         return pa.array(
             [None if x is None or math.isnan(x) else number_text(x) for x in numbers], pa.string()
         )
-    return values.cast(pa.string())
+    return readable(values.cast(pa.string()))
 
 
 def _decimal_text(value: Decimal) -> str:

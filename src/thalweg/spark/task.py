@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from thalweg.columns.pieces import whole
 from thalweg.columns.wording import worded
 from thalweg.io.assemble import filtered
+from thalweg.io.decoding import as_text
 from thalweg.io.fold import concatenate
 from thalweg.io.rejects import REJECTED, Rejects, repeat
 from thalweg.io.sinks import STANDING
@@ -261,7 +262,7 @@ def within(
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:
     """A column in one piece; texts as words, which are looked for once and not for each event name."""
-    flat = whole(column)
+    flat = as_text(whole(column))
     return worded(flat) if pa.types.is_string(flat.type) else flat
 
 
