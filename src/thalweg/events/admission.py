@@ -19,10 +19,10 @@ import pyarrow.compute as pc
 from thalweg.columns.compiled import njit, owned
 from thalweg.columns.keys import KeyTable, ascends, each_once, extent
 from thalweg.columns.pieces import whole
-from thalweg.columns.symbols import EXACT
 from thalweg.events.moves import NEVER
 from thalweg.events.plan import Plan
 from thalweg.events.waiting import ARRIVAL, COUNTS, FACT, OP, ROW, Coded, Waiting
+from thalweg.language.terms import EXACT
 from thalweg.protocol import NOTHING_TO_RETRACT, OPEN_END, REJECTED, Ints, Mask, Rows
 from thalweg.reasons import (
     BEFORE_START,

@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.columns.symbols import EXACT, constant_text, number_text
+from thalweg.columns.symbols import constant_text, number_text
 from thalweg.io.decoding import readable
 from thalweg.io.shapes import Type
 from thalweg.io.times import Mask, as_mask, cast_each, has_hexadecimals
+from thalweg.language.terms import EXACT
 
 SYMBOLS = pa.dictionary(pa.int32(), pa.string())
 _INTEGER = r"^[+-]?[0-9]+$"
