@@ -292,8 +292,10 @@ class Given:
 
     def named(self, place: str) -> tuple[Place, int] | None:
         """The row at a place, ``events.csv:812``, and its operation, also where it does not count."""
+        numbers = self._feed.numbers(place)
         for part in self.rows:
-            for fact, op, _ in self._facts(part, np.arange(len(part))):
+            where = np.flatnonzero((part.row >= NEW) | np.isin(part.row, numbers))
+            for fact, op, _ in self._facts(part, where):
                 if str(found := self.place(fact)) == place:
                     return found, op
         return None

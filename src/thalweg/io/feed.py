@@ -72,6 +72,13 @@ class Feed:
         which = np.searchsorted(self._offsets, rows - 1, side="right") - 1
         return which, rows - self._offsets[which]
 
+    def numbers(self, place: str) -> Ints:
+        """The row numbers of what is told to people as one place, ``events.csv:812``: one for each source of that
+        name."""
+        name, _, row = place.rpartition(":")
+        named = np.array([source.label == name for source in self.sources], np.bool_)
+        return self._offsets[: len(named)][named] + int(row) if row.isdecimal() else np.empty(0, np.int64)
+
     def label(self, which: Ints) -> pa.Array:
         """The names of sources."""
         names = pa.array([source.label for source in self.sources], pa.string())
