@@ -27,7 +27,7 @@ from thalweg.reference.state import Pair
 from thalweg.reference.terms import EMPTY, Ground, Signature, Term, constant, is_ground, number, text, unify
 
 if TYPE_CHECKING:
-    from thalweg.runs import Plan
+    from thalweg.plans import Plan
 
 NEW = 2**61
 """The row number of what was never in the input."""

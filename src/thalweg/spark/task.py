@@ -27,9 +27,10 @@ from thalweg.io.rejects import REJECTED, Rejects, repeat
 from thalweg.io.sinks import STANDING
 from thalweg.io.tabular import Table, read_table, rows_as_text
 from thalweg.language.rules import Kind
+from thalweg.plans import TOO_MANY
 from thalweg.protocol import Ints, Rows
 from thalweg.reasons import TOO_FAR_AHEAD
-from thalweg.runs import TOO_MANY, up_to
+from thalweg.runs import up_to
 from thalweg.spark.checkpoint import Lineage, Step, Stored, batch_name, shard_key
 from thalweg.spark.files import Directory
 from thalweg.spark.parcel import packed, unpacked
