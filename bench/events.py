@@ -34,8 +34,9 @@ from thalweg._memory import keep_freed_memory
 from thalweg.events.reasoner import Reasoner
 from thalweg.io.sinks import Files
 from thalweg.io.write import Folder
+from thalweg.plans import Options, prepare
 from thalweg.protocol import Rows
-from thalweg.runs import Options, drive, prepare
+from thalweg.runs import drive
 from workloads import catalogue
 from workloads.catalogue import Workload
 from workloads.files import write_parquet, write_repeated

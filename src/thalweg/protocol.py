@@ -27,6 +27,11 @@ OPEN_END = np.iinfo(np.int64).max
 NOTHING_TO_RETRACT = "nothing like it had arrived before; of rows that arrive together retractions come first"
 """What is said of a retraction that is rejected."""
 
+REJECTED = pa.schema(
+    [("query_time", pa.int64()), ("row", pa.int64()), ("reason", pa.string()), ("detail", pa.string())]
+)
+"""What every reasoner says of rows that never have an effect: when that is said, and why (`thalweg.reasons`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:

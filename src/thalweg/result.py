@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from thalweg.explain.what_if import Difference
     from thalweg.explain.world import Known
     from thalweg.io.times import Clock
+    from thalweg.plans import Options
     from thalweg.protocol import Rows
-    from thalweg.runs import Options
     from thalweg.show.timeline import Picture
 
 SHOWN = 20
@@ -156,7 +156,7 @@ class Result:
         return is_dated(self.program.tick_seconds, self._summary.first_query_time)
 
     def _clock(self) -> Clock:
-        from thalweg.runs import clock_of
+        from thalweg.plans import clock_of
 
         return clock_of(self.program, None if self.origin is None else self.origin.options.tick)
 

@@ -19,11 +19,11 @@ from thalweg.io.assemble import filtered
 from thalweg.io.errors import InputError
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
+from thalweg.plans import Plan
 from thalweg.protocol import OPEN_END, Revision, Rows
 from thalweg.reference.events import Row
 from thalweg.reference.terms import constant, number
 from thalweg.reference.windowed import Answer, WindowedReference
-from thalweg.runs import Plan
 
 Fact = tuple[object, ...]
 

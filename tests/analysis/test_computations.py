@@ -17,13 +17,13 @@ from thalweg.language.diagnostics import ProgramError
 from thalweg.language.program import Program
 from thalweg.language.rules import Clause, Kind
 from thalweg.language.terms import Atom, Compound, Number, Term
+from thalweg.plans import Options, prepare
 from thalweg.reference.answers import Fact, ground
 from thalweg.reference.background import evaluate
 from thalweg.reference.lars_streams import Stream
 from thalweg.reference.lars_truth import instances
 from thalweg.reference.terms import Reader, text
 from thalweg.reference.windowed import WindowedReference
-from thalweg.runs import Options, prepare
 from thalweg.verification import reference_rows, verify
 
 RULES = {

@@ -181,14 +181,14 @@ def test_bad_rows_are_rejected_with_a_reason() -> None:
     reasoner.accept([Rows("temp", np.array([1], np.int8), stamp, stamp, np.array([8]), (nothing, nothing))])
     table = reasoner.advance(12)["rejected"]
     assert sorted(table.column("reason").to_pylist()) == [
-        "before the start",
-        "missing value",
-        "out of range",
-        "too late",
-        "unknown name",
-        "unknown name",
-        "unknown retraction",
-        "wrong arity",
+        "before-the-start",
+        "missing-value",
+        "out-of-range",
+        "too-late",
+        "unknown-name",
+        "unknown-name",
+        "unknown-retraction",
+        "wrong-arity",
     ]
     assert table.schema == reasoner.schemas()["rejected"]
 
@@ -435,4 +435,4 @@ def test_what_is_taken_back_before_its_time_never_counts(lateness: int, stop: in
         revision = reasoner.advance(last)
         rejected += [(r["query_time"], r["reason"]) for r in revision["rejected"].to_pylist()]
     assert [row["answer"] for row in revision["answers"].to_pylist()] == ["both(a, 6)"]
-    assert rejected == [(7, "unknown retraction")]
+    assert rejected == [(7, "unknown-retraction")]

@@ -37,13 +37,13 @@ def test_every_case_of_another_result_on_purpose_says_why() -> None:
 def test_rows_of_unknown_name_or_wrong_arity_are_rejected_with_a_reason() -> None:
     case = next(case for case in CASES if case.name == "csv_quirks")
     (answer,) = replay(case.program(), case.rows(), window=20, step=20, start=0, end=20)
-    assert {(r.row, r.reason) for r in answer.rejected} == {(2, "unknown name"), (6, "wrong arity")}
+    assert {(r.row, r.reason) for r in answer.rejected} == {(2, "unknown-name"), (6, "wrong-arity")}
 
 
 def test_rows_that_arrive_at_or_before_an_explicit_start_are_rejected() -> None:
     case = next(case for case in CASES if case.name == "start_time_events")
     (answer,) = replay(case.program(), case.rows(), window=10, step=10, start=0, end=10)
-    assert [(r.row, r.reason) for r in answer.rejected] == [(1, "before the start")]
+    assert [(r.row, r.reason) for r in answer.rejected] == [(1, "before-the-start")]
 
 
 def test_a_window_smaller_than_the_step_is_refused_unless_gaps_are_allowed() -> None:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.columns.keys import SMALL, KeyTable, matrix
-from thalweg.columns.symbols import EXACT, SymbolTable, as_floats, constant_text, number, number_text, numbers
+from thalweg.columns.symbols import SymbolTable, as_floats, constant_text, number, number_text, numbers
+from thalweg.language.terms import EXACT
 
 component = st.sampled_from([0, 1, 2, 3, 70, 5000, SMALL - 1, SMALL, -1, -(2**63), 2**63 - 1])
 

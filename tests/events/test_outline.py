@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import thalweg
+from thalweg.events.forms import Normal
+from thalweg.events.normal import Normaliser, normalise
 from thalweg.events.outline import outline
 from thalweg.events.reasoner import Reasoner
+from thalweg.language.diagnostics import has_errors
+from thalweg.language.program import Program
 from thalweg.protocol import Rows
 
 RULES = """
@@ -52,3 +57,21 @@ def test_a_reasoner_made_later_writes_the_same_state() -> None:
     later.restore(used.snapshot())
     later.accept([seen(["v9", "w1"], 0.5, 13)])
     assert fluents(later, 20) == ["fast(v9)", "fast(v9)"]
+
+
+def test_a_program_that_is_checked_and_run_is_brought_into_normal_form_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Program] = []
+    run = Normaliser.run
+
+    def counted(self: Normaliser) -> Normal:
+        asked.append(self.program)
+        return run(self)
+
+    monkeypatch.setattr(Normaliser, "run", counted)
+    program = thalweg.parse(RULES)
+    assert not has_errors(program.check())
+    known = program.once(normalise).copy()
+    outline(program)
+    program.check()
+    assert asked == [program]
+    assert program.once(normalise) == known

@@ -7,7 +7,7 @@ import pytest
 import thalweg
 from thalweg.analysis.checker import check
 from thalweg.language.diagnostics import ProgramError
-from thalweg.runs import Options, prepare
+from thalweg.plans import Options, prepare
 from thalweg.verification import verify
 
 PER = "initiatedAt(p(per(X))=true, T) :- happensAt(e(X), T). "

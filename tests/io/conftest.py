@@ -93,5 +93,5 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> list[SlowReasoner]:
         made.append(reasoner)
         return reasoner
 
-    monkeypatch.setattr(importlib.import_module("thalweg.runs"), "_events", make)
+    monkeypatch.setattr(importlib.import_module("thalweg.plans"), "_events", make)
     return made

@@ -75,6 +75,8 @@ def test_every_row_number_leads_back_to_its_source(arrivals: list[list[list[int]
             which, place = feed.locate(rows.row)
             flat = [[t for part in source for t in part] for source in arrivals]
             assert [flat[w][p - 1] for w, p in zip(which, place, strict=True)] == rows.arrival.tolist()
+            told = [f"{w}:{p}" for w, p in zip(which, place, strict=True)]
+            assert [feed.numbers(place).tolist() for place in told] == [[n] for n in rows.row.tolist()]
             found += rows.row.tolist()
     assert len(found) == len(set(found))
 

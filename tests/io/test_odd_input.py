@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from thalweg.io.errors import InputError
@@ -57,6 +58,35 @@ def written(path: Path, text: bytes | str) -> Path:
 def test_names_that_are_not_utf8_stay_different(tmp_path: Path, before: bytes) -> None:
     path = written(tmp_path / "latin.csv", before % (b"Z\xfcrich", b"Z\xf6rich"))
     assert lamps(path) == ["Z\\xfcrich", "Z\\xf6rich"]
+
+
+ODD = [b"Z\xfcrich", b"Z\xf6rich", b"a", None]
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.dictionary(pa.int8(), pa.binary()), pa.string()])
+@pytest.mark.parametrize("on_disk", [True, False])
+def test_bytes_in_a_table_are_the_text_that_they_are_in_a_file(
+    tmp_path: Path, kind: pa.DataType, on_disk: bool
+) -> None:
+    column = pa.array(ODD, pa.binary())
+    column = column.view(kind) if kind == pa.string() else column.cast(kind)
+    events: Any = pa.table({"name": [b"press"] * 4, "time": [5, 6, 7, 8], "lamp": column})
+    if on_disk:
+        pq.write_table(events, tmp_path / "bytes.parquet")
+        events = tmp_path / "bytes.parquet"
+    assert lamps(events) == ["Z\\xfcrich", "Z\\xf6rich", "a"]
+    (bad,) = [row for chunk in _chunks(events) for row in chunk.rejected.to_pylist()]
+    assert (bad["row"], bad["reason"]) == (4, "missing-value")
+
+
+def test_names_and_rejected_rows_may_be_any_bytes() -> None:
+    column = pa.array([b"pr\xfcss", b"press"], pa.binary()).view(pa.string())
+    events = pa.table({"name": column, "time": [b"\xff", b"\xff"], "lamp": ["a", "b"]})
+    found = [row for chunk in _chunks(events) for row in chunk.rejected.to_pylist()]
+    assert [(row["reason"], row["text"]) for row in found] == [
+        ("unknown-name", "name=pr\\xfcss time=\\xff lamp=a"),
+        ("bad-time", "name=press time=\\xff lamp=b"),
+    ]
 
 
 def test_a_file_in_utf16_is_told_to_be_that(tmp_path: Path) -> None:

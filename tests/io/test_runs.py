@@ -19,7 +19,8 @@ import thalweg
 from thalweg.io import sources
 from thalweg.io.errors import InputError
 from thalweg.io.sinks import Memory
-from thalweg.runs import Options, Progress, RowRejected, Schedule, as_program, drive, prepare, run
+from thalweg.plans import Options, Schedule, as_program, prepare
+from thalweg.runs import Progress, RowRejected, drive, run
 from thalweg.verification import verify
 
 RULES = """

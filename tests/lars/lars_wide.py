@@ -30,6 +30,8 @@ class Wide:
 
     random: Random
     loops: bool = False
+    computing: float = 0.06
+    """How many arguments are computed."""
     used: list[str] = field(default_factory=list)
 
     def pick(self, *items: str) -> str:
@@ -53,7 +55,7 @@ class Wide:
         return f"[{sizes}]"
 
     def argument(self) -> str:
-        if self.chance(0.06):
+        if self.chance(self.computing):
             return self.pick("X + 1", "Y - 2", "1 + X", "X * 2", "X mod 2", "2 + 7", "X + Y")
         return self.pick("X", "X", "X", "Y", "Y", "_", self.pick(*WRITTEN))
 
@@ -84,6 +86,8 @@ class Wide:
     def aggregate(self) -> list[str]:
         function = self.pick("count", "count", "sum", "min", "max")
         counted = self.pick("q(N)", "q(N)", "r(X, N)", "r(Y, N)", "r(_, N)", "d(N)", "k(X, N)")
+        if self.chance(self.computing):
+            counted = self.pick("r(N * 2, N)", "r(N, N + 1)", "k(N, N * 2)", "r(X, N + 1)", "r(N mod 2, N)")
         value = self.pick("N", "N", "N * 2", "N - 1")
         if function == "count":
             value = "N"

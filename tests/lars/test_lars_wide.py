@@ -69,12 +69,15 @@ class Told:
             assert {head for _, head in answer.heads} == told
 
 
+@pytest.mark.parametrize("computing", [0.06, 0.4])
 @pytest.mark.parametrize("loops", [False, True])
 @quickly
 @given(seed=st.integers(0, 2**32))
-def test_what_is_reported_is_an_answer_stream_and_lasts_as_long_as_is_said(loops: bool, seed: int) -> None:
+def test_what_is_reported_is_an_answer_stream_and_lasts_as_long_as_is_said(
+    loops: bool, computing: float, seed: int
+) -> None:
     random = Random(seed)
-    program = wide.Wide(random, loops).program()
+    program = wide.Wide(random, loops, computing).program()
     start, lateness = random.choice([0, 0, -4, 3]), random.choice([0, 0, 1, 3])
     blocks, predict, retain = (random.random() < share for share in (0.2, 0.7, 0.3))
     last = start + LAST

@@ -43,12 +43,12 @@ def test_a_late_event_inside_the_window_revises_the_result() -> None:
 
 def test_a_late_event_before_the_window_is_rejected_and_changes_nothing() -> None:
     found = answers(ON_OFF, "e(a) 3\ng(a) 7@15", window=10, step=10, end=20)
-    assert rejected(found) == {(2, "too late")}
+    assert rejected(found) == {(2, "too-late")}
     assert_same_timeline(found[-1].timeline, timeline("f(a)=true [4,..)"))
 
 
 def test_the_point_at_the_edge_of_the_window_is_too_late() -> None:
-    assert rejected(answers(ON_OFF, "e(a) 10@12", window=10, step=10, end=20)) == {(1, "too late")}
+    assert rejected(answers(ON_OFF, "e(a) 10@12", window=10, step=10, end=20)) == {(1, "too-late")}
     assert rejected(answers(ON_OFF, "e(a) 11@12", window=10, step=10, end=20)) == set()
 
 
@@ -64,7 +64,7 @@ def test_an_event_can_be_inserted_again_after_its_retraction() -> None:
 
 def test_a_retraction_of_something_unknown_is_rejected() -> None:
     found = answers(ON_OFF, "- e(a) 3@5\n- e(b) 4@5\ne(b) 4@6", window=20, step=10, end=20)
-    assert rejected(found) == {(1, "unknown retraction"), (2, "unknown retraction")}
+    assert rejected(found) == {(1, "unknown-retraction"), (2, "unknown-retraction")}
 
 
 def test_a_duplicate_changes_nothing_and_one_retraction_removes_it() -> None:
@@ -90,7 +90,7 @@ def test_an_event_that_arrives_early_waits_for_its_time() -> None:
 
 def test_what_is_final_is_not_revised_by_what_comes_later() -> None:
     found = answers(ON_OFF, "e(a) 3\ng(a) 12@22\ng(a) 18", window=10, step=10, end=30)
-    assert rejected(found) == set() | {(2, "too late")}
+    assert rejected(found) == set() | {(2, "too-late")}
     assert_same_timeline(found[-1].timeline, timeline("f(a)=true [4,19)"))
 
 
@@ -108,12 +108,12 @@ def test_a_late_interval_counts_for_its_points_in_the_window() -> None:
     rules = "holdsFor(f(X)=true, I) :- holdsFor(near(X)=true, I)."
     found = answers(rules, "near(a)=true 3..25@26", window=10, step=10, end=30)
     assert_same_timeline(found[-1].timeline, timeline("f(a)=true [21,25)"))
-    assert rejected(answers(rules, "near(a)=true 3..21@26", window=10, step=10, end=30)) == {(1, "too late")}
+    assert rejected(answers(rules, "near(a)=true 3..21@26", window=10, step=10, end=30)) == {(1, "too-late")}
 
 
 def test_rows_before_an_explicit_start_are_rejected() -> None:
     found = answers(ON_OFF, "e(a) 5\ne(b) 3@7\ne(c) 6", window=10, step=10, end=15, start=5)
-    assert rejected(found) == {(1, "before the start"), (2, "before the start")}
+    assert rejected(found) == {(1, "before-the-start"), (2, "before-the-start")}
 
 
 def test_without_a_start_no_row_is_before_it() -> None:
@@ -127,9 +127,9 @@ def test_without_a_start_no_row_is_before_it() -> None:
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        ("bogus(a) 3", "unknown name"),
-        ("e(a,b) 3", "wrong arity"),
-        ("near(a)=true 5..5", "end before start"),
+        ("bogus(a) 3", "unknown-name"),
+        ("e(a,b) 3", "wrong-arity"),
+        ("near(a)=true 5..5", "end-before-start"),
     ],
 )
 def test_rows_that_cannot_be_used_are_rejected_with_a_reason(rows: str, reason: str) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from thalweg.io.fold import concatenate
 from thalweg.io.sinks import FOLDED, Memory
 from thalweg.io.times import read_times
-from thalweg.runs import Options, as_program
+from thalweg.plans import Options, as_program
 from thalweg.spark import task
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import Directory

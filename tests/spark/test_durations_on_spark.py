@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from thalweg.io.errors import InputError
-from thalweg.runs import Options, as_program
+from thalweg.plans import Options, as_program
 from thalweg.spark.settings import Settings, settings_of
 from thalweg.spark.streaming import how_often
 

@@ -14,7 +14,7 @@ from stories import CARS, COLUMNS, TRAFFIC, Story, assert_same_tables
 
 from thalweg import spark as ts
 from thalweg.columns.symbols import constant_text
-from thalweg.runs import Options, as_program
+from thalweg.plans import Options, as_program
 from thalweg.spark import engine
 from thalweg.spark.footers import read_footers
 from thalweg.spark.keying import key_hash, key_hashes, key_text

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from thalweg.runs import Options, as_program
+from thalweg.plans import Options, as_program
 from thalweg.spark import stream
 from thalweg.spark.footers import read_footers
 from thalweg.spark.settings import Settings, settings_of

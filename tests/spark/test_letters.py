@@ -6,7 +6,7 @@ import pickle
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from thalweg.runs import Options, as_program
+from thalweg.plans import Options, as_program
 from thalweg.spark.files import Directory
 from thalweg.spark.letters import Letter, sealed
 from thalweg.spark.settings import Settings, settings_of

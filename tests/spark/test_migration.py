@@ -19,7 +19,7 @@ from thalweg.cli.main import app
 from thalweg.events.reasoner import Reasoner
 from thalweg.io.errors import InputError
 from thalweg.io.sinks import Memory
-from thalweg.runs import Options, as_program
+from thalweg.plans import Options, as_program
 from thalweg.runs import rows as read_rows
 from thalweg.spark import task
 from thalweg.spark.migration import _settings, migrate

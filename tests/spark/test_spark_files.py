@@ -14,8 +14,9 @@ from stories import assert_same_tables, rows_of, short_traffic
 from thalweg import spark as ts
 from thalweg.io.errors import InputError
 from thalweg.io.sinks import Memory
+from thalweg.plans import Options, as_program
 from thalweg.result import Summary
-from thalweg.runs import Options, as_program, run
+from thalweg.runs import run
 from thalweg.spark import sinks
 from thalweg.spark.cli import drive, follow
 

@@ -14,9 +14,15 @@ from dataclasses import dataclass
 
 from thalweg.analysis.bodies import body_of, head_terms, literals
 from thalweg.analysis.modes import Modes, modes, names
-from thalweg.analysis.places import moved_variable, with_free_places, with_places
+from thalweg.analysis.places import (
+    computes,
+    given,
+    matches_alone,
+    moved_variable,
+    with_free_places,
+    with_places,
+)
 from thalweg.analysis.roles import named, pair_of
-from thalweg.analysis.types import FUNCTIONS
 from thalweg.language.program import Program
 from thalweg.language.rules import (
     Absent,
@@ -51,7 +57,7 @@ from thalweg.language.rules import (
     Windowed,
     literal_terms,
 )
-from thalweg.language.terms import Compound, Term, Variable, arguments, signature, variables
+from thalweg.language.terms import Term, Variable, arguments, signature, variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,19 +149,14 @@ def _results(literal: Literal, known: Modes) -> set[str]:
 
 def _ready(literal: Literal, bound: set[str], known: Modes) -> bool:
     if isinstance(literal, Compare) and literal.op == "=" and not literal.negated:
-        return _bound(literal.left, bound, _computes(literal.right)) or _bound(
-            literal.right, bound, _computes(literal.left)
+        return _bound(literal.left, bound, computes(literal.right)) or _bound(
+            literal.right, bound, computes(literal.left)
         )
     return all(names(term) <= bound and not _anonymous(term) for term in _needs(literal, known))
 
 
 def _bound(side: Term, bound: set[str], other_computes: bool) -> bool:
     return not other_computes and names(side) <= bound and not _anonymous(side)
-
-
-def _computes(term: Term) -> bool:
-    """True for an expression with variables, which cannot be taken apart to bind them."""
-    return isinstance(term, Compound) and term.functor in FUNCTIONS and bool(names(term))
 
 
 def _anonymous(term: Term) -> bool:
@@ -187,7 +188,7 @@ def bind(body: Body, bound: set[str], known: Modes) -> list[tuple[Variable, str]
                     bound |= names(literal.result)
                 waiting.append(literal)
             elif isinstance(literal, Aggregate):
-                bound |= names(literal.result) | (names(literal.atom) - names(literal.template))
+                bound |= names(literal.result) | (given(arguments(literal.atom)) - names(literal.template))
                 progress = True
             elif _ready(literal, bound, known):
                 progress = True
@@ -303,10 +304,14 @@ _COMPUTED = "computed "
 def _solvable(statement: Statement) -> Body:
     """The body of a LARS rule with the computations in its atoms apart, where they bind nothing: ``V + k`` gives `V`
     a value, other computations need theirs, and under a negation nothing is given."""
-    body = with_free_places(statement).body if isinstance(statement, Clause) else body_of(statement)
-    found: list[Literal] = []
-    for place, literal in enumerate(body):
-        found += _apart(literal, place) if isinstance(literal, Call | Windowed) else [literal]
+    if not isinstance(statement, Clause):
+        return body_of(statement)
+    clause, found = with_free_places(statement), list[Literal]()
+    for place, literal in enumerate(clause.body):
+        if isinstance(literal, Call | Windowed) and not matches_alone(clause, literal):
+            found += _apart(literal, place)
+        else:
+            found.append(literal)
     return tuple(found)
 
 
@@ -315,7 +320,7 @@ def _apart(literal: Call | Windowed, place: int) -> list[Literal]:
     computations: list[Literal] = []
 
     def instead(term: Term) -> Term:
-        if not _computes(term) or (moved_variable(term) is not None and not literal.negated):
+        if not computes(term) or (moved_variable(term) is not None and not literal.negated):
             return term
         name = Variable(f"{_COMPUTED}{place} {len(computations)}")
         computations.append(Compare("is", name, term))

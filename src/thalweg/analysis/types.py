@@ -49,7 +49,7 @@ from thalweg.language.rules import (
     Statement,
     Windowed,
 )
-from thalweg.language.terms import Atom, Compound, Number, Sequence, Span, Term, Variable, signature
+from thalweg.language.terms import EXACT, Atom, Compound, Number, Sequence, Span, Term, Variable, signature
 
 NUMBER = "number"
 SYMBOL = "symbol"
@@ -72,8 +72,6 @@ NAMED: Mapping[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf}
 """Atoms that are numbers inside an arithmetic expression or a numeric comparison."""
 INFINITE = "inf"
 """The atom that is a number wherever numbers are wanted: larger than all others, and nothing is computed with it."""
-EXACT = 2**53
-"""Whole numbers from here on cannot be told from their neighbours: numbers are floats of 64 bits."""
 _POINT = "a time-point"
 
 

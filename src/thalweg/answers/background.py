@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from thalweg.analysis.order import strong_components
 from thalweg.analysis.temporal import Signature
-from thalweg.analysis.types import EXACT, NAMED
+from thalweg.analysis.types import NAMED
 from thalweg.answers.datalog import Datalog, Rule, Test, TimedAtom
 from thalweg.answers.templates import Substitution
-from thalweg.language.terms import Atom, Compound, Number, Term, Variable, is_ground, variables
+from thalweg.language.terms import EXACT, Atom, Compound, Number, Term, Variable, is_ground, variables
 
 Row = tuple[Term, ...]
 Background = Mapping[Signature, frozenset[Row]]

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from thalweg.answers.datalog import text
 from thalweg.columns.pieces import whole
 from thalweg.columns.symbols import (
-    EXACT,
     RAW,
     SymbolTable,
     as_floats,
@@ -25,7 +24,7 @@ from thalweg.columns.symbols import (
     number_text,
     numbers,
 )
-from thalweg.language.terms import Number, Term
+from thalweg.language.terms import EXACT, Number, Term
 from thalweg.protocol import Ints
 
 Floats = npt.NDArray[np.float64]

@@ -13,7 +13,6 @@ from typing import TypeVar
 
 from thalweg.analysis.nearest import Names
 from thalweg.analysis.temporal import Signature, Sorts, Time, time_of
-from thalweg.analysis.types import EXACT
 from thalweg.language.diagnostics import Code, Diagnostic, Severity, register
 from thalweg.language.program import Program
 from thalweg.language.rules import (
@@ -30,6 +29,7 @@ from thalweg.language.rules import (
     Tick,
 )
 from thalweg.language.terms import (
+    EXACT,
     NOWHERE,
     Atom,
     Compound,

@@ -22,21 +22,18 @@ from thalweg.answers.engine import Place
 from thalweg.answers.kernels import Extent, clock_steps, extent
 from thalweg.columns.keys import matrix
 from thalweg.language.wording import counted
-from thalweg.protocol import NOTHING_TO_RETRACT, Ints, Rows
-
-REJECTED = pa.schema(
-    [("query_time", pa.int64()), ("row", pa.int64()), ("reason", pa.string()), ("detail", pa.string())]
+from thalweg.protocol import NOTHING_TO_RETRACT, REJECTED, Ints, Rows
+from thalweg.reasons import (
+    BEFORE_START,
+    MISSING,
+    OUT_OF_RANGE,
+    TOO_LATE,
+    UNKNOWN_NAME,
+    UNKNOWN_RETRACTION,
+    WRONG_ARITY,
 )
-"""Rows that never had an effect, with the clock time at which that is said."""
+
 NONE_REJECTED = REJECTED.empty_table()
-
-TOO_LATE, BEFORE_START, UNKNOWN_RETRACTION = "too late", "before the start", "unknown retraction"
-UNKNOWN_NAME, WRONG_ARITY, MISSING, OUT_OF_RANGE = (
-    "unknown name",
-    "wrong arity",
-    "missing value",
-    "out of range",
-)
 
 
 class Rejections:
@@ -71,11 +68,12 @@ class Rejections:
 
 @dataclass(slots=True)
 class Coded:
-    """Rows of one predicate: clock step, time, insertion (above 0) or retraction (below), number, arguments. The size
-    of `op` is one more than the time from the arrival to the step."""
+    """Rows of one predicate: clock step, time, arrival, insertion (above 0) or retraction (below), number,
+    arguments."""
 
     step: Ints
     time: Ints
+    arrival: Ints
     op: Ints
     row: Ints
     args: list[Ints]
@@ -92,9 +90,12 @@ class Coded:
         return self._extent
 
     def take(self, rows: Ints | Bools | slice) -> Coded:
-        return Coded(
-            self.step[rows], self.time[rows], self.op[rows], self.row[rows], [a[rows] for a in self.args]
-        )
+        return _of_columns([column[rows] for column in self.columns])
+
+    @property
+    def columns(self) -> list[Ints]:
+        """All columns, those of the arguments last."""
+        return [self.step, self.time, self.arrival, self.op, self.row, *self.args]
 
 
 @dataclass(slots=True)
@@ -121,12 +122,13 @@ class Inbox:
     def accept(self, rows: Rows, clock: int) -> None:
         """Check and code rows of one name."""
         predicate = (rows.name, len(rows.args) + 1)
-        step, op = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
-        in_time = clock_steps(rows.arrival, rows.time, rows.op, clock, self.start, self.lateness, step, op)
+        step = np.empty(len(rows), np.int64)
+        in_time = clock_steps(rows.arrival, rows.time, clock, self.start, self.lateness, step)
         if predicate not in self.datalog.inputs:
             self.rejected.add(step, rows.row, *self._unknown(predicate))
             return
-        columns, coded = rows.args, Coded(step, rows.time, op, rows.row, [])
+        op = rows.op.astype(np.int64)
+        columns, coded = rows.args, Coded(step, rows.time, rows.arrival, op, rows.row, [])
         faults = [*([] if in_time else self._untimely(rows, step)), *self._unusable(rows)]
         if faults:
             good = np.ones(len(rows), np.bool_)
@@ -175,7 +177,7 @@ class Inbox:
         """Rows whose step is at or before `to`, by predicate."""
         found: dict[Signature, Coded] = {}
         for predicate in sorted(self.pending):
-            coded = _merged(self.pending[predicate])
+            coded = joined(self.pending[predicate])
             self.pending[predicate] = [coded]
             if coded.extent.first > to:
                 continue
@@ -234,7 +236,7 @@ class Inbox:
 def _outcome(coded: Coded, facts: list[Ints], held: Bools) -> tuple[Bools, Bools, Bools]:
     """Of rows that take effect together: the one of each fact that is there in the end, the one of each that is not,
     and the retractions of what was not there at their turn. `held`: which facts are there before."""
-    order = np.lexsort((coded.op > 0, -np.abs(coded.op), *facts))
+    order = np.lexsort((coded.op, coded.arrival, *facts))
     same = np.ones(len(order) - 1, np.bool_)
     for column in facts:
         same &= column[order][1:] == column[order][:-1]
@@ -246,17 +248,16 @@ def _outcome(coded: Coded, facts: list[Ints], held: Bools) -> tuple[Bools, Bools
     return found[0], found[1], found[2]
 
 
-def _merged(parts: list[Coded]) -> Coded:
+def joined(parts: list[Coded]) -> Coded:
+    """Rows of one predicate together."""
     if len(parts) == 1:
         return parts[0]
-    args = [np.concatenate(columns) for columns in zip(*(p.args for p in parts), strict=True)]
-    return Coded(
-        np.concatenate([p.step for p in parts]),
-        np.concatenate([p.time for p in parts]),
-        np.concatenate([p.op for p in parts]),
-        np.concatenate([p.row for p in parts]),
-        args,
-    )
+    return _of_columns([np.concatenate(columns) for columns in zip(*(p.columns for p in parts), strict=True)])
+
+
+def _of_columns(columns: list[Ints]) -> Coded:
+    step, time, arrival, op, row, *args = columns
+    return Coded(step, time, arrival, op, row, args)
 
 
 def by_step(due: dict[Signature, Coded]) -> dict[int, list[tuple[Signature, Coded]]]:
@@ -305,10 +306,9 @@ def _runs(coded: Coded, key: Ints) -> list[tuple[int, Coded]]:
 
 def coded_matrix(coded: Coded) -> Ints:
     """All columns of pending rows, for a snapshot."""
-    return matrix([coded.step, coded.time, coded.op, coded.row, *coded.args], len(coded))
+    return matrix(coded.columns, len(coded))
 
 
 def coded_from(rows: Ints) -> Coded:
     """Pending rows from a snapshot."""
-    columns = [np.ascontiguousarray(rows[:, i]) for i in range(rows.shape[1])]
-    return Coded(columns[0], columns[1], columns[2], columns[3], columns[4:])
+    return _of_columns([np.ascontiguousarray(rows[:, i]) for i in range(rows.shape[1])])

@@ -181,14 +181,12 @@ def distinct(rows: Ints) -> Bools:
 
 @njit(cache=True)
 def clock_steps(
-    arrival: Ints, time: Ints, op: npt.NDArray[np.int8], clock: int, start: int, lateness: int, step: Ints, ops: Ints
+    arrival: Ints, time: Ints, clock: int, start: int, lateness: int, step: Ints
 ) -> bool:
-    """Fill in when each row takes effect, and its operation, the larger the longer it has to wait for that; true when
-    none is too early or too late."""
+    """Fill in when each row takes effect; true when none is too early or too late."""
     good = True
     for i in range(len(time)):
         step[i] = max(max(arrival[i], time[i]), clock + 1)
-        ops[i] = op[i] * max(1 + step[i] - arrival[i], 1)  # no arrival is so far away that it turns the operation round
         good = good and start <= time[i] and step[i] <= time[i] + lateness
     return good
 

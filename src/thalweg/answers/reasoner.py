@@ -25,7 +25,7 @@ from thalweg.answers import migration
 from thalweg.answers.bulk import CHUNK, FACTS_PER_STEP, Bulk, qualifies
 from thalweg.answers.codec import Codec
 from thalweg.answers.engine import Blocks, Engine, Touched
-from thalweg.answers.inbox import REJECTED, Coded, Inbox, by_step, chunks, density
+from thalweg.answers.inbox import Coded, Inbox, by_step, chunks, density
 from thalweg.answers.loose import NEVER, Loose
 from thalweg.answers.offline import check, plan
 from thalweg.answers.report import Change, changes, new_answers, report
@@ -36,7 +36,7 @@ from thalweg.answers.tables import Lazy, Shown, Writer
 from thalweg.language.diagnostics import ProgramError, Severity
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
-from thalweg.protocol import Batch, Revision, refuse_other_batches
+from thalweg.protocol import REJECTED, Batch, Revision, refuse_other_batches
 
 State = tuple[int, int, Blocks, Loose | None]
 """A cell as it stands: query, time, blocks; or the combinations of a loose template."""

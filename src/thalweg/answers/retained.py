@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from thalweg.analysis.temporal import Signature
 from thalweg.answers.engine import Engine
-from thalweg.answers.inbox import Coded
+from thalweg.answers.inbox import Coded, joined
 from thalweg.answers.shapes import Shape
 from thalweg.columns.retained import Retained
 
@@ -92,10 +90,3 @@ class Kept(Retained[Signature, Coded]):
             rows = joined(parts)
             kept[predicate] = rows.take(rows.time > closed - self.reaches.get(predicate, 0))
         self.replace(kept)
-
-
-def joined(parts: list[Coded]) -> Coded:
-    """Rows of one predicate together."""
-    columns = [np.concatenate([getattr(p, name) for p in parts]) for name in ("step", "time", "op", "row")]
-    args = [np.concatenate(column) for column in zip(*(p.args for p in parts), strict=True)]
-    return Coded(columns[0], columns[1], columns[2], columns[3], args)

@@ -24,7 +24,7 @@ from thalweg.protocol import Ints
 if TYPE_CHECKING:
     from thalweg.answers.reasoner import Reasoner
 
-KIND = b"thalweg answers 2"
+KIND = b"thalweg answers 3"
 
 
 def identity(reasoner: Reasoner) -> str:

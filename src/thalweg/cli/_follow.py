@@ -16,7 +16,7 @@ from thalweg.language.wording import counted, tallied
 
 if TYPE_CHECKING:
     from thalweg.language.program import Program
-    from thalweg.runs import Options
+    from thalweg.plans import Options
     from thalweg.spark.pipeline import BatchReport
     from thalweg.spark.streaming import Stream
 

@@ -58,7 +58,7 @@ class _Result:
 
 def _asking(program: Program, query: str) -> Program:
     from thalweg.cli._errors import reported
-    from thalweg.runs import with_query
+    from thalweg.plans import with_query
 
     with reported():
         return with_query(program, query)

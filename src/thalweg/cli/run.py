@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from thalweg.io.write import Folder
     from thalweg.language.program import Program
+    from thalweg.plans import Options
     from thalweg.result import Origin, Result, Summary
-    from thalweg.runs import Options, Progress, Sink
+    from thalweg.runs import Progress, Sink
 
 SHOWN = 40
 EXPLAINED = 2_000
@@ -144,7 +145,7 @@ def run(
     """
     from thalweg.cli._errors import reported
     from thalweg.io.write import Folder
-    from thalweg.runs import Options, as_program
+    from thalweg.plans import Options, as_program
 
     options = Options.among(locals())
     with reported():
@@ -236,8 +237,9 @@ def _work(
 ) -> Work:
     """The run, by the engine that was chosen."""
     from thalweg._memory import keep_freed_memory
+    from thalweg.plans import prepare, with_query
     from thalweg.result import Origin
-    from thalweg.runs import drive, prepare, with_query
+    from thalweg.runs import drive
 
     origin = Origin(inputs, options)
     if engine == "spark":

@@ -37,7 +37,7 @@ def verify(
     """
     from thalweg.cli._errors import reported
     from thalweg.language.wording import counted
-    from thalweg.runs import Options, as_program, prepare
+    from thalweg.plans import Options, as_program, prepare
     from thalweg.verification import refuse_other_kinds
     from thalweg.verification import verify as compare
 

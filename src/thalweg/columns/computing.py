@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from thalweg.columns.symbols import EXACT
+from thalweg.language.terms import EXACT
 
 Floats = npt.NDArray[np.float64]
 _HALF = 0.49999999999999994

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.columns.pieces import whole
+from thalweg.language.terms import EXACT
 from thalweg.protocol import Ints
 
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z|[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?\Z", re.ASCII)
@@ -38,8 +39,6 @@ FREE = ""
 """Stands in the place of a text that was forgotten; no constant is written so."""
 RAW = 1 << 16
 """So many texts are remembered with their canonical texts."""
-EXACT = 2**53
-"""Integers from here on cannot be told from their neighbours in a float64, and are refused in number positions."""
 
 
 def number_text(value: float) -> str:

@@ -19,26 +19,24 @@ import pyarrow.compute as pc
 from thalweg.columns.compiled import njit, owned
 from thalweg.columns.keys import KeyTable, ascends, each_once, extent
 from thalweg.columns.pieces import whole
-from thalweg.columns.symbols import EXACT
 from thalweg.events.moves import NEVER
 from thalweg.events.plan import Plan
 from thalweg.events.waiting import ARRIVAL, COUNTS, FACT, OP, ROW, Coded, Waiting
 from thalweg.language.instances import apart, unquoted
-from thalweg.protocol import NOTHING_TO_RETRACT, OPEN_END, Ints, Mask, Rows
-
-TOO_LATE = "too late"
-BEFORE_START = "before the start"
-UNKNOWN_RETRACTION = "unknown retraction"
-UNKNOWN_NAME = "unknown name"
-WRONG_ARITY = "wrong arity"
-EMPTY_INTERVAL = "end before start"
-OFF_TICK = "not on the tick"
-NOT_A_NUMBER = "not a number"
-MISSING = "missing value"
-
-REJECTED = pa.schema(
-    [("query_time", pa.int64()), ("row", pa.int64()), ("reason", pa.string()), ("detail", pa.string())]
+from thalweg.language.terms import EXACT
+from thalweg.protocol import NOTHING_TO_RETRACT, OPEN_END, REJECTED, Ints, Mask, Rows
+from thalweg.reasons import (
+    BEFORE_START,
+    END_BEFORE_START,
+    MISSING,
+    OFF_TICK,
+    TOO_LATE,
+    UNKNOWN_NAME,
+    UNKNOWN_RETRACTION,
+    WRONG_ARITY,
+    WRONG_TYPE,
 )
+
 _NOTHING_REJECTED = REJECTED.empty_table()
 
 
@@ -138,7 +136,7 @@ class Admission:
             end = rows.end if rows.end is not None else rows.time + self.tick
             times.append(end)
             last = np.where(end == OPEN_END, OPEN_END, end - self.tick)
-            verdict.reject(end <= rows.time, EMPTY_INTERVAL, "an interval ends after it starts")
+            verdict.reject(end <= rows.time, END_BEFORE_START, "an interval ends after it starts")
         if self.tick > 1:
             off = rows.time % self.tick != 0
             if fluent:
@@ -171,7 +169,7 @@ class Admission:
             return self.coder.symbols.encode(column, written=derived)
         codes, bad = _number_codes(owned(_floats(column)))
         if bad.any():
-            verdict.reject(bad, NOT_A_NUMBER, f"argument {node[2] + 1} of {node[1]} is no number in range")
+            verdict.reject(bad, WRONG_TYPE, f"argument {node[2] + 1} of {node[1]} is no number in range")
         return codes
 
     # ----------------------------------------------------------------- taking in

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar
 
 from thalweg.events.background import FactTable
@@ -191,6 +192,10 @@ class Normal:
     pointwise: set[str] = field(default_factory=set)
     declared: dict[str, r.Declare] = field(default_factory=dict)
 
+    def copy(self) -> Normal:
+        """One that can be changed."""
+        return Normal(**{part.name: copy(getattr(self, part.name)) for part in fields(self)})
+
 
 def names(body: Sequence[Flat]) -> set[str]:
     """The variables of flat literals, inner bodies included."""
@@ -254,14 +259,19 @@ def _assigned(test: Test, bound: set[str]) -> Iterator[str]:
             yield one.name
 
 
-def split_terminations(rule: PointRule, rules: Sequence[PointRule]) -> list[PointRule]:
-    """Let ``terminatedAt(F=V)`` in a body see terminations of every value: as one of V, or of the value that holds."""
+def ended_whole(rules: Iterable[PointRule]) -> set[str]:
+    """The fluents of which a rule ends every value."""
     terminations = [p for p in rules if p.effect is r.Effect.TERMINATES]
-    every = {
+    return {
         p.relation
         for p in terminations
         if isinstance(p.value, Variable) and p.value.name not in binding(p.body, p.time)
     }
+
+
+def split_terminations(rule: PointRule, every: Collection[str]) -> list[PointRule]:
+    """Let ``terminatedAt(F=V)`` in a body see terminations of every value: as one of V, or of the value that holds.
+    `every`: the fluents that have such terminations."""
 
     def ways(x: EffectAt) -> list[tuple[Flat, ...]]:
         plain = replace(x, negated=False)

@@ -14,7 +14,17 @@ from thalweg.columns.symbols import SymbolTable
 from thalweg.events.bounds import BEFORE, BOTH, PAST, VIEW, hidden
 from thalweg.events.compile import solve
 from thalweg.events.domains import Domains
-from thalweg.events.forms import Fact, Flat, Missing, Normal, SpanRule, StartRule, Total, split_terminations
+from thalweg.events.forms import (
+    Fact,
+    Flat,
+    Missing,
+    Normal,
+    SpanRule,
+    StartRule,
+    Total,
+    ended_whole,
+    split_terminations,
+)
 from thalweg.events.normal import holes, normalise
 from thalweg.events.sorts import Coder, Sorts
 from thalweg.events.stores import FactStore
@@ -51,8 +61,9 @@ def outline(program: Program) -> Outline:
 
 
 def _outlined(program: Program) -> Outline:
-    normal = normalise(program)
-    normal.points = [p for rule in normal.points for p in split_terminations(rule, normal.points)]
+    normal = program.once(normalise).copy()
+    every = ended_whole(normal.points)
+    normal.points = [p for rule in normal.points for p in split_terminations(rule, every)]
     written = normal.points
     normal.points = [solve(p) for p in written]
     input_fluents = _input_fluents(normal)

@@ -16,13 +16,13 @@ from thalweg.columns import recycling
 from thalweg.columns.cells import NONE
 from thalweg.columns.tabulating import tabulate
 from thalweg.columns.texts import Indices, Marks, borders, number_anew, unnumber
-from thalweg.events.admission import REJECTED
 from thalweg.events.moves import Moves, Spans, by_time, told
 from thalweg.events.plan import Plan
 from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit
 from thalweg.events.units import Clock
 from thalweg.events.words import Words, as_arrow, cause_texts, dictionary
+from thalweg.protocol import REJECTED
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 CHANGES = pa.schema(

@@ -39,7 +39,7 @@ class Asked:
     """A result of Temporal Datalog with its input, to be asked about."""
 
     def __init__(self, result: Result) -> None:
-        from thalweg.runs import prepare
+        from thalweg.plans import prepare
 
         if result.origin is None or result.input_is_spent():
             raise InputError(

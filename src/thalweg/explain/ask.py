@@ -28,9 +28,9 @@ from thalweg.reference.terms import Ground, signature
 from thalweg.reference.terms import text as term_text
 
 if TYPE_CHECKING:
+    from thalweg.plans import Plan
     from thalweg.protocol import Rows
     from thalweg.result import Result
-    from thalweg.runs import Plan
 
 
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'")
@@ -113,7 +113,7 @@ def _is_balanced(stated: str) -> bool:
 
 def known_of(result: Result) -> Known:
     """Everything about a run that explanations need; the input is read again."""
-    from thalweg.runs import prepare
+    from thalweg.plans import prepare
 
     if result.program.kind is not Kind.EVENTS:
         message = "what would be different, which rows suffice and why something changed is known of event descriptions"

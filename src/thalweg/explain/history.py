@@ -27,7 +27,7 @@ from thalweg.reference.state import Pair
 from thalweg.reference.terms import EMPTY, Ground, Signature, Term, constant, is_ground, number, text, unify
 
 if TYPE_CHECKING:
-    from thalweg.runs import Plan
+    from thalweg.plans import Plan
 
 NEW = 2**61
 """The row number of what was never in the input."""
@@ -292,8 +292,10 @@ class Given:
 
     def named(self, place: str) -> tuple[Place, int] | None:
         """The row at a place, ``events.csv:812``, and its operation, also where it does not count."""
+        numbers = self._feed.numbers(place)
         for part in self.rows:
-            for fact, op, _ in self._facts(part, np.arange(len(part))):
+            where = np.flatnonzero((part.row >= NEW) | np.isin(part.row, numbers))
+            for fact, op, _ in self._facts(part, where):
                 if str(found := self.place(fact)) == place:
                     return found, op
         return None

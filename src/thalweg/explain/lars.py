@@ -34,8 +34,8 @@ from thalweg.reference.terms import Ground
 if TYPE_CHECKING:
     from thalweg.io.times import Clock
     from thalweg.language.program import Program
+    from thalweg.plans import Plan
     from thalweg.result import Result
-    from thalweg.runs import Plan
 
 SHOWN = 12
 """Occurrences of an `always` or an aggregate that are explained one by one."""
@@ -88,7 +88,7 @@ class Answered:
     """The answer streams of a result, and the input behind them."""
 
     def __init__(self, result: Result) -> None:
-        from thalweg.runs import prepare
+        from thalweg.plans import prepare
 
         if result.origin is None or result.input_is_spent():
             raise InputError(

@@ -24,7 +24,7 @@ from thalweg.reference.state import Domains, Pair
 from thalweg.reference.terms import EMPTY, Ground, Subst, Term, Var, is_ground, resolve, signature, unify
 
 if TYPE_CHECKING:
-    from thalweg.runs import Plan
+    from thalweg.plans import Plan
 
 MOST_REMEMBERED = 200_000
 """Answers that are kept between explanations, at most."""

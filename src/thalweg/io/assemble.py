@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg import reasons
 from thalweg.columns.wording import word_numbers
-from thalweg.io import rejects as reasons
+from thalweg.io.decoding import readable
 from thalweg.io.rejects import Rejects, repeat
 from thalweg.io.shapes import Layout, Shape, Type
 from thalweg.io.times import Clock, Mask, Times, read_ends, read_times
@@ -67,7 +68,7 @@ class _Sieve:
         )
         self.reject(
             times.overflow,
-            reasons.OVERFLOW,
+            reasons.OUT_OF_RANGE,
             lambda where: quoting(column, where, f"{what} ", " is too large"),
         )
         return times.values
@@ -76,12 +77,12 @@ class _Sieve:
         typed = read_column(column, kind)
         if typed.clean:
             return typed.column
-        self.reject(typed.missing, reasons.NULL, lambda where: f"{label} is missing")
+        self.reject(typed.missing, reasons.MISSING, lambda where: f"{label} is missing")
         wanted = f" is not {expected(kind)}"
-        self.reject(typed.mismatch, reasons.TYPE, lambda where: quoting(column, where, f"{label} ", wanted))
+        self.reject(typed.mismatch, reasons.WRONG_TYPE, lambda where: quoting(column, where, f"{label} ", wanted))
         self.reject(
             typed.overflow,
-            reasons.OVERFLOW,
+            reasons.OUT_OF_RANGE,
             lambda where: quoting(column, where, f"{label} ", " is too large"),
         )
         return typed.column
@@ -92,9 +93,8 @@ def quoting(column: pa.Array, where: Ints, before: str, after: str) -> pa.Array:
     found = column.take(pa.array(where))
     if pa.types.is_dictionary(found.type):
         found = found.dictionary_decode()
-    return pc.binary_join_element_wise(
-        f"{before}'", found.cast(pa.string()), f"'{after}", "", null_handling="replace"
-    )
+    words = readable(found.cast(pa.string()))
+    return pc.binary_join_element_wise(f"{before}'", words, f"'{after}", "", null_handling="replace")
 
 
 def assemble(fields: Fields, clock: Clock, offset: int, rejected: Rejects) -> Rows | None:

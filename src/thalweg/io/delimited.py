@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.io.decoding import decoded
 from thalweg.io.kernels import Bytes, split_fields
 from thalweg.io.times import Mask, as_mask
 from thalweg.protocol import Ints
@@ -48,7 +49,7 @@ def _clean(block: bytes) -> bytes:
     try:
         block.decode()
     except UnicodeDecodeError:
-        return block.decode(errors="backslashreplace").encode()
+        return decoded(block).encode()
     return block
 
 

@@ -72,18 +72,25 @@ class Feed:
         which = np.searchsorted(self._offsets, rows - 1, side="right") - 1
         return which, rows - self._offsets[which]
 
+    def numbers(self, place: str) -> Ints:
+        """The row numbers of what is told to people as one place, ``events.csv:812``: one for each source of that
+        name."""
+        name, _, row = place.rpartition(":")
+        named = np.array([source.label == name for source in self.sources], np.bool_)
+        return self._offsets[: len(named)][named] + int(row) if row.isdecimal() else np.empty(0, np.int64)
+
     def label(self, which: Ints) -> pa.Array:
         """The names of sources."""
         names = pa.array([source.label for source in self.sources], pa.string())
         return names.take(pa.array(which))
 
     def rejected(self, table: pa.Table) -> pa.Table:
-        """The reasoner's rejected rows with their places in the sources; a reason is written as a code."""
+        """The reasoner's rejected rows with their places in the sources."""
         if not table.num_rows:
             return REJECTED.empty_table()
         which, row = self.locate(table.column("row").to_numpy())
         details = table.column("detail").combine_chunks().cast(pa.string())
-        reasons = pc.replace_substring(table.column("reason").combine_chunks().cast(pa.string()), " ", "-")
+        reasons = table.column("reason").combine_chunks().cast(pa.string())
         columns = [self.label(which), pa.array(row), reasons, details, pa.nulls(len(row), pa.string())]
         return pa.table(columns, schema=REJECTED)
 

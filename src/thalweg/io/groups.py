@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from thalweg.columns.wording import divided, word_numbers
+from thalweg.io.decoding import readable
 from thalweg.protocol import Ints
 
 
@@ -25,7 +26,7 @@ def by_name(
 ) -> tuple[list[Group], Ints]:
     """The groups of the known names of a dictionary-encoded column, and the rows of all others or of none. `among`: the
     rows to look at, in order, where they are not all."""
-    words = names.dictionary.to_pylist()
+    words = readable(names.dictionary).to_pylist()
     codes = word_numbers(names, len(words))
     kept = [code for code, word in enumerate(words) if word is not None and word in known]
     if len(words) == 1 and kept and names.null_count == 0:

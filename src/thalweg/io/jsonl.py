@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
+from thalweg import reasons
 from thalweg.columns.pieces import whole
-from thalweg.columns.symbols import EXACT
-from thalweg.io import rejects as reasons
 from thalweg.io.delimited import line_ends, whole_lines
 from thalweg.io.rejects import Rejects
 from thalweg.io.shapes import Shapes
 from thalweg.io.tabular import Header, Table, flat_columns, read_header
 from thalweg.io.times import as_mask
+from thalweg.language.terms import EXACT
 from thalweg.protocol import Ints
 
 

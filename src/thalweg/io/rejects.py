@@ -2,7 +2,7 @@
 
 source   file or table the row stands in
 row      its line there, or its place in the table, counted from 1
-reason   a code, one of those below or one of the reasoner's (such as ``too-late``)
+reason   a code of `thalweg.reasons`, the reader's or the reasoner's
 detail   the reason in words
 text     the row as it was read
 """
@@ -12,30 +12,6 @@ from __future__ import annotations
 import pyarrow as pa
 
 from thalweg.protocol import Ints
-
-UNKNOWN_NAME = "unknown-name"
-ARITY = "wrong-arity"
-TYPE = "wrong-type"
-NULL = "missing-value"
-OVERFLOW = "out-of-range"
-NO_TIME = "no-time"
-BAD_TIME = "bad-time"
-END_BEFORE_START = "end-before-start"
-BAD_OP = "bad-op"
-MALFORMED = "malformed"
-
-REASONS = {
-    UNKNOWN_NAME: "no rule reads a row of this name",
-    ARITY: "the name takes another number of arguments",
-    TYPE: "an argument or value is not of the type its place asks for",
-    NULL: "an argument, value or name is missing",
-    OVERFLOW: "a number or time is out of range",
-    NO_TIME: "the row has no time",
-    BAD_TIME: "a time is neither an integer nor an ISO date or timestamp",
-    END_BEFORE_START: "an interval does not end after its start",
-    BAD_OP: "the operation is neither an insertion nor a retraction",
-    MALFORMED: "the line cannot be read at all",
-}
 
 REJECTED = pa.schema(
     [

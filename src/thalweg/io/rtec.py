@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.io import rejects as reasons
+from thalweg import reasons
 from thalweg.io.assemble import Fields, assemble
 from thalweg.io.delimited import Lines, characters_of, split
 from thalweg.io.groups import by_name
@@ -47,7 +47,7 @@ def read_block(
                 if rows is not None:
                     found.append(rows)
         wrong = group.where[left]
-        rejected.add(wrong + line, reasons.ARITY, _arity(lines, wrong, group.name, shapes), lines.text(wrong))
+        rejected.add(wrong + line, reasons.WRONG_ARITY, _arity(lines, wrong, group.name, shapes), lines.text(wrong))
     return found
 
 

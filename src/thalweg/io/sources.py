@@ -20,15 +20,17 @@ import pyarrow.parquet as pq
 
 from thalweg.columns.pieces import whole
 from thalweg.io import rtec
+from thalweg.io.decoding import as_text
 from thalweg.io.delimited import Lines, blocks, split
 from thalweg.io.errors import InputError
 from thalweg.io.jsonl import JsonLines
-from thalweg.io.rejects import ARITY, Rejects
+from thalweg.io.rejects import Rejects
 from thalweg.io.shapes import Shapes
 from thalweg.io.tabular import Header, Table, read_table, rows_as_text, survey_columns
 from thalweg.io.times import Clock, Extent
 from thalweg.language.wording import counted
 from thalweg.protocol import Ints, Rows
+from thalweg.reasons import WRONG_ARITY
 
 CHUNK_ROWS = 512 * 1024
 FEWEST_ROWS = 64 * 1024
@@ -143,7 +145,7 @@ class HeadedFile:
             detail = (
                 f"the header has {counted(len(self.header.columns), 'field')}, the row has another number"
             )
-            rejected.add(short + line, ARITY, detail, lines.text(short))
+            rejected.add(short + line, WRONG_ARITY, detail, lines.text(short))
             where = where[full]
             columns = {
                 name: none_if_empty(lines.field(where, place))
@@ -273,7 +275,7 @@ def _survey(pieces: Iterator[pa.Table], header: Header, reading: Reading) -> Sur
     return Survey(
         tuple(
             survey_columns(
-                {name: whole(piece.column(name)) for name in header.when},
+                {name: as_text(whole(piece.column(name))) for name in header.when},
                 header,
                 piece.num_rows,
                 reading.clock,
@@ -290,7 +292,7 @@ def _table_chunks(
     row = 1
     needed = header.needed(reading.shapes)
     for piece in pieces:
-        columns = {name: whole(piece.column(name)) for name in needed}
+        columns = {name: as_text(whole(piece.column(name))) for name in needed}
         rejected = Rejects(label)
         yield _chunk(as_table(columns, row), header, event, reading, offset, rejected, piece.num_rows)
         row += piece.num_rows

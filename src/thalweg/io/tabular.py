@@ -20,9 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg import reasons
 from thalweg.columns.pieces import taken
-from thalweg.io import rejects as reasons
 from thalweg.io.assemble import Fields, assemble
+from thalweg.io.decoding import readable
 from thalweg.io.errors import InputError, did_you_mean
 from thalweg.io.groups import Group, by_name
 from thalweg.io.rejects import Rejects
@@ -171,7 +172,8 @@ def _groups(table: Table, header: Header, event: str | None, shapes: Shapes) -> 
 
 
 def _texts(column: pa.Array) -> pa.Array:
-    return (column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).cast(pa.string())
+    plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    return readable(plain.cast(pa.string()))
 
 
 def _shaped(
@@ -200,7 +202,7 @@ def _shaped(
     nouns = pc.if_else(pc.equal(counts, 1), " argument", " arguments")
     expected = f" where {shapes.wrong_arity(group.name)}"
     detail = pc.binary_join_element_wise(counts.cast(pa.string()), nouns, expected, "")
-    rejected.add(table.row[wrong], reasons.ARITY, detail, table.text(wrong))
+    rejected.add(table.row[wrong], reasons.WRONG_ARITY, detail, table.text(wrong))
 
 
 def _used(table: Table, header: Header, where: Ints) -> Ints:
@@ -241,7 +243,7 @@ def rows_as_text(columns: Mapping[str, pa.Array], where: Ints) -> pa.Array:
             cell = cell.dictionary_decode()
         if not pa.types.is_nested(cell.type):
             cells.append(pc.binary_join_element_wise(f"{name}=", cell.cast(pa.string()), ""))
-    return pc.utf8_ltrim_whitespace(pc.binary_join_element_wise(*cells, " ", null_handling="skip"))
+    return pc.utf8_ltrim_whitespace(readable(pc.binary_join_element_wise(*cells, " ", null_handling="skip")))
 
 
 def survey_columns(columns: Mapping[str, pa.Array], header: Header, size: int, clock: Clock) -> Extent:

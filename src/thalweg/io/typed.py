@@ -15,9 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.columns.symbols import EXACT, constant_text, number_text
+from thalweg.columns.symbols import constant_text, number_text
+from thalweg.io.decoding import readable
 from thalweg.io.shapes import Type
 from thalweg.io.times import Mask, as_mask, cast_each, has_hexadecimals
+from thalweg.language.terms import EXACT
 
 SYMBOLS = pa.dictionary(pa.int32(), pa.string())
 _INTEGER = r"^[+-]?[0-9]+$"
@@ -104,7 +106,7 @@ def _words(values: pa.Array) -> pa.Array:
         return pa.array(
             [None if x is None or math.isnan(x) else number_text(x) for x in numbers], pa.string()
         )
-    return values.cast(pa.string())
+    return readable(values.cast(pa.string()))
 
 
 def _decimal_text(value: Decimal) -> str:

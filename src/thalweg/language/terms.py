@@ -33,6 +33,10 @@ class Atom:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
+EXACT = 2**53
+"""Whole numbers from here on cannot be told from their neighbours: what is computed is a float of 64 bits."""
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """An integer or a float. Durations with a unit (``10m``) are numbers of ticks; `written` remembers how one

@@ -19,19 +19,17 @@ from thalweg.analysis.types import NUMBER
 from thalweg.columns.compiled import njit
 from thalweg.lars.codes import Codes
 from thalweg.lars.stratify import Predicate
-from thalweg.protocol import NOTHING_TO_RETRACT, Ints, Rows
-
-TOO_LATE = "too late"
-BEFORE_START = "before the start"
-UNKNOWN_RETRACTION = "unknown retraction"
-UNKNOWN_NAME = "unknown name"
-WRONG_ARITY = "wrong arity"
-NOT_A_NUMBER = "not a number"
-MISSING = "missing value"
-
-REJECTED = pa.schema(
-    [("query_time", pa.int64()), ("row", pa.int64()), ("reason", pa.string()), ("detail", pa.string())]
+from thalweg.protocol import NOTHING_TO_RETRACT, REJECTED, Ints, Rows
+from thalweg.reasons import (
+    BEFORE_START,
+    MISSING,
+    TOO_LATE,
+    UNKNOWN_NAME,
+    UNKNOWN_RETRACTION,
+    WRONG_ARITY,
+    WRONG_TYPE,
 )
+
 DUE, ARRIVAL, OP, ROW = range(4)
 """Columns of waiting rows; the arguments and the time (a number code) follow."""
 
@@ -154,7 +152,7 @@ class Admission:
             if kind == NUMBER and not pa.types.is_primitive(values.type):
                 values, failed = _parsed(values)
                 if failed.any():
-                    self.rejected.add(now, rows.row[failed], NOT_A_NUMBER, f"argument {c + 1} of {rows.name}")
+                    self.rejected.add(now, rows.row[failed], WRONG_TYPE, f"argument {c + 1} of {rows.name}")
                     bad = failed if bad is None else bad | failed
             coded[:, ROW + 1 + c] = self.codes.column(values, kind)
             if bad is not None:

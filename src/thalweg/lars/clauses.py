@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from thalweg.analysis.places import moved_variable, with_free_places
+from thalweg.analysis.places import matches_alone, moved_variable, outside, places, with_free_places
 from thalweg.analysis.types import COMPUTED, NAMED, NUMBER, SYMBOL
 from thalweg.columns.symbols import number
 from thalweg.language.rules import Aggregate, Call, Clause, Compare, Kind, Literal, Windowed, literal_terms
@@ -35,6 +35,7 @@ from thalweg.lars.literals import (
     InBackground,
     NoFact,
     Nothing,
+    Unmatched,
     Written,
     groups_of,
     positioned,
@@ -99,6 +100,10 @@ class Body:
     constants: dict[int, int] = field(default_factory=dict)
     reads: list[Reads] = field(default_factory=list)
     pending: list[Callable[[Callable[[int], int]], Test]] = field(default_factory=list)
+
+    def place(self, slot: int) -> int:
+        """Where a slot is in the end."""
+        return -slot - 2 if slot < -1 else slot if slot == -1 else slot + len(self.constants)
 
 
 class RuleCompiler:
@@ -165,11 +170,25 @@ class RuleCompiler:
     def _alternatives(self, literal: Literal) -> list[tuple[Literal | Extra, ...]]:
         if isinstance(literal, Aggregate) and literal.function in ("count", "sum") and self._grouped(literal):
             return [(literal,), (Nothing(literal), Compare("=", literal.result, Number(0)))]
+        if isinstance(literal, Call | Windowed) and matches_alone(self.clause, literal):
+            return [(self._unmatched(literal),)]
         if isinstance(literal, Windowed) and literal.mode == "at" and self._on_background(literal):
             if not literal.negated:
                 return [(literal,), (InBackground(literal),)]
             return [(literal, NoFact(self._apart(literal))), (literal, Elsewhere(literal))]
         return [(literal,)]
+
+    def _unmatched(self, literal: Call | Windowed) -> Unmatched:
+        asked, used = replace(literal, negated=False), outside(self.clause)
+        own = dict.fromkeys(v.name for t in places(asked) for v in variables(t))
+        name = f"matching {self.index} {self.clause.body.index(literal)}"
+        return Unmatched(name, asked, self._source(asked), tuple(n for n in own if n in used and n != "_"))
+
+    def _source(self, literal: Call | Windowed) -> Store:
+        """The store that a literal reads."""
+        if isinstance(literal, Call):
+            return self.compiler.now(signature(literal.goal))
+        return self.compiler.view(literal)
 
     def _grouped(self, literal: Aggregate) -> bool:
         """Are the groups of the aggregate bound by other literals?"""
@@ -211,18 +230,16 @@ class RuleCompiler:
             slots.append(self._slot(body, self.clause.at, NUMBER))
             self._whole(body, slots[-1])
         stores = tuple(self._literal(body, literal) for literal in literals)
-        offset = len(body.constants)
+        self.compiler.network.rules.append(self._finished(body, head, slots, origin))
+        return stores
 
-        def place(slot: int) -> int:
-            return -slot - 2 if slot < -1 else slot if slot == -1 else slot + offset
-
+    def _finished(self, body: Body, head: Store, slots: list[int], origin: int | None = None) -> Rule:
+        """The rule that a body has become: constants have the first slots."""
+        place = body.place
         reads = [replace(r, slots=tuple(map(place, r.slots))) for r in body.reads]
         tests = [make(place) for make in body.pending]
         constants = {place(slot): code for code, slot in body.constants.items()}
-        self.compiler.network.rules.append(
-            Rule(head, map(place, slots), reads, tests, constants, offset + self._count, origin)
-        )
-        return stores
+        return Rule(head, map(place, slots), reads, tests, constants, len(constants) + self._count, origin)
 
     def _fresh(self) -> int:
         self._count += 1
@@ -250,15 +267,16 @@ class RuleCompiler:
 
     def _literal(self, body: Body, literal: Literal | Extra) -> Store | None:
         """Add a literal to the body; the store that it reads, if any."""
-        compiler = self.compiler
         store: Store | None = None
         match literal:
             case Call(goal, negated):
-                store = self._read(body, compiler.now(signature(goal)), goal, (), negated)
+                store = self._read(body, self._source(literal), goal, (), negated)
             case Windowed(atom, _, _, time, negated):
-                store = self._read(
-                    body, compiler.view(literal), atom, () if time is None else (time,), negated
-                )
+                store = self._read(body, self._source(literal), atom, () if time is None else (time,), negated)
+            case Unmatched():
+                store = self._matched(literal)
+                slots = [self._slot(body, Variable(n), SYMBOL) for n in literal.shared]
+                body.reads.append(Reads(store, tuple(slots), negated=True))
             case Aggregate():
                 store, groups = self._aggregate(literal)
                 slots = [self._slot(body, Variable(n), SYMBOL) for n in groups]
@@ -279,6 +297,17 @@ class RuleCompiler:
                 self._compare(body, literal)
             case _:
                 raise Unsupported("this literal has no meaning in LARS", self.clause.head)
+        return store
+
+    def _matched(self, literal: Unmatched) -> Store:
+        """A view of what agrees with an atom that computes with variables of its own."""
+        store, new = self.compiler.store(literal.name, len(literal.shared))
+        if new:
+            outer, self._count, body = self._count, 0, Body()
+            slots = [self._slot(body, Variable(n), SYMBOL) for n in literal.shared]
+            self._literal(body, literal.asked)
+            self.compiler.network.rules.append(self._finished(body, store, slots))
+            self._count = outer
         return store
 
     def _facts(self, windowed: Windowed) -> Store:
@@ -337,18 +366,9 @@ class RuleCompiler:
             body.pending.append(self._equation(body, value, Number(1)))
         else:
             body.pending.append(self._equation(body, value, literal.template))
-        offset = len(body.constants)
-
-        def place(slot: int) -> int:
-            return -slot - 2 if slot < -1 else slot if slot == -1 else slot + offset
-
-        reads = [replace(r, slots=tuple(map(place, r.slots))) for r in body.reads]
-        tests = [make(place) for make in body.pending]
-        constants = {place(slot): code for code, slot in body.constants.items()}
-        pattern = Rule(scratch, map(place, heads), reads, tests, constants, offset + self._count)
-        self._count = outer
+        pattern, self._count = self._finished(body, scratch, heads), outer
         compiler.network.operators.append(
-            Aggregated(literal.function, occurrences, scratch, pattern, place(value), store)
+            Aggregated(literal.function, occurrences, scratch, pattern, body.place(value), store)
         )
         return store, groups
 

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from thalweg.analysis.types import INFINITE, NUMBER, SYMBOL
 from thalweg.columns.pieces import whole
 from thalweg.columns.symbols import (
-    EXACT,
     SymbolTable,
     as_floats,
     constant_text,
@@ -28,7 +27,7 @@ from thalweg.columns.symbols import (
 )
 from thalweg.columns.texts import Numbers
 from thalweg.language.instances import unquoted
-from thalweg.language.terms import Atom, Compound, Number, Sequence, Term
+from thalweg.language.terms import EXACT, Atom, Compound, Number, Sequence, Term
 from thalweg.protocol import Ints
 
 Bools = npt.NDArray[np.bool_]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from thalweg.language.rules import Aggregate, Clause, Literal, Window, Windowed, literal_terms
+from thalweg.language.rules import Aggregate, Call, Clause, Literal, Window, Windowed, literal_terms
 from thalweg.language.terms import Compound, Number, Term, Variable, arguments, variables
 from thalweg.lars.store import Store
 
@@ -37,7 +37,18 @@ class Elsewhere:
     literal: Windowed
 
 
-Extra = Nothing | InBackground | NoFact | Elsewhere
+@dataclass(frozen=True, slots=True)
+class Unmatched:
+    """No atom of a source agrees with one that computes with variables of its own, ``r(X, X*2)``; `shared`: its
+    variables that the rest of the rule uses."""
+
+    name: str
+    asked: Call | Windowed
+    source: Store
+    shared: tuple[str, ...]
+
+
+Extra = Nothing | InBackground | NoFact | Elsewhere | Unmatched
 """What alternatives of a body ask for that no literal of the language says."""
 
 

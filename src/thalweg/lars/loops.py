@@ -21,7 +21,16 @@ from thalweg.lars.clauses import RuleCompiler
 from thalweg.lars.compile import Compiler
 from thalweg.lars.engine import Engine
 from thalweg.lars.labels import FOREVER
-from thalweg.lars.literals import Elsewhere, Extra, InBackground, NoFact, Nothing, Written, groups_of
+from thalweg.lars.literals import (
+    Elsewhere,
+    Extra,
+    InBackground,
+    NoFact,
+    Nothing,
+    Unmatched,
+    Written,
+    groups_of,
+)
 from thalweg.lars.operators import Moment
 from thalweg.lars.store import NOTHING, Store
 from thalweg.lars.unfolding import Body
@@ -65,6 +74,8 @@ def names(literal: Literal | Extra) -> set[str]:
             terms = literal_terms(aggregate)
         case InBackground(windowed) | NoFact(windowed) | Elsewhere(windowed):
             terms = literal_terms(windowed)
+        case Unmatched(shared=shared):
+            terms = tuple(map(Variable, shared))
         case _:
             terms = literal_terms(literal)
     return {v.name for t in terms for v in variables(t) if v.name != "_"}
@@ -223,7 +234,7 @@ class Loop:
         """A literal over a store that is read as it is."""
         assert store is not None
         kinds_of = self._sub.network.kinds
-        negated = isinstance(literal, Nothing)
+        negated = isinstance(literal, Nothing | Unmatched)
         match literal:
             case Call(goal, negated):
                 terms, kinds = arguments(goal), kinds_of[signature(goal)]
@@ -237,6 +248,9 @@ class Loop:
                 result = Variable("_") if negated else aggregate.result
                 kinds = (*(self._sub.types.variable(written.index, n) for n in groups), NUMBER)
                 terms = (*map(Variable, groups), result)
+            case Unmatched(shared=shared):
+                terms = tuple(map(Variable, shared))
+                kinds = tuple(self._sub.types.variable(written.index, n) for n in shared)
             case _:
                 raise Entangled
         atom, name = self._named(f"read {len(self._of)}", terms, kinds)

@@ -13,10 +13,10 @@ from itertools import islice, product
 import numpy as np
 import pyarrow as pa
 
+from thalweg.analysis.checker import refuse_errors
 from thalweg.analysis.requests import refuse_other_kinds, whole
 from thalweg.columns.compiled import njit
 from thalweg.columns.symbols import as_floats
-from thalweg.language.diagnostics import ProgramError, has_errors
 from thalweg.language.program import Program
 from thalweg.language.rules import Clause, Declare, Kind, Role
 from thalweg.language.terms import arguments, signature
@@ -36,7 +36,7 @@ from thalweg.lars.pages import Pages
 from thalweg.lars.retained import Kept
 from thalweg.lars.state import arrays_of, put_back, taken, used_symbols
 from thalweg.lars.store import NOTHING, Store
-from thalweg.lars.stratify import Predicate, check, stratify
+from thalweg.lars.stratify import Predicate, stratify
 from thalweg.lars.tables import (
     MODELS,
     Blank,
@@ -108,9 +108,7 @@ class Reasoner:
             raise ValueError(f"lateness is {lateness}; it is a number of ticks, 0 or more")
         if models < 0:
             raise ValueError(f"models is {models}; it is a number of answer streams, 0 for all")
-        diagnostics = check(program)
-        if has_errors(diagnostics):
-            raise ProgramError(diagnostics, program.sources)
+        refuse_errors(program)
         self.program = program
         self.start = whole(start, program)
         self._blocks = blocks

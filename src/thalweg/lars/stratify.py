@@ -13,7 +13,7 @@ from importlib.util import find_spec
 
 from thalweg.analysis.bodies import literals
 from thalweg.analysis.order import strong_components
-from thalweg.analysis.places import moved_variable
+from thalweg.analysis.places import follows, matches_alone, with_free_places
 from thalweg.analysis.types import FUNCTIONS
 from thalweg.analysis.wording import listed, sig, text
 from thalweg.language.diagnostics import Code, Diagnostic, Severity, register
@@ -228,8 +228,8 @@ def _forms(rule: Clause) -> Iterator[Diagnostic]:
                 yield Diagnostic("TW406", Severity.ERROR, message, getattr(argument, "span", NOWHERE))
     for literal in (x for x in rule.body if isinstance(x, Aggregate)):
         for argument in (a for a in arguments(literal.atom) if isinstance(a, Compound) and not _structured(a)):
-            if not is_ground(argument) and moved_variable(argument) is None:
-                message = f"`{text(argument)}` in `{text(literal.atom)}` is computed inside an aggregate"
+            if not follows(argument, arguments(literal.atom)):
+                message = f"`{text(argument)}` in `{text(literal.atom)}` does not follow from its other arguments"
                 suggestion = f"compute it before, `V = {text(argument)}`, and aggregate over `V`"
                 yield Diagnostic("TW406", Severity.ERROR, message, literal.span, (), suggestion)
     for literal in rule.body:
@@ -305,6 +305,9 @@ def _background(rule: Clause, strata: Strata) -> Iterator[Diagnostic]:
                 message = (
                     f"{sig(*signature(atom))} is background and has no place in a window that counts atoms"
                 )
+                yield Diagnostic("TW404", Severity.ERROR, message, literal.span)
+            if matches_alone(with_free_places(rule), literal):
+                message = f"{sig(*signature(atom))} is background and `{text(atom)}` computes with variables of its own"
                 yield Diagnostic("TW404", Severity.ERROR, message, literal.span)
             open_names = [v.name for v in variables(literal.time) if v.name not in bound]
             if open_names:

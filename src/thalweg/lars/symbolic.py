@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from thalweg.analysis.places import computes, moved_variable
 from thalweg.analysis.types import NAMED, NUMBER, SYMBOL
 from thalweg.columns.symbols import as_floats
 from thalweg.language.rules import Compare
@@ -133,9 +134,10 @@ class Terms:
     def match(
         self, terms: Iterable[Term], kinds: Iterable[str], values: Iterable[Value], bound: Bound
     ) -> Found:
-        """Bindings under which terms equal values, and the condition that remains."""
+        """Bindings under which terms equal values, and the condition that remains; what is computed comes last."""
         conditions: list[Condition] = []
-        for term, kind, value in zip(terms, kinds, values, strict=True):
+        places = zip(terms, kinds, values, strict=True)
+        for term, kind, value in sorted(places, key=lambda place: computes(place[0]) and not moved_variable(place[0])):
             match term:
                 case Variable("_"):
                     continue

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from thalweg.language.terms import EXACT
 from thalweg.lars.conditions import (
     Compared,
     Computed,
@@ -119,7 +120,7 @@ def precise_through(part: Condition | Expression) -> int:
     """A tick up to which polynomials are computed without rounding."""
     match part:
         case Polynomial(terms):
-            share = 2**53 / len(terms)
+            share = EXACT / len(terms)
             if abs(terms[0]) > share:
                 return 0
             return int(min((share / abs(c)) ** (1 / i) for i, c in enumerate(terms) if i and c))

@@ -49,6 +49,7 @@ from thalweg.lars.literals import (
     InBackground,
     NoFact,
     Nothing,
+    Unmatched,
     Written,
     groups_of,
     positioned,
@@ -137,6 +138,9 @@ class Unfolding:
             asked, terms = _general(literal)
             for found, c in self._moving(asked, {}):
                 yield tuple(found[v.name] for v in terms), c
+        elif isinstance(literal, Unmatched):
+            for found, c in self._reading(literal.asked, literal.source, {}):
+                yield tuple(found[name] for name in literal.shared), c
         else:
             raise Unknown
 
@@ -257,6 +261,8 @@ class Unfolding:
                 yield bound, no(some([c for _, c in self._facts(windowed.atom, bound)]))
             case Elsewhere(windowed):
                 yield bound, no(self._in_window(windowed, bound))
+            case Unmatched(_, asked, source):
+                yield bound, no(some([c for _, c in self._reading(asked, source, bound)]))
             case _:
                 raise Unknown
 
@@ -293,10 +299,10 @@ class Unfolding:
                 yield found, every([agrees, seen])
         known = tuple(self._terms.known(t, k, bound) for t, k in zip(terms, kinds, strict=True))
         for values, point, condition in self._occurring(literal, known):
-            found, agrees = self._terms.match(terms, kinds, values, bound)
-            if time is not None:
-                found, timely = self._terms.match((time,), (NUMBER,), (point,), found)
-                agrees = every([agrees, timely])
+            if time is None:
+                found, agrees = self._terms.match(terms, kinds, values, bound)
+            else:
+                found, agrees = self._terms.match((*terms, time), (*kinds, NUMBER), (*values, point), bound)
             yield found, every([agrees, condition])
 
     def _occurring(self, literal: Call | Windowed, known: tuple[Value | None, ...]) -> list[Occurrence]:

@@ -73,8 +73,18 @@ def substitute(term: Term, bound: Bindings) -> Term:
             return term
 
 
+def computes(term: Term) -> bool:
+    """An expression whose value does not say what its variables are."""
+    match term:
+        case Compound("+" | "-", (Variable(), Number())) | Compound("+", (Number(), Variable())):
+            return False
+        case _:
+            return isinstance(term, Compound)
+
+
 def match_term(pattern: Term, term: Term, bound: Bindings) -> Bindings | None:
-    """The bindings that make the pattern equal to a ground term; time terms ``T+k`` are solved for ``T``."""
+    """The bindings that make the pattern equal to a ground term; time terms ``T+k`` are solved for ``T``,
+    other computations come last."""
     match pattern:
         case Variable("_"):
             return bound
@@ -88,7 +98,7 @@ def match_term(pattern: Term, term: Term, bound: Bindings) -> Bindings | None:
         case Compound(functor, args) if not isinstance(term, Number):
             if signature(term) != (functor, len(args)):
                 return None
-            for p, a in zip(args, arguments(term), strict=True):
+            for p, a in sorted(zip(args, arguments(term), strict=True), key=lambda pair: computes(pair[0])):
                 found = match_term(p, a, bound)
                 if found is None:
                     return None

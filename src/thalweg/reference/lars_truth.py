@@ -8,7 +8,16 @@ from collections.abc import Callable, Iterator
 from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Windowed, literal_terms
 from thalweg.language.terms import Compound, Number, Term, Variable, arguments, signature, variables
 from thalweg.reference.lars_streams import Stream, pick
-from thalweg.reference.lars_terms import Bindings, compare, evaluate, match_term, number, text, value_of
+from thalweg.reference.lars_terms import (
+    Bindings,
+    compare,
+    computes,
+    evaluate,
+    match_term,
+    number,
+    text,
+    value_of,
+)
 
 Head = tuple[int | None, Term]
 """An atom that a rule derives: at a point, or (None) at the point of evaluation."""
@@ -43,14 +52,27 @@ def _all_points(window: Stream) -> list[int]:
     return list(range(window.low, (last if window.high is None else window.high) + 1))
 
 
+def _pointed(atom: Term, point: Term) -> Term:
+    """An atom with its point, to be matched together."""
+    return Compound(f"{signature(atom)[0]} at", (*arguments(atom), point))
+
+
 def _places(literal: Windowed, stream: Stream, t: int, bound: Bindings) -> Iterator[Bindings]:
     window = pick(stream, literal.window, t, literal.atom) if literal.window else stream
     candidates = {a for _, a in window.facts} | set(window.background)
     for atom in sorted(candidates, key=text):
+        points = [u for u, a in window.facts if a == atom and window.has_point(u)]
+        if literal.time is not None:
+            if atom in window.background:
+                points = _all_points(window)
+            for u in points:
+                at = match_term(_pointed(literal.atom, literal.time), _pointed(atom, Number(u)), bound)
+                if at is not None:
+                    yield at
+            continue
         found = match_term(literal.atom, atom, bound)
         if found is None:
             continue
-        points = [u for u, a in window.facts if a == atom and window.has_point(u)]
         if literal.mode == "sometime":
             if points or (atom in window.background and (window.high is None or window.high >= window.low)):
                 yield found
@@ -60,14 +82,6 @@ def _places(literal: Windowed, stream: Stream, t: int, bound: Bindings) -> Itera
                     yield found
             elif window.high is None and atom in window.background:
                 yield found
-        else:
-            assert literal.time is not None
-            if atom in window.background:
-                points = _all_points(window)
-            for u in points:
-                at = match_term(literal.time, Number(u), found)
-                if at is not None:
-                    yield at
 
 
 def solutions(
@@ -109,15 +123,6 @@ def shared_names(rule: Clause, literal: Literal) -> frozenset[str]:
     return frozenset(v.name for term in terms for v in variables(term) if not v.anonymous)
 
 
-def _computes(term: Term) -> bool:
-    """An expression whose value does not say what its variables are."""
-    match term:
-        case Compound("+" | "-", (Variable(), Number())) | Compound("+", (Number(), Variable())):
-            return False
-        case _:
-            return isinstance(term, Compound)
-
-
 def ready(rest: tuple[Literal, ...], bound: Bindings) -> tuple[Literal, tuple[Literal, ...]]:
     """The next literal and the others: a comparison, and an atom with a computation other than ``V + k``, waits until
     its variables have values."""
@@ -133,10 +138,10 @@ def ready(rest: tuple[Literal, ...], bound: Bindings) -> tuple[Literal, tuple[Li
                 pass
             case Compare(_, left, right) if not known(left, right):
                 continue
-            case Call(goal) if not all(map(known, filter(_computes, arguments(goal)))):
+            case Call(goal) if not all(map(known, filter(computes, arguments(goal)))):
                 continue
             case Windowed(atom, _, _, time) if not all(
-                map(known, filter(_computes, (*arguments(atom), *([time] if time is not None else []))))
+                map(known, filter(computes, (*arguments(atom), *([time] if time is not None else []))))
             ):
                 continue
             case _:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thalweg.language import terms as language
+from thalweg.language.terms import EXACT
 
 LIST = "[]"
 
@@ -45,7 +46,7 @@ def number(value: int | float) -> int | float:
     >>> number(12.0), number(0.5), number(2.0**60)
     (12, 0.5, 1.152921504606847e+18)
     """
-    if isinstance(value, float) and abs(value) < 2**53 and value == int(value):
+    if isinstance(value, float) and abs(value) < EXACT and value == int(value):
         return int(value)
     return value
 

@@ -13,18 +13,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from thalweg.language.program import Program
+from thalweg.reasons import (
+    BEFORE_START,
+    END_BEFORE_START,
+    OFF_TICK,
+    TOO_LATE,
+    UNKNOWN_NAME,
+    UNKNOWN_RETRACTION,
+    WRONG_ARITY,
+)
 from thalweg.reference.description import Description
 from thalweg.reference.events import OpenCountdown, Record, Row, Timeline, Trace, given, step_through
 from thalweg.reference.intervals import Interval
 from thalweg.reference.state import Domains
-
-TOO_LATE = "too late"
-BEFORE_START = "before the start"
-UNKNOWN_RETRACTION = "unknown retraction"
-UNKNOWN_NAME = "unknown name"
-WRONG_ARITY = "wrong arity"
-EMPTY_INTERVAL = "end before start"
-OFF_TICK = "not on the tick"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,7 @@ def unreadable(description: Description, row: Row, tick: int = 1) -> str | None:
     if key not in names:
         return WRONG_ARITY if any(name == row.name for name, _ in names) else UNKNOWN_NAME
     if row.shape == "interval" and row.end is not None and row.end <= row.time:
-        return EMPTY_INTERVAL
+        return END_BEFORE_START
     if row.time % tick or (row.end or 0) % tick:
         return OFF_TICK
     return None

@@ -111,7 +111,7 @@ def picture(
 ) -> Picture:
     """The picture of a result. `only` keeps the lanes that match a pattern (a fluent, an entity); in a page the first
     `explained` bars carry their explanation; without `inputs` the input is not read again for its marks."""
-    from thalweg.runs import spacing_of
+    from thalweg.plans import spacing_of
 
     if result.program.kind is not Kind.EVENTS:
         raise InputError("picture", f"there are no timelines to draw for a program of kind {result.program.kind}")

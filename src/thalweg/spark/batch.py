@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.io.times import Duration, Point
 from thalweg.language.program import Program
-from thalweg.runs import Options, as_program
+from thalweg.plans import Options, as_program
 from thalweg.spark.engine import SparkEngine
 from thalweg.spark.files import Directory
 from thalweg.spark.outputs import Outputs

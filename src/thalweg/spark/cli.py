@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from thalweg.io.errors import InputError
 from thalweg.io.times import Duration
 from thalweg.language.program import Program
+from thalweg.plans import Options
 from thalweg.result import Summary
-from thalweg.runs import Options, Progress, Sink
+from thalweg.runs import Progress, Sink
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import Directory
 from thalweg.spark.files_engine import FilesEngine, listed

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from thalweg.io.errors import InputError
 from thalweg.io.shapes import Layout, Shapes, shapes
 from thalweg.language.program import Program
-from thalweg.runs import as_program
+from thalweg.plans import as_program
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 import pyarrow as pa
 
-from thalweg.columns.symbols import EXACT
+from thalweg.language.terms import EXACT
 from thalweg.protocol import Ints
 
 if TYPE_CHECKING:

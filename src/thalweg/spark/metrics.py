@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
+from thalweg.reasons import TOO_LATE
+
 if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
@@ -48,7 +50,7 @@ def metrics_of(commit: Commit, report: BatchReport | None, rate: float = 0.0) ->
         batch=commit.batch,
         rows=totals.get("rows", 0),
         rejected=dict(sorted(rejected.items())),
-        late=rejected.get("too-late", 0),
+        late=rejected.get(TOO_LATE, 0),
         revised=totals.get("revised", 0),
         query_time=moment.query_time,
         lag=max(0, moment.latest - moment.query_time) if moment.latest is not None else 0,

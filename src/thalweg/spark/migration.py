@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from thalweg.io.errors import InputError
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
+from thalweg.plans import Options, as_program
 from thalweg.protocol import CannotGoOn, Rows
-from thalweg.runs import Options, as_program
 from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, batch_name, shard_key
 from thalweg.spark.files import Directory
 from thalweg.spark.outputs import Outputs, Sink, partition, standing

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from thalweg.io.rejects import REASONS
+from thalweg.reasons import TOO_FAR_AHEAD, UNREADABLE
 from thalweg.runs import RowRejected
 from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, Moment, shard_key
 from thalweg.spark.failures import told_plainly
@@ -21,7 +21,7 @@ from thalweg.spark.places import Sources
 from thalweg.spark.routing import overlapping
 from thalweg.spark.settings import Settings, first_query
 from thalweg.spark.survey import Survey
-from thalweg.spark.task import TOO_FAR, Note, Order
+from thalweg.spark.task import Note, Order
 
 SORTED_ABOVE = 4_000_000
 """Rows per shard from which a batch is sorted by arrival, so that memory follows the window and not the batch."""
@@ -395,7 +395,7 @@ def _read(notes: list[Note], rows: int, rejected: Counter[str]) -> dict[str, int
     readers = [note for note in notes if note.stage < 0]
     rows = sum(note.rows for note in readers) if readers else rows
     unread = sum(note.unread for note in readers or [note for note in notes if note.stage == 0])
-    refused = sum(count for reason, count in rejected.items() if reason in REASONS or reason == TOO_FAR)
+    refused = sum(count for reason, count in rejected.items() if reason in UNREADABLE or reason == TOO_FAR_AHEAD)
     return {"rows": rows, "accepted": rows - refused - unread, "unread": unread}
 
 

@@ -24,7 +24,7 @@ from thalweg.io.times import Duration
 from thalweg.language.parser import parse
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
-from thalweg.runs import Options, Plan, prepare, with_query
+from thalweg.plans import Options, Plan, prepare, with_query
 from thalweg.spark.keying import Route
 from thalweg.spark.stages import Name, StagePlan, stages_of
 

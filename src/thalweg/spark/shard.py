@@ -122,7 +122,7 @@ class Shard:
             raise StageError(f"stage {self.stage} rejected a change of an earlier one: {first}")
         size = table.num_rows
         source, place = self.sources.locate(rows)
-        reasons = pc.replace_substring(table.column("reason").combine_chunks().cast(pa.string()), " ", "-")
+        reasons = table.column("reason").combine_chunks().cast(pa.string())
         details = table.column("detail").combine_chunks().cast(pa.string())
         return pa.table([source, place, reasons, details, pa.nulls(size, pa.string())], schema=REJECTED)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from thalweg.io.errors import InputError
 from thalweg.io.times import Duration, Point
 from thalweg.language.program import Program
-from thalweg.runs import Options, as_program
+from thalweg.plans import Options, as_program
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.engine import SparkEngine
 from thalweg.spark.failures import plainly, told_plainly

@@ -21,13 +21,16 @@ import pyarrow.compute as pc
 from thalweg.columns.pieces import whole
 from thalweg.columns.wording import worded
 from thalweg.io.assemble import filtered
+from thalweg.io.decoding import as_text
 from thalweg.io.fold import concatenate
 from thalweg.io.rejects import REJECTED, Rejects, repeat
 from thalweg.io.sinks import STANDING
 from thalweg.io.tabular import Table, read_table, rows_as_text
 from thalweg.language.rules import Kind
+from thalweg.plans import TOO_MANY
 from thalweg.protocol import Ints, Rows
-from thalweg.runs import TOO_MANY, up_to
+from thalweg.reasons import TOO_FAR_AHEAD
+from thalweg.runs import up_to
 from thalweg.spark.checkpoint import Lineage, Step, Stored, batch_name, shard_key
 from thalweg.spark.files import Directory
 from thalweg.spark.parcel import packed, unpacked
@@ -43,7 +46,6 @@ MOST_STEPS = 40
 """Batches that are logged before the state is written anew, however small they are."""
 KEPT_BATCHES = 8
 """A reasoner that was not used for so many batches leaves the worker's memory."""
-TOO_FAR = "too-far-ahead"
 
 
 @dataclass(frozen=True)
@@ -251,7 +253,7 @@ def within(
             continue
         source, place = sources.locate(part.row[far])
         detail = f"more than {ahead} time-points after everything known, {limit}"
-        told = [source, place, repeat(TOO_FAR, len(place)), repeat(detail, len(place))]
+        told = [source, place, repeat(TOO_FAR_AHEAD, len(place)), repeat(detail, len(place))]
         refused.append(pa.table([*told, pa.nulls(len(place), pa.string())], schema=REJECTED))
         rest = filtered(part, ~far)
         if rest is not None:
@@ -261,7 +263,7 @@ def within(
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:
     """A column in one piece; texts as words, which are looked for once and not for each event name."""
-    flat = whole(column)
+    flat = as_text(whole(column))
     return worded(flat) if pa.types.is_string(flat.type) else flat
 
 
