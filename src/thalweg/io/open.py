@@ -116,6 +116,8 @@ def expand(named: str | Path) -> list[tuple[Path, str]]:
     """The files that a path, directory or glob stands for, each with its label; an error where there are
     none."""
     if str(named) == "-":
+        if sys.stdin is None:
+            raise InputError("input", "there is no standard input: it is closed")
         return [(_spooled(sys.stdin.buffer), "standard input")]
     path = Path(named)
     if path.is_file():
