@@ -133,7 +133,7 @@ def run(
     metrics_port: Annotated[
         int | None, typer.Option(help="Follow: where Prometheus finds the numbers.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer and say nothing else.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary and all tables as JSON; with --out, the summary.")
     ] = False,
