@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -79,6 +77,9 @@ def _read(path: Path) -> bytes:
 
 def _rewrite(path: Path, text: str) -> None:
     """Replace a file by its new text, whole or not at all."""
+    import shutil
+    import tempfile
+
     path = path.resolve()
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
