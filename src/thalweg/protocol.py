@@ -15,6 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from thalweg.language.program import Program
 
 Ints = npt.NDArray[np.int64]
@@ -77,6 +79,8 @@ class Revision:
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> pa.Table:
+        if name not in self.tables:
+            raise KeyError(f"this revision has no table {name!r}; it has {', '.join(self.tables)}")
         return self.tables[name]
 
 
@@ -99,7 +103,7 @@ class Reasoner(Protocol):
     def accept(self, batch: Batch) -> None:
         """Take insertions and retractions, in any order, with arrival times."""
 
-    def advance(self, to: int) -> Revision:
+    def advance(self, to: int | date) -> Revision:
         """Run every query time up to and including `to`."""
 
     def snapshot(self) -> bytes:

@@ -6,7 +6,7 @@ Inside, everything is Arrow. The columns of every table are documented in docs/t
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ SHOWN = 20
 _TOLD = ("opened", "certain", "dropped", "withdrawn")
 _READ = ["at", "change", "answer", "evidence", "needed", "decided_by"]
 _READ_WHERE = ["at", "change", "answer", "where", "evidence", "needed", "decided_by"]
+_READ_AGAIN = frozenset({"_about", "_answers_known", "_asked_about"})
 _MAIN = {Kind.EVENTS: "timeline", Kind.ANSWERS: "changes", Kind.LARS: "answers"}
 
 
@@ -127,9 +128,26 @@ class Result:
         self._summary = Summary(**{**{f: getattr(summary, f) for f in Summary.__slots__}, "tables": sizes})
 
     def __getitem__(self, name: str) -> Any:
+        return self._given(self._table(name))
+
+    def _table(self, name: str) -> pa.Table:
         if name not in self.arrow:
             raise KeyError(f"this result has no table {name!r}; it has {', '.join(self.arrow)}")
-        return self._given(self.arrow[name])
+        return self.arrow[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.arrow
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the tables."""
+        return iter(self.arrow)
+
+    def __len__(self) -> int:
+        return len(self.arrow)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the tables and where they come from, not what explanations have read since."""
+        return {name: value for name, value in self.__dict__.items() if name not in _READ_AGAIN}
 
     def __getattr__(self, name: str) -> Any:
         hint = f'; the table is result["{name}"]' if name in self.__dict__.get("arrow", {}) else ""
@@ -146,7 +164,7 @@ class Result:
         """A table with its time-points as timestamps (UTC), by the length of a time-point."""
         from thalweg.io.dates import dated
 
-        return self._given(dated(self.arrow[name], self._clock()))
+        return self._given(dated(self._table(name), self._clock()))
 
     @property
     def is_dated(self) -> bool:

@@ -242,8 +242,9 @@ def run(
     """Run a program over events and return what it found.
 
     The program is a `Program`, a path or a text. Events are a path, directory or glob, a table (pandas,
-    Polars, Arrow, a DuckDB relation, anything with the Arrow C stream interface), a mapping from event names
-    to such tables, or a sequence of these. Tables come back in the kind they were given.
+    Polars, Arrow, a DuckDB relation, anything with the Arrow C stream interface), a list of rows as dictionaries, a
+    mapping from event names to such tables or paths, or a sequence of these. Tables come back in the kind they were
+    given.
 
     An event description needs a window and a step; the other kinds of program may have a lateness.
     """

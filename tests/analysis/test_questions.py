@@ -83,6 +83,16 @@ def test_a_rule_that_computes_needs_its_inputs_and_gives_its_result() -> None:
     assert found.needs["turned", 2] == {1}
 
 
+def test_what_equals_a_computed_variable_is_given_too() -> None:
+    found = modes("angle(A, B, D) :- X is abs(A - B), X =< 180, E = X, D = E.")
+    assert found.needs["angle", 3] == {0, 1}
+    assert unsafe(
+        "initiatedAt(f(X)=D, T) :- happensAt(e(X, A, B), T), angle(A, B, D).\n"
+        "angle(A, B, D) :- X is abs(A - B), X =< 180, D = X.\n"
+        "angle(A, B, D) :- X is abs(A - B), X > 180, D is 360 - X."
+    ) == set()
+
+
 def test_rules_over_a_dynamic_domain_give_their_arguments() -> None:
     found = modes("dynamicDomain(person(_)).\nrole_of(A, chair) :- person(A), X is A mod 10, X = 0.")
     assert ("role_of", 2) not in found.needs

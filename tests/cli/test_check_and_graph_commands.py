@@ -59,6 +59,15 @@ def test_strict_turns_warnings_into_errors(here: Path) -> None:
     assert "error[TW201]" in result.output
 
 
+def test_the_values_of_a_fluent_are_listed_also_where_a_rule_ends_any_of_them(here: Path) -> None:
+    (here / "gap.ec").write_text(
+        "initiatedAt(gap(V)=near, T) :- happensAt(lost(V, port), T)."
+        " initiatedAt(gap(V)=far, T) :- happensAt(lost(V, sea), T)."
+        " terminatedAt(gap(V)=_, T) :- happensAt(found(V), T)."
+    )
+    assert "gap(symbol)=near|far  simple fluent" in runner.invoke(app, ["check", "gap.ec"]).output
+
+
 def test_json_lists_the_values_of_a_fluent_and_no_variables(here: Path) -> None:
     (here / "at.ec").write_text(
         "initiatedAt(at(P)=R, T) :- happensAt(enters(P, R), T). initiatedAt(at(P)=away, T) :- happensAt(leaves(P), T)."

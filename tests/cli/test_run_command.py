@@ -61,6 +61,8 @@ def test_json_is_one_object(thalweg: Callable[..., Any]) -> None:
     assert found["timeline"][0] == {"fluent": "f(a)", "value": "true", "start": 4, "end": 8}
     assert found["summary"]["rows"] == 5
     assert found["rejected"][0]["row"] == 4
+    said = {"query_time": 10, "op": "insert", "cause": "time"}
+    assert found["changes"][0] == {**found["timeline"][0], **said, "end": None}
 
 
 def test_out_writes_every_table(thalweg: Callable[..., Any], here: Path) -> None:
@@ -283,3 +285,23 @@ def test_requests_that_make_no_sense_are_told_what_would(
     result = thalweg(command)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "said"),
+    [(">&-", 0, "5 rows"), ("<&-", 2, "there is no standard input"), (">&- 2>&-", 0, "")],
+)
+def test_closed_streams_are_no_traceback(here: Path, closed: str, code: int, said: str) -> None:
+    source = "-" if "<" in closed else "events.csv"
+    line = f"{sys.executable} -m thalweg run rules.ec -b background.ec -i {source} --window 20 --step 10 {closed}"
+    found = subprocess.run(["sh", "-c", line], cwd=here, capture_output=True, text=True, check=False)
+    assert found.returncode == code and "Traceback" not in found.stderr and said in found.stderr
+
+
+def test_the_paragraphs_of_help_are_as_wide_as_the_terminal(
+    thalweg: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = [line.strip() for line in thalweg("run --help").stdout.splitlines()]
+    first = next(place for place, line in enumerate(lines) if line.startswith("Without --out"))
+    assert all(len(line) > 80 for line in lines[first : first + 2])

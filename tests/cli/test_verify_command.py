@@ -77,3 +77,10 @@ def test_cycles_delays_retractions_and_rows_that_come_too_late_are_verified_too(
     result = thalweg(command)
     assert result.exit_code == 1
     assert result.stdout.startswith("first difference at query time ")
+
+
+def test_another_kind_of_program_is_refused_first(thalweg: Callable[..., Any], here: Path) -> None:
+    (here / "lamp.lars").write_text("on if [1] sometime press.\n")
+    result = thalweg("verify lamp.lars --input events.csv")
+    assert (result.exit_code, "only event descriptions are verified" in result.stderr) == (2, True)
+    assert "with a window and a step" in thalweg("verify rules.ec -b background.ec --input events.csv").stderr

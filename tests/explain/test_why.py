@@ -182,6 +182,22 @@ def test_what_if_a_row_had_not_been_there() -> None:
     assert result.holds("on(lamp) @ 5")
 
 
+def test_rows_that_could_make_no_difference_are_refused_with_the_reason() -> None:
+    with pytest.raises(InputError, match=r"press at 500 lies after the end of the result, [0-9]+"):
+        lamp().what_if(insert=["press(lamp) @ 500"])
+    with pytest.raises(InputError, match="lies after the end"):
+        lamp().what_if(insert=[{"name": "press", "time": 3, "arrival": 500, "x": "lamp"}])
+    with pytest.raises(InputError, match="counts for nothing, before the start"):
+        lamp().what_if(insert=["press(lamp) @ -5"])
+
+
+def test_what_is_inserted_as_a_table_is_no_row_of_the_input() -> None:
+    difference = lamp().what_if(insert=[{"name": "press", "time": 7, "x": "lamp"}])
+    as_text = lamp().what_if(insert=["press(lamp) @ 7"])
+    said = str(difference.result.why_not("on(lamp) @ 9"))
+    assert said == str(as_text.result.why_not("on(lamp) @ 9")) and "press(lamp) at 7" in said
+
+
 def test_what_if_a_row_had_been_there_can_be_explained() -> None:
     difference = lamp().what_if(insert=["press(lamp) @ 7"])
     assert difference

@@ -168,3 +168,37 @@ def test_two_columns_whose_names_differ_only_in_case_are_refused() -> None:
 def test_what_is_no_table_of_known_types_is_refused_with_what_to_give(table: Any) -> None:
     with pytest.raises(InputError, match=r"cannot read events from (Series|DataFrame)"):
         lamps(table)
+
+
+@pytest.mark.parametrize(
+    ("events", "message", "hint"),
+    [
+        ([("press", 1, "a")], "a row is no tuple", "{'name': 'press', 'time': 1, 'lamp': 'a'}"),
+        ([["press", 1, "a"]], "a row is no list", "dictionar"),
+        ({"name": ["press"], "time": [1], "lamp": ["a"]}, "`name` is a list of str, not a table", "DataFrame"),
+        ({"press": [1, 2]}, "`press` is a list of int, not a table", "DataFrame"),
+        ({"name": "press", "time": 1, "lamp": "a"}, "`time` is a number .1., not a table", "a row stands in a list"),
+        ([{"name": "press", "ts": 1, "lamp": "a"}], "no column `time`", "name, ts, lamp"),
+        (pd.DataFrame(), "no column `time`", "it has no columns"),
+        (pd.DataFrame([["press", 1, "a", "b"]], columns=["name", "time", "lamp", "lamp"]), "more than one column", ""),
+    ],
+)
+def test_what_is_nearly_a_table_is_told_apart(events: Any, message: str, hint: str) -> None:
+    with pytest.raises(InputError, match=message) as refused:
+        lamps(events)
+    assert hint in str(refused.value)
+
+
+def test_a_mapping_may_lead_from_names_to_files(tmp_path: Path) -> None:
+    (tmp_path / "january.csv").write_text("time,lamp\n1,a\n2,b\n")
+    assert lamps({"press": tmp_path / "january.csv"}) == ["a", "b"]
+    assert lamps({"press": str(tmp_path / "*.csv")}) == ["a", "b"]
+    with pytest.raises(InputError, match="there is no file"):
+        lamps({"press": "nowhere.csv"})
+
+
+def test_integers_beyond_64_bits_are_names_or_rejected_rows() -> None:
+    rows = [{"name": "press", "time": 1, "lamp": 2**70}, {"name": "press", "time": 2, "lamp": 3}]
+    assert lamps(rows) == [str(2**70), "3"]
+    assert lamps(pd.DataFrame(rows)) == [str(2**70), "3"]
+    assert [row[1] for row in complaints([{"name": "press", "time": 2**70, "lamp": "a"}])] == ["out-of-range"]

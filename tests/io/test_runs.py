@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import asdict
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -136,6 +137,22 @@ def test_an_unknown_table_is_an_error_that_names_the_others(slow: list[Any]) -> 
     result = run(RULES, EVENTS, window=10, step=10)
     with pytest.raises(KeyError, match="no table 'answers'; it has timeline"):
         _ = result["answers"]
+
+
+def test_a_result_is_a_collection_of_tables_by_name(slow: list[Any]) -> None:
+    result = run(RULES, EVENTS, window=10, step=10)
+    assert list(result) == list(result.arrow) and len(result) == len(result.arrow)
+    assert "timeline" in result and "timelines" not in result and 0 not in result
+    with pytest.raises(KeyError, match="no table 'timelines'"):
+        result.dated("timelines")
+
+
+def test_a_result_can_be_pickled_also_after_it_was_asked() -> None:
+    rules = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    result = run(rules, [{"name": "press", "time": 3, "x": "lamp"}], window=10, step=10)
+    why = str(result.why("on(lamp)=true @ 5"))
+    other = pickle.loads(pickle.dumps(result))
+    assert other["timeline"].equals(result["timeline"]) and str(other.why("on(lamp)=true @ 5")) == why
 
 
 def test_a_table_asked_for_as_an_attribute_is_pointed_to_by_name(slow: list[Any]) -> None:

@@ -134,3 +134,28 @@ def test_check_and_write_do_not_go_together(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["fmt", "--check", "--write", str(path)])
     assert (result.exit_code, path.read_text()) == (2, "known( a ).\n")
     assert "choose one" in result.output
+
+
+def test_fmt_reads_standard_input() -> None:
+    result = CliRunner().invoke(app, ["fmt", "-"], input=UGLY)
+    assert (result.exit_code, result.output) == (0, NEAT)
+    assert CliRunner().invoke(app, ["fmt", "-", "--check"], input=NEAT).exit_code == 0
+    assert CliRunner().invoke(app, ["fmt", "-", "--write"], input=UGLY).exit_code == 2
+
+
+def test_a_file_that_cannot_be_rewritten_is_left_as_it_was(ugly: Path) -> None:
+    """The limit on the size of files stands for a full disk."""
+    line = f"ulimit -f 0; exec {sys.executable} -m thalweg fmt --write {ugly}"
+    found = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert found.returncode == 1 and "cannot write" in found.stderr
+    assert ugly.read_text(encoding="utf-8") == UGLY
+    assert list(ugly.parent.iterdir()) == [ugly]
+
+
+def test_rewriting_keeps_the_mode_and_follows_links(ugly: Path) -> None:
+    ugly.chmod(0o640)
+    link = ugly.with_name("link.ec")
+    link.symlink_to(ugly)
+    assert CliRunner().invoke(app, ["fmt", "--write", str(link)]).exit_code == 0
+    assert link.is_symlink() and ugly.read_text(encoding="utf-8") == NEAT
+    assert ugly.stat().st_mode & 0o777 == 0o640

@@ -184,3 +184,13 @@ def test_everything_can_be_reached_by_the_keyboard(small: Browser) -> None:
     small.press("ArrowDown")
     small.press("n")
     assert "holds from" in small.evaluate("document.getElementById('detail').textContent")
+
+
+def test_numbers_are_grouped_and_what_invites_to_search_is_not_cut_off(browser: Browser, tmp_path: Path) -> None:
+    browser.open(Picture(chart(many_lanes(lanes=2, intervals=5_000)), "two").save(tmp_path / "two.html"))
+    assert "10,000 intervals" in browser.evaluate("document.getElementById('count').textContent")
+    room = (
+        "(() => { const s = document.getElementById('search'), c = document.createElement('canvas').getContext('2d');"
+        " c.font = getComputedStyle(s).font; return s.clientWidth - 42 - c.measureText(s.placeholder).width })()"
+    )
+    assert browser.evaluate(room) >= 0

@@ -248,3 +248,12 @@ def test_control_characters_in_names_steer_no_terminal_and_break_no_drawing() ->
     assert "a\N{SYMBOL FOR NULL}b\N{SYMBOL FOR ESCAPE}[31mred\N{SYMBOL FOR LINE FEED}line" in text
     assert not set(text) & {"\x00", "\x1b", "\t", "\x7f"}
     assert len(text.splitlines()) == 4
+
+
+def test_a_page_is_headed_by_the_rules_and_the_events(tmp_path: Path) -> None:
+    (tmp_path / "lamp.ec").write_text("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).\n")
+    (tmp_path / "january.csv").write_text("press|3|3|a\n")
+    result = thalweg.run(tmp_path / "lamp.ec", tmp_path / "january.csv", window=10, step=10)
+    assert "<h1>lamp.ec over january.csv</h1>" in result.timeline().html
+    assert "<h1>mine</h1>" in result.timeline(title="mine").html
+    assert re.search(r"<h1>[0-9]+ intervals of [0-9]+ lanes</h1>", small_run().timeline().html)

@@ -50,7 +50,8 @@ register(
         "An event, fluent or predicate that nothing defines has nearly the name of another. An "
         "error where other inputs are declared and this one is not, a warning otherwise. If it is"
         " meant, declare it: `event name(a, b).` or `fluent name(a).` Facts and rules that nothing reads, with "
-        "nearly the name of a word of the language (`initiateAt`), are an error too.",
+        "nearly the name of a word of the language (`initiateAt`), are an error too; those about a fluent and its "
+        "value (`fti(a=true, 5)`) are a warning.",
         "initiatedAt(gap(V)=true, T) :- happensAt(gap_start(V), T).\n"
         "terminatedAt(gap(V)=true, T) :- happensAt(gap_strat(V), T).",
         "initiatedAt(gap(V)=true, T) :- happensAt(gap_start(V), T).\n"

@@ -43,6 +43,10 @@ CONDITIONS = {
 """Words with which conditions of event descriptions begin, and how many arguments they have."""
 HEADS = {"initiatedAt": 2, "terminatedAt": 2, "happensAt": 2, "holdsFor": 2, "initially": 1}
 """Words with which rules of event descriptions begin."""
+ABOUT_PAIRS = (
+    "statements about such a pair begin with `initiatedAt`, `terminatedAt`, `holdsFor`, `initially`, `fi`, `ft`, "
+    "`p` or `grounding`"
+)
 
 
 def check_names(program: Program, known: Entities) -> Iterator[Diagnostic]:
@@ -51,7 +55,7 @@ def check_names(program: Program, known: Entities) -> Iterator[Diagnostic]:
     uses = _Uses(program)
     yield from _unknown_predicates(program, known, uses)
     if program.kind is Kind.EVENTS:
-        yield from _misspelt_heads(known, uses)
+        yield from _misspelt_heads(program, known, uses)
     yield from _two_arities(known, grounded, uses)
     yield from _two_roles(known, uses)
     yield from _misspelt(program, known, grounded, uses)
@@ -151,15 +155,29 @@ def _predicate_suggestion(
     return f"did you mean {sig(nearest, best)}?"
 
 
-def _misspelt_heads(known: Entities, uses: _Uses) -> Iterator[Diagnostic]:
-    """Facts and rules that nothing reads, with nearly the name of a word of the language."""
+def _misspelt_heads(program: Program, known: Entities, uses: _Uses) -> Iterator[Diagnostic]:
+    """Facts and rules that nothing reads, with nearly the name of a word of the language, or with an
+    argument that is a fluent and its value."""
     words = Names(HEADS)
     for entity in known.of_kind(EntityKind.PREDICATE):
+        if entity.part is not Part.BACKGROUND or uses.of(entity):
+            continue
         nearest = words.nearest(entity.name)
-        if entity.part is Part.BACKGROUND and nearest is not None and not uses.of(entity):
-            message = f"nothing reads the predicate {sig(entity.name, entity.arity)}"
+        message = f"nothing reads the predicate {sig(entity.name, entity.arity)}"
+        if nearest is not None:
             help_ = f"did you mean {sig(nearest, HEADS[nearest])}?"
             yield Diagnostic("TW104", Severity.ERROR, message, entity.span, (), help_)
+        elif any(_has_pair(program.statements[rule]) for rule in entity.rules):
+            message = f"{message}, which is about a fluent and its value"
+            yield Diagnostic("TW104", Severity.WARNING, message, entity.span, (), ABOUT_PAIRS)
+
+
+def _has_pair(statement: object) -> bool:
+    match statement:
+        case Clause(Compound(_, args)):
+            return any(isinstance(arg, Compound) and signature(arg) == ("=", 2) for arg in args)
+        case _:
+            return False
 
 
 def _a(kind: str) -> str:

@@ -169,7 +169,9 @@ def _key(entity: Entity) -> tuple[str, str, int]:
 
 
 def _values(analysis: Analysis, entity: Entity) -> str:
-    constants = list(dict.fromkeys(text(value) for value, _ in entity.values))
+    """The values of a fluent, where rules name them; ``terminatedAt(gap(V)=_, T)`` brings none."""
+    values = [text(value) for value, _ in entity.values]
+    constants = list(dict.fromkeys(name for name in values if name != "_"))
     if any(name[0].isupper() or name[0] == "_" for name in constants) or not constants:
         return "=" + analysis.types.value(entity.name, entity.arity)
     return "=" + "|".join(constants[:6]) + ("|..." if len(constants) > 6 else "")

@@ -1,10 +1,12 @@
-"""What a reasoner is asked for: a program of its own kind, times and durations as whole numbers of time-points."""
+"""What a reasoner is asked for: a program of its own kind, times and durations as whole numbers of time-points; and
+that it cannot be copied but by a snapshot."""
 
 from __future__ import annotations
 
 import operator
-from datetime import timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from fractions import Fraction
+from typing import NoReturn
 
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
@@ -15,6 +17,10 @@ REASONERS = {
     Kind.ANSWERS: "thalweg.answers.reasoner.Reasoner",
     Kind.LARS: "thalweg.lars.Reasoner",
 }
+
+FARTHEST = 2**62
+MOST_QUERIES = 10_000_000
+"""Query times in one go: more than anybody can mean."""
 
 
 def refuse_other_kinds(program: object, kind: Kind) -> None:
@@ -29,6 +35,31 @@ def refuse_other_kinds(program: object, kind: Kind) -> None:
         )
 
 
+class Uncopied:
+    """A reasoner, which is neither pickled nor copied: its state is a snapshot."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("a reasoner is not pickled or copied: take its snapshot(), and restore() that in another one")
+
+
+def point(moment: object, program: Program) -> int:
+    """A time in time-points. A date or datetime (UTC, where it has no zone) is counted in ticks since 1970, where the
+    program says how long they are.
+
+    >>> from thalweg.language.parser import parse
+    >>> point(datetime(1970, 1, 1, 2, 0, 30), parse("tick 1m. initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."))
+    120
+    """
+    if not isinstance(moment, date):
+        return whole(moment, program)
+    given = moment if isinstance(moment, datetime) else datetime.combine(moment, time())
+    if given.tzinfo is None:
+        given = given.replace(tzinfo=UTC)
+    return _measured(given - datetime(1970, 1, 1, tzinfo=UTC), program.tick_seconds, moment).__floor__()
+
+
 def whole(number: object, program: Program) -> int:
     """A time or a duration in time-points. A timedelta is measured in ticks, where the program says how long they are.
 
@@ -39,19 +70,26 @@ def whole(number: object, program: Program) -> int:
     if isinstance(number, timedelta):
         return _ticks(number, program.tick_seconds)
     try:
-        return operator.index(number)  # type: ignore[arg-type]
+        found = operator.index(number)  # type: ignore[arg-type]
     except TypeError:
         message = f"times and durations are whole numbers of time-points here, or timedeltas, not {number!r}"
         raise ValueError(f"{message}; thalweg.run takes units") from None
+    if abs(found) > FARTHEST:
+        raise ValueError(f"{found} is more than 2**62 time-points")
+    return found
 
 
 def _ticks(given: timedelta, tick: float | None) -> int:
+    points = _measured(given, tick, given)
+    if points.denominator != 1:
+        raise ValueError(f"{given} is not a whole number of time-points of {tick:g} s")
+    return int(points)
+
+
+def _measured(length: timedelta, tick: float | None, given: object) -> Fraction:
     if tick is None:
         raise ValueError(
             f"the program does not say how long a time-point lasts, so {given} is no number of them: "
             "give a number, or declare a tick (`tick 1s.`)"
         )
-    points = Fraction(given // timedelta(microseconds=1), 1_000_000) / Fraction(tick).limit_denominator(1_000_000)
-    if points.denominator != 1:
-        raise ValueError(f"{given} is not a whole number of time-points of {tick:g} s")
-    return int(points)
+    return Fraction(length // timedelta(microseconds=1), 1_000_000) / Fraction(tick).limit_denominator(1_000_000)

@@ -199,11 +199,25 @@ def bind(body: Body, bound: set[str], known: Modes) -> list[tuple[Variable, str]
         pending = waiting
         if not any(not isinstance(literal, FindAll | Absent) for literal in pending):
             break
-    stuck = {name for literal in pending for name in _results(literal, known)}
+    stuck = _stuck(pending, bound, known)
     for literal in pending:
         problems += _problems(literal, bound, known)
     bound |= stuck
     return [problem for problem in problems if problem[0].name not in stuck] or problems
+
+
+def _stuck(pending: list[Literal], bound: set[str], known: Modes) -> set[str]:
+    """The variables that the pending literals would bind, once what they need is bound; also through an ``=``
+    with such a variable on one side."""
+    stuck = {name for literal in pending for name in _results(literal, known)}
+    equations = [literal for literal in pending if isinstance(literal, Compare) and literal.op == "="]
+    before = -1
+    while len(stuck) > before:
+        before = len(stuck)
+        for literal in equations:
+            if _ready(literal, bound | stuck, known):
+                stuck |= {name for term in _gives(literal) for name in names(term)} - bound
+    return stuck
 
 
 def _alternatives(literal: Either, bound: set[str], known: Modes) -> list[tuple[Variable, str]]:

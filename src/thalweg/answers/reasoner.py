@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 
 import numpy as np
 import pyarrow as pa
 
-from thalweg.analysis.requests import refuse_other_kinds, whole
+from thalweg.analysis.requests import Uncopied, point, refuse_other_kinds, whole
 from thalweg.analysis.temporal import Signature
 from thalweg.answers import migration
 from thalweg.answers.bulk import CHUNK, FACTS_PER_STEP, Bulk, qualifies
@@ -42,7 +42,7 @@ State = tuple[int, int, Blocks, Loose | None]
 """A cell as it stands: query, time, blocks; or the combinations of a loose template."""
 
 
-class Reasoner:
+class Reasoner(Uncopied):
     """Runs the queries of one program over a stream.
 
     - `lateness`: how much later than its time a row may arrive, be it an insertion or a retraction; the closed world
@@ -62,7 +62,7 @@ class Reasoner:
         lateness: int | timedelta = 0,
         *,
         horizon: int | timedelta | None = None,
-        start: int = 0,
+        start: int | date = 0,
         retain: bool = False,
     ) -> None:
         refuse_other_kinds(program, Kind.ANSWERS)
@@ -71,7 +71,9 @@ class Reasoner:
             raise ValueError(f"lateness is a number of time-points, not {lateness}")
         self.program = program
         self.horizon = None if horizon is None else whole(horizon, program)
-        self.start = whole(start, program)
+        if self.horizon is not None and self.horizon < 0:
+            raise ValueError(f"horizon is a number of time-points, not {horizon}")
+        self.start = point(start, program)
         self.plan = plan(program)
         self._refuse_without_horizon()
         self._retains = retain
@@ -118,9 +120,10 @@ class Reasoner:
         for rows in batch:
             self.inbox.accept(rows, self.engine.clock)
 
-    def advance(self, to: int) -> Revision:
-        """Move the clock, step by step, to `to`; steps at which nothing happens cost nothing."""
-        to = whole(to, self.program)
+    def advance(self, to: int | date) -> Revision:
+        """Move the clock, step by step, to `to`; steps at which nothing happens cost nothing. A date will do where the
+        program declares its tick."""
+        to = point(to, self.program)
         if to < self.engine.clock:
             raise ValueError(f"the clock is at {self.engine.clock} and does not go back to {to}")
         self._forget_texts()

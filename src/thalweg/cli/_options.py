@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 Rules = Annotated[Path, typer.Argument(help="The rules.")]
-Background = Annotated[list[Path] | None, typer.Option(help="Background knowledge.")]
+Background = Annotated[list[Path] | None, typer.Option("--background", "-b", help="Background knowledge.")]
 Window = Annotated[str | None, typer.Option(help="Window, in time-points or with a unit: 3600, 1h.")]
 Step = Annotated[str | None, typer.Option(help="Time between queries.")]
 Start = Annotated[str | None, typer.Option(help="Rows that arrive at or before it are rejected.")]

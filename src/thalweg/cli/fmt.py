@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+STANDARD_INPUT = Path("-")
+
 
 def fmt(
-    files: Annotated[list[Path], typer.Argument(help="Program files.")],
+    files: Annotated[list[Path], typer.Argument(help="Program files, or - for standard input.")],
     check: Annotated[
         bool, typer.Option("--check", help="Change nothing; fail where a file would change.")
     ] = False,
@@ -25,13 +29,16 @@ def fmt(
         typer.echo("error: --check changes nothing and --write does; choose one", err=True)
         raise typer.Exit(2)
     changed = failed = missing = False
+    if write and STANDARD_INPUT in files:
+        typer.echo("error: standard input is not rewritten; leave out --write", err=True)
+        raise typer.Exit(2)
     for path in files:
-        if not path.is_file():
+        if not path.is_file() and path != STANDARD_INPUT:
             typer.echo(missing_one(path), err=True)
             missing = True
             continue
         try:
-            before, wrong = decode(path.read_bytes(), str(path))
+            before, wrong = decode(_read(path), str(path))
             if wrong:
                 typer.echo(render(wrong, {str(path): before}), err=True)
                 failed = True
@@ -52,7 +59,7 @@ def fmt(
         elif write:
             if before != after:
                 try:
-                    path.write_text(after, encoding="utf-8")
+                    _rewrite(path, after)
                 except OSError as error:
                     typer.echo(f"error: cannot write {path}: {error.strerror}", err=True)
                     failed = True
@@ -62,3 +69,24 @@ def fmt(
             typer.echo(after, nl=False)
     if failed or changed or missing:
         raise typer.Exit(1 if failed or changed else 2)
+
+
+def _read(path: Path) -> bytes:
+    return sys.stdin.buffer.read() if path == STANDARD_INPUT and not path.is_file() else path.read_bytes()
+
+
+def _rewrite(path: Path, text: str) -> None:
+    """Replace a file by its new text, whole or not at all."""
+    import shutil
+    import tempfile
+
+    path = path.resolve()
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        shutil.copymode(path, name)
+        os.replace(name, path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise

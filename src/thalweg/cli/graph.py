@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
+from thalweg.cli._options import Background
+
 
 def graph(
     file: Annotated[Path, typer.Argument(help="The program file.")],
-    background: Annotated[
-        list[Path] | None, typer.Option("--background", "-b", help="Background knowledge.")
-    ] = None,
+    background: Background = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Where to write; the ending says how: .html .svg .dot .mmd"),

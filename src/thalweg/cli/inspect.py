@@ -21,7 +21,7 @@ def inspect(
 ) -> None:
     """Show what a checkpoint holds.
 
-    DIR is the checkpoint of a stream, or the directory of its tables where that has the checkpoint inside.
+    CHECKPOINT is the one of a stream, or the directory of its tables where that has the checkpoint inside.
     """
     from thalweg.cli._errors import reported
     from thalweg.spark.checkpoint import located

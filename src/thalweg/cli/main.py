@@ -6,6 +6,7 @@ import ast
 import gc
 import os
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,6 +38,7 @@ class CommandFolder(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command. A full disk and the like are the user's to mend: one sentence instead of a traceback."""
+        _open_streams()
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -55,9 +57,22 @@ class CommandFolder(TyperGroup):
 
 def _imported(name: str) -> Any:
     module = import_module(f"thalweg.cli.{name}")
+    called = getattr(module, name)
     command = typer.Typer(add_completion=False)
-    command.command(name)(getattr(module, name))
+    command.command(name, help=_flowing(called.__doc__ or ""))(called)
     return get_command(command)
+
+
+def _flowing(text: str) -> str:
+    """A docstring with each paragraph on one line, to be broken at the width of the terminal."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+def _open_streams() -> None:
+    """Where standard output or error is closed, as some services start their programs, what is printed goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
 
 
 def _listed(name: str) -> Any:

@@ -9,11 +9,13 @@ from typing import Annotated
 
 import typer
 
+from thalweg.cli._options import Background
+
 
 def migrate(
     checkpoint: Annotated[str, typer.Argument(help="The directory of the checkpoint, or of the tables.")],
     rules: Annotated[Path, typer.Argument(help="The changed rules.")],
-    background: Annotated[list[Path] | None, typer.Option(help="Background knowledge.")] = None,
+    background: Background = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Give a checkpoint changed rules.

@@ -134,8 +134,10 @@ def run(
     metrics_port: Annotated[
         int | None, typer.Option(help="Follow: where Prometheus finds the numbers.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer and say nothing else.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary and all tables as JSON; with --out, the summary.")
+    ] = False,
 ) -> None:
     """Run a program over events.
 
@@ -340,7 +342,7 @@ def _to_terminal(work: Work, drawing: Drawing | None, *, dates: bool, quiet: boo
     if drawing:
         _draw(result, drawing, quiet=quiet or as_json)
     if as_json:
-        tables = {name: table.to_pylist() for name, table in result.arrow.items() if name != "changes"}
+        tables = {name: table.to_pylist() for name, table in result.arrow.items()}
         typer.echo(json.dumps({"summary": result.summary().as_dict(), **tables}, default=str))
     elif drawing and drawing.on_terminal:
         if not quiet:

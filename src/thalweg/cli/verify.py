@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from thalweg.cli._options import Background, End, Rules, Start
+from thalweg.cli._options import Background, End, Rules, Start, Step, Window
 
 
 def verify(
@@ -15,8 +15,8 @@ def verify(
     input: Annotated[
         list[str], typer.Option("--input", "-i", help="Events: a file, a directory, a glob, or -.")
     ],
-    window: Annotated[str, typer.Option(help="Window, in time-points or with a unit: 3600, 1h.")],
-    step: Annotated[str, typer.Option(help="Time between queries.")],
+    window: Window = None,
+    step: Step = None,
     background: Background = None,
     start: Start = None,
     end: End = None,
@@ -31,7 +31,8 @@ def verify(
     recompute: Annotated[bool, typer.Option("--recompute", help="Verify computing from scratch.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the difference.")] = False,
 ) -> None:
-    """Replay a stream against the reference, a slow program that follows the definition word by word.
+    """Replay a stream of an event description against the reference, a slow program that follows the definition word
+    by word.
 
     An entity is a first argument, such as a vessel. Exit code 1 where the two differ.
     """

@@ -174,6 +174,10 @@ class Admission:
 
     # ----------------------------------------------------------------- taking in
 
+    def next_arrival(self) -> int:
+        """When the next row arrives of those that wait; `OPEN_END`: none does."""
+        return min((waiting.next_arrival() for waiting in self.waiting.values()), default=OPEN_END)
+
     def admit(self, query: int, previous: int) -> bool:
         """Hand over the rows whose time has come; True when some are late or retracted, so that causes matter."""
         horizon = query - self.window

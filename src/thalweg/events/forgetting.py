@@ -39,6 +39,16 @@ def numbers(reasoner: Reasoner) -> int:
     return sum(s.instances.count for s in _fluents(reasoner)) + sum(i.keys.count for i in indexes) + sum(bound)
 
 
+def is_blank(reasoner: Reasoner) -> bool:
+    """True where no instance, event or binding is known, as before the first row."""
+    catalogue = reasoner._plan.catalogue
+    return (
+        not any(store.instances.count for store in _fluents(reasoner))
+        and not any(index.keys.count for event in catalogue.events.values() for index in event.indexes.values())
+        and not numbers(reasoner)
+    )
+
+
 def is_due(reasoner: Reasoner) -> bool:
     """Is it time? It is when the numbers have more than doubled."""
     return numbers(reasoner) > 2 * reasoner.kept + FEW

@@ -7,17 +7,17 @@ output fluents become rows of `changes`. Evaluating from scratch is the same thi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 
 import numpy as np
 import pyarrow as pa
 
 from thalweg.analysis.checker import refuse_errors
-from thalweg.analysis.requests import refuse_other_kinds, whole
+from thalweg.analysis.requests import MOST_QUERIES, Uncopied, point, refuse_other_kinds, whole
 from thalweg.columns.symbols import SymbolTable
 from thalweg.events import migration
 from thalweg.events.admission import Admission
-from thalweg.events.forgetting import forget_idle, forget_texts, is_due
+from thalweg.events.forgetting import forget_idle, forget_texts, is_blank, is_due
 from thalweg.events.frames import Reader
 from thalweg.events.output import NO_CHANGES, Output
 from thalweg.events.plan import Plan, Stage, plan
@@ -28,15 +28,15 @@ from thalweg.language.rules import Kind
 from thalweg.protocol import Batch, Revision, refuse_other_batches
 
 
-class Reasoner:
+class Reasoner(Uncopied):
     """Maximal intervals of every fluent over a sliding window.
 
-    `window` and `step` are numbers of time-points, or timedeltas where the program declares its tick; query times are
-    ``start + step``, ``start + 2*step``, ... At a query time `q` everything that has arrived by `q` counts; what lies
-    at or before ``q - window`` is final. `tick` is the distance of two time-points. `allow_gaps` permits a window
-    smaller than the step. `recompute` evaluates every window from scratch instead of only what changed: for
-    comparison, and as an escape. Where windows do not overlap that is the same: everything in a window is new.
-    `symbols`: known before.
+    `window` and `step` are numbers of time-points, or timedeltas where the program declares its tick; query times
+    are ``start + step``, ``start + 2*step``, ...; `start` may be a date there too. At a query time `q` everything
+    that has arrived by `q` counts; what lies at or before ``q - window`` is final. `tick` is the distance of two
+    time-points. `allow_gaps` permits a window smaller than the step. `recompute` evaluates every window from
+    scratch instead of only what changed: for comparison, and as an escape. Where windows do not overlap that is the
+    same: everything in a window is new. `symbols`: known before.
 
     >>> import thalweg
     >>> program = thalweg.parse("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).")
@@ -51,7 +51,7 @@ class Reasoner:
         *,
         window: int | timedelta,
         step: int | timedelta,
-        start: int = 0,
+        start: int | date = 0,
         tick: int = 1,
         allow_gaps: bool = False,
         recompute: bool = False,
@@ -60,7 +60,7 @@ class Reasoner:
         refuse_other_kinds(program, Kind.EVENTS)
         self.program = program
         self.window, self.step = whole(window, program), whole(step, program)
-        self.start, self.tick = whole(start, program), whole(tick, program)
+        self.start, self.tick = point(start, program), whole(tick, program)
         if self.step < 1 or self.window < 1:
             raise ValueError("window and step are positive numbers of time units")
         if self.tick < 1:
@@ -98,9 +98,9 @@ class Reasoner:
             if len(rows):
                 self._admission.accept(rows, self.query_time + self.step)
 
-    def advance(self, to: int) -> Revision:
-        """Run every query time up to and including `to`."""
-        to = whole(to, self.program)
+    def advance(self, to: int | date) -> Revision:
+        """Run every query time up to and including `to`; a date or datetime where the program declares its tick."""
+        to = point(to, self.program)
         again = self.recompute and self.window > self.step
         if self.query_time + self.step <= to:
             self._forget_idle()
@@ -108,6 +108,7 @@ class Reasoner:
             query = self.query_time + self.step
             self._output.keep()
             self._query(query, self.query_time, self.final(query, self.query_time), recompute=again)
+            self._leap(to)
         tables = self._output.tables(self.query_time)
         return Revision({**tables, "rejected": self._admission.rejected.table(self.query_time)})
 
@@ -138,6 +139,18 @@ class Reasoner:
         return Revision({**revision.tables, "changes": changes}, notes)
 
     # ----------------------------------------------------------------- one query
+
+    def _leap(self, to: int) -> None:
+        """Pass over the query times before the next arrival, where no event or instance is known to which anything
+        could happen meanwhile."""
+        if self.query_time + self.step <= to and is_blank(self):
+            last = min(to, self._admission.next_arrival() - 1)
+            self.query_time += max(0, (last - self.query_time) // self.step * self.step)
+        if (to - self.query_time) // self.step > MOST_QUERIES:
+            raise ValueError(
+                f"there are more than {MOST_QUERIES:,} query times between {self.query_time} and {to}: is that time "
+                "right? Begin near the first row with `start=`, or choose a larger step"
+            )
 
     def _seed(self) -> None:
         for unit, store, ids, values in self._plan.seeds:

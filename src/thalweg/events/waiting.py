@@ -9,7 +9,7 @@ import numpy as np
 
 from thalweg.columns.compiled import owned
 from thalweg.columns.keys import ascends
-from thalweg.protocol import Ints, Mask
+from thalweg.protocol import OPEN_END, Ints, Mask
 
 ARRIVAL, OP, ROW, COUNTS, FACT = range(5)
 """Columns of a coded row: when it arrives, what it does, its number, from when on it counts, and then the fact."""
@@ -76,6 +76,11 @@ class Waiting:
         self.parts.append(by_arrival(rows))
         if len(self.parts) > MANY:
             self.parts = [by_arrival(joined(self.parts))]
+
+    def next_arrival(self) -> int:
+        """The first arrival of all that wait; `OPEN_END`: nothing does."""
+        early = [] if self.early is None else [self.early]
+        return min((int(part[ARRIVAL].min()) for part in (*self.parts, *early)), default=OPEN_END)
 
     def take(self, query: int) -> Coded | None:
         """Rows that have arrived by the query time, and those that came early."""

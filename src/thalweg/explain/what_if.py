@@ -6,7 +6,7 @@ Rows that are added arrive when they happen; rows that are left out never were.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,12 +62,15 @@ def what_if(result: Result, known: Known, *, insert: Any = (), retract: Any = ()
     plan = known.plan
     gone = _asked(result, retract, known)
     _refuse_absent(retract, known)
-    rows = [*_without(known.given.rows, gone), *_asked(result, insert, known)]
+    added = [replace(part, row=np.full(len(part), NEW)) for part in _asked(result, insert, known)]
+    _refuse_later(added, known.last)
+    rows = [*_without(known.given.rows, gone), *added]
     reasoner = plan.make()
     reasoner.accept(up_to(rows, plan.schedule.end))
     memory = Memory(result.program.kind)
     for name, table in reasoner.advance(known.last).tables.items():
         if name == "rejected":
+            _refuse_rejected(table)
             memory.add(name, plan.feed.rejected(table))
         else:
             memory.add(name, plan.feed.with_causes(table))
@@ -98,6 +101,23 @@ def _asked(result: Result, given: Any, known: Known) -> list[Rows]:
         first = rejected.slice(0, 1).to_pylist()[0]
         raise InputError(first["reason"], f"cannot use {first['text']}: {first['detail']}")
     return found
+
+
+def _refuse_later(added: Sequence[Rows], last: int) -> None:
+    """Rows that the result cannot know of: it ends before they arrive, or before their time."""
+    for part in added:
+        later = np.maximum(part.time, part.arrival) > last
+        if later.any():
+            first = int(np.maximum(part.time, part.arrival)[later].min())
+            hint = "run further, with `end`, and ask that result"
+            raise InputError("question", f"{part.name} at {first} lies after the end of the result, {last}", hint)
+
+
+def _refuse_rejected(table: pa.Table) -> None:
+    """Rows that were added and count for nothing."""
+    for row in table.to_pylist():
+        if row["row"] == NEW:
+            raise InputError("question", f"a row that is added counts for nothing, {row['reason']}: {row['detail']}")
 
 
 def _refuse_absent(given: Any, known: Known) -> None:

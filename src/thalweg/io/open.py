@@ -14,6 +14,8 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -55,22 +57,56 @@ _FORMATS = {
 }
 _SEPARATORS = ("|", "\t", ";", ",")
 _SNIFFED = 64 * 1024
+_KEYS = frozenset({"name", "time", "start"})
+"""Of these a row has at least one."""
+_NUMBERS = (int, float, Decimal, date)
 
 
 def open_sources(events: Any, reading: Reading) -> list[Source]:
-    """The sources behind what was given: a path, directory or glob, a table, a mapping from names to tables,
-    or a sequence of these."""
+    """The sources behind what was given: a path, directory or glob, a table, a mapping from names to tables
+    or paths, or a sequence of these."""
     if isinstance(events, str | Path):
         return [_open_file(path, label, reading) for path, label in expand(events)]
     if isinstance(events, Mapping):
-        return [_open_table(as_arrow(table), name, [name], reading) for name, table in events.items()]
+        _refuse_columns(events)
+        return [source for name, given in events.items() for source in _open_named(name, given, reading)]
     if isinstance(events, Sequence) and not _is_rows(events):
+        _refuse_tuples(events)
         return [source for item in events for source in open_sources(item, reading)]
     return [_open_table(as_arrow(events), "input", [], reading)]
 
 
+def _open_named(name: str, given: Any, reading: Reading) -> list[Source]:
+    """What a name leads to in a mapping: files, or a table."""
+    if isinstance(given, str | Path):
+        return [_open_file(path, label, reading, name) for path, label in expand(given)]
+    return [_open_table(as_arrow(given), name, [name], reading)]
+
+
 def _is_rows(events: Sequence[Any]) -> bool:
-    return bool(events) and all(isinstance(row, Mapping) and ("time" in row or "start" in row) for row in events)
+    return bool(events) and all(isinstance(row, Mapping) and not _KEYS.isdisjoint(row) for row in events)
+
+
+def _refuse_tuples(events: Sequence[Any]) -> None:
+    """Rows without the names of their fields."""
+    for row in events:
+        if isinstance(row, list | tuple) and any(isinstance(field, _NUMBERS) for field in row):
+            hint = "rows are dictionaries: [{'name': 'press', 'time': 1, 'lamp': 'a'}]"
+            raise InputError("input", f"a row is no {type(row).__name__}", hint)
+
+
+def _refuse_columns(events: Mapping[str, Any]) -> None:
+    """A row, or the columns of a table, where names lead to tables."""
+    for name, given in events.items():
+        if isinstance(given, _NUMBERS):
+            what = f"a number ({given})" if not isinstance(given, date) else f"a date ({given})"
+            hint = "a row stands in a list: [{'name': 'press', 'time': 1, 'lamp': 'a'}]"
+        elif isinstance(given, list | tuple) and given and not isinstance(given[0], Mapping):
+            what = f"a {type(given).__name__} of {type(given[0]).__name__}"
+            hint = "a mapping leads from names of events to tables; columns are a table as pandas.DataFrame(columns)"
+        else:
+            continue
+        raise InputError("input", f"`{name}` is {what}, not a table", hint)
 
 
 # --------------------------------------------------------------------------- files
@@ -80,6 +116,8 @@ def expand(named: str | Path) -> list[tuple[Path, str]]:
     """The files that a path, directory or glob stands for, each with its label; an error where there are
     none."""
     if str(named) == "-":
+        if sys.stdin is None:
+            raise InputError("input", "there is no standard input: it is closed")
         return [(_spooled(sys.stdin.buffer), "standard input")]
     path = Path(named)
     if path.is_file():
@@ -129,20 +167,22 @@ def _candidates(path: Path) -> list[str]:
     return [path.name.split(".")[0], *reversed(parts), path.parent.name.split(".")[0]]
 
 
-def _open_file(path: Path, label: str, reading: Reading) -> Source:
+def _open_file(path: Path, label: str, reading: Reading, event: str | None = None) -> Source:
+    """A file, whose rows are of this event where they do not say otherwise."""
+    names = [event] if event is not None else _candidates(path)
     try:
         form = _format_of(path) or _sniff(path)
         if form in ("jsonl", "text"):
             _refuse_utf16(path)
         match form:
             case "parquet":
-                return _open_parquet(path, label, reading)
+                return _open_parquet(path, label, names, reading)
             case "arrow":
-                return _open_arrow(path, label, reading)
+                return _open_arrow(path, label, names, reading)
             case "jsonl":
-                return _open_jsonl(path, label, reading)
+                return _open_jsonl(path, label, names, reading)
             case _:
-                return _open_text(path, label, reading)
+                return _open_text(path, label, names, reading)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError("format", f"{path} cannot be read: {reason}") from error
@@ -165,23 +205,21 @@ def _sniff(path: Path) -> str:
     return "jsonl" if head.lstrip().startswith(b"{") else "text"
 
 
-def _open_parquet(path: Path, label: str, reading: Reading) -> Source:
+def _open_parquet(path: Path, label: str, names: list[str], reading: Reading) -> Source:
     header = read_header(flat_columns(pq.read_schema(path)), reading.shapes, label)
-    return ParquetFile(
-        path, label, header, event_of(_candidates(path), header, reading.shapes, label), reading
-    )
+    return ParquetFile(path, label, header, event_of(names, header, reading.shapes, label), reading)
 
 
-def _open_arrow(path: Path, label: str, reading: Reading) -> Source:
+def _open_arrow(path: Path, label: str, names: list[str], reading: Reading) -> Source:
     mapped = pa.memory_map(str(path))
     try:
         table = pa.ipc.open_file(mapped).read_all()
     except pa.ArrowInvalid:
         table = pa.ipc.open_stream(mapped).read_all()
-    return _open_table(table, label, _candidates(path), reading)
+    return _open_table(table, label, names, reading)
 
 
-def _open_jsonl(path: Path, label: str, reading: Reading) -> Source:
+def _open_jsonl(path: Path, label: str, names: list[str], reading: Reading) -> Source:
     first = next(blocks(path, _SNIFFED), b"")
     if not first:
         return JsonLinesFile(path, label, None, reading)
@@ -192,10 +230,10 @@ def _open_jsonl(path: Path, label: str, reading: Reading) -> Source:
             f"{path} cannot be read: none of its first lines is a JSON object",
             "write each row on a line of its own; jq -c '.[]' makes lines of an array, jq -c . of objects",
         )
-    return JsonLinesFile(path, label, event_of(_candidates(path), header, reading.shapes, label), reading)
+    return JsonLinesFile(path, label, event_of(names, header, reading.shapes, label), reading)
 
 
-def _open_text(path: Path, label: str, reading: Reading) -> Source:
+def _open_text(path: Path, label: str, names: list[str], reading: Reading) -> Source:
     first = next(blocks(path, _SNIFFED), b"")
     lines = [line for line in first.decode().splitlines()[:20] if line.strip()]
     tabs = "\t" if _suffixes(path)[-1:] == [".tsv"] else None
@@ -204,7 +242,7 @@ def _open_text(path: Path, label: str, reading: Reading) -> Source:
     rows = [[field.strip() for field in row] for row in csv.reader(heads, delimiter=separator)]
     if rows and _is_header(rows[0], reading):
         header = read_header(rows[0], reading.shapes, label)
-        event = event_of(_candidates(path), header, reading.shapes, label)
+        event = event_of(names, header, reading.shapes, label)
         return HeadedFile(path, label, separator, header, event, reading)
     if rows and not any(_is_rtec(row, reading) for row in rows):
         raise InputError(
@@ -246,7 +284,7 @@ def _from_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
         values = [row.get(name) for row in rows]
         try:
             columns[name] = pa.array(values)
-        except pa.ArrowException:
+        except (pa.ArrowException, OverflowError):
             columns[name] = pa.array([None if value is None else str(value) for value in values])
     return pa.table(columns)
 
@@ -281,8 +319,15 @@ def as_arrow(table: Any) -> pa.Table:
 
 
 def _from_pandas(frame: Any) -> pa.Table:
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise InputError("columns", f"the table has more than one column `{twice}`")
     try:
-        return pa.Table.from_pandas(frame, preserve_index=False)
+        try:
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        except OverflowError:  # integers beyond 64 bits: as texts they are names, or rejected row by row
+            objects = {n: frame[n].map(str, na_action="ignore") for n in frame.columns if frame[n].dtype == object}
+            return pa.Table.from_pandas(frame.assign(**objects), preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InputError(
             "columns",

@@ -93,9 +93,8 @@ def read_header(columns: Sequence[str], shapes: Shapes, label: str) -> Header:
             (did_you_mean(column, ["time", "start"]) for column in plain if did_you_mean(column, ["time"])),
             "",
         )
-        raise InputError(
-            "columns", f"{label} has no column `time`{near}", f"its columns are {', '.join(columns)}"
-        )
+        found = f"its columns are {', '.join(columns)}" if columns else "it has no columns"
+        raise InputError("columns", f"{label} has no column `time`{near}", found)
     taken = {
         "name": plain.get("name"),
         "time": time,

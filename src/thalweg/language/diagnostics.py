@@ -169,7 +169,8 @@ register(
         "TW001",
         "unexpected character",
         "The text contains a character that cannot stand there: a control character, a stray full stop,"
-        " a back-quote. Write names with letters, digits and `_`, or put them in single quotes.",
+        " a back-quote, a sign that papers print (`⊞`, `T'`) or a text processor puts in (a ligature, a space that does"
+        " not break). Write names with letters, digits and `_`, or put them in single quotes.",
     ),
     Code(
         "TW002",

@@ -31,6 +31,10 @@ class Program:
     _sound: bool = field(default=False, init=False, compare=False, repr=False)
     _known: dict[Callable[[Program], Any], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
+    def __reduce__(self) -> tuple[type[Program], tuple[Any, ...]]:
+        """Pickled and copied is what was written, not what is known about it."""
+        return Program, (self.kind, self.statements, dict(self.sources))
+
     @property
     def tick_seconds(self) -> float | None:
         """How long a time-point lasts, where the program says so."""

@@ -82,6 +82,31 @@ _FOREIGN = {
     "||": (";", "write `;` between alternatives, or two rules"),
 }
 """Operators of other languages: what to go on with, and what to advise."""
+_NEXT_WINDOW = "a window is written in square brackets before its operator: `[3m] sometime atom`"
+_PRINTED = {
+    **dict.fromkeys("⊞⊟⊡", _NEXT_WINDOW),
+    **dict.fromkeys("◇◊♢⋄⬦", "write `sometime`: `[3m] sometime atom`"),
+    **dict.fromkeys("□◻▢", "write `always`: `[3m] always atom`"),
+    "@": "write `at(T) atom`",
+    "?": "ask with a line `query p(X, T).`",
+    "∨": "write `;` between alternatives, or two rules",
+    "∈": "write one rule per value, or a fact per value and the fact's predicate here",
+    "∪": "write `union_all([I1, I2], I)`",
+    "∩": "write `intersect_all([I1, I2], I)`",
+    "∞": "leave the end of an interval open instead",
+    "×": "write `*`",
+    "·": "write `*`",
+    "÷": "write `/`",
+    **dict.fromkeys("−–—", "write `-`"),
+    **dict.fromkeys("‘’‚‛′`´", "write `'`"),
+    **dict.fromkeys("“”„″", "write `'` or `\"`"),
+    **dict.fromkeys("\u00a0\u2002\u2003\u2009\u202f\u3000", "write an ordinary space"),
+    **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", "remove it; it cannot be seen"),
+}
+"""Characters as papers print them and as they are copied from there: what to write instead."""
+_LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+_LIGATURE = re.compile("[ﬀ-ﬆ]")
+_WORD = re.compile(r"\w")
 FLAT_DEPTH = 4
 """How deep a term can be that leaves here as one token."""
 _OPENING = {"(": "LPAR", "[": "LBRACK", "{": "LBRACE"}
@@ -165,12 +190,14 @@ class Scanner:
             if after and kind in _STARTS:
                 clause.window = clause.window or span
             if kind == "flat":
+                self._spell(clause, text[start:end], span)
                 append(Operand(self._flat(text[start:end], span)))
                 after = True
             elif kind == "comma":
                 append(Mark("INFIX", ",", span))
                 after = False
             elif kind == "variable" and text[end : end + 1] != "(":
+                self._spell(clause, text[start:end], span)
                 append(Operand(Variable(text[start:end], span)))
                 after = True
             elif kind in ("end", "dot"):
@@ -308,6 +335,7 @@ class Scanner:
 
     def _functor(self, clause: RawClause, text: str, span: Span, after: bool, end: int) -> bool:
         name = text[:-1]
+        self._spell(clause, name, span)
         self._see(name, span)
         clause.open(Mark("AT" if name == "at" else "FUNCTOR", name, span))
         return False
@@ -344,8 +372,21 @@ class Scanner:
             clause.tokens.append(mark)
             clause.operators += 1
             return False
+        self._spell(clause, word, span)
         clause.tokens.append(Operand(Atom(word, span)))
         return True
+
+    def _spell(self, clause: RawClause, name: str, span: Span) -> None:
+        """Report letters that are printed as one."""
+        if not name.isascii() and (found := _LIGATURE.search(name)):
+            written = _LIGATURE.sub(lambda match: _LIGATURES[match[0]], name)
+            message = f"`{found[0]}` is one character here, a ligature"
+            self._break(clause, "TW001", message, span, f"write `{written}`")
+
+    def _prime(self, clause: RawClause, span: Span, end: int) -> None:
+        """Report a quote that stands right behind a name, as in the ``T'`` of papers."""
+        name = re.findall(r"\w+\Z", self.text[:end])[0]
+        self._break(clause, "TW001", "a name cannot have a prime", span, f"write `{name}1` for `{name}'`")
 
     def _word_mark(self, clause: RawClause, word: str, span: Span, after: bool, end: int) -> Mark | None:
         tokens = clause.tokens
@@ -410,6 +451,9 @@ class Scanner:
         return False
 
     def _quoted(self, clause: RawClause, text: str, span: Span, after: bool, end: int) -> bool:
+        start = end - len(text)
+        if _WORD.match(self.text, start - 1) and after:
+            self._prime(clause, span, start)
         is_functor = text.endswith("(")
         name = unescape(text[1 : -2 if is_functor else -1], "'")
         if DECLARE in name:
@@ -425,12 +469,15 @@ class Scanner:
         return True
 
     def _bad(self, clause: RawClause, char: str, span: Span, after: bool, end: int) -> bool:
-        if char in "'\"":
+        start = end - 1
+        if char == "'" and after and _WORD.match(self.text, start - 1):
+            self._prime(clause, span, start)
+        elif char in "'\"":
             message = "this quote is never closed on its line"
             self._break(clause, "TW004", message, span, f"close it with `{char}`")
         else:
             shown = f"`{char}`" if char.isprintable() else f"U+{ord(char):04X}"
-            self._break(clause, "TW001", f"unexpected character {shown}", span)
+            self._break(clause, "TW001", f"unexpected character {shown}", span, _PRINTED.get(char))
         return after
 
 

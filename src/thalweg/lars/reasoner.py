@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from datetime import timedelta
+from datetime import date, timedelta
 from itertools import islice, product
 
 import numpy as np
 import pyarrow as pa
 
 from thalweg.analysis.checker import refuse_errors
-from thalweg.analysis.requests import refuse_other_kinds, whole
+from thalweg.analysis.requests import Uncopied, point, refuse_other_kinds, whole
 from thalweg.columns.compiled import njit
 from thalweg.columns.symbols import as_floats
 from thalweg.language.program import Program
@@ -78,7 +78,7 @@ class _Naming:
         return self._texts.codes.symbols.add(text)
 
 
-class Reasoner:
+class Reasoner(Uncopied):
     """Keeps the answer stream of a LARS program.
 
     `lateness`: how many ticks late a row may come and still revise the answers. `models`: how many answer streams to
@@ -95,7 +95,7 @@ class Reasoner:
         *,
         lateness: int | timedelta = 0,
         models: int = 1,
-        start: int = 0,
+        start: int | date = 0,
         blocks: bool = False,
         predict: bool = True,
         answers: bool = False,
@@ -106,11 +106,11 @@ class Reasoner:
         self.lateness = whole(lateness, program)
         if self.lateness < 0:
             raise ValueError(f"lateness is {lateness}; it is a number of ticks, 0 or more")
-        if models < 0:
-            raise ValueError(f"models is {models}; it is a number of answer streams, 0 for all")
+        if not isinstance(models, int) or models < 0:
+            raise ValueError(f"models is {models!r}; it is a number of answer streams, 0 for all")
         refuse_errors(program)
         self.program = program
-        self.start = whole(start, program)
+        self.start = point(start, program)
         self._blocks = blocks
         self._predict = predict
         self._models = models
@@ -203,9 +203,9 @@ class Reasoner:
                 self._open_input(predicate)
             self._admission.accept(rows, self._now)
 
-    def advance(self, to: int) -> Revision:
-        """Run every tick up to and including `to`."""
-        to = whole(to, self.program)
+    def advance(self, to: int | date) -> Revision:
+        """Run every tick up to and including `to`; a date or datetime where the program declares its tick."""
+        to = point(to, self.program)
         found: list[Found] = []
         blank: list[Blank] = []
         models: list[pa.Table] = []

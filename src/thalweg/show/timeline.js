@@ -2,7 +2,7 @@
 (() => {
 const data = JSON.parse(document.getElementById('data').textContent);
 const $ = id => document.getElementById(id);
-const counted = (number, noun) => `${number} ${noun}${number === 1 ? '' : 's'}`;
+const counted = (number, noun) => `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
 const canvas = $('canvas'), g = canvas.getContext('2d'), tip = $('tip'), detail = $('detail');
 const { lanes, keys, bars, marks, pending } = data;
 const REVISED = 1, WITHDRAWN = 2, AXIS = 30, SHORT = 22, TALL = 34, HEADING = 22;
@@ -85,7 +85,7 @@ const arrange = () => {
   }
   rows.height = y;
   $('count').textContent = kept.length === lanes.length ? `${counted(lanes.length, 'lane')}, ${counted(bars.start.length, 'interval')}, ${counted(marks.time.length, 'event')}`
-    : `${kept.length} of ${counted(lanes.length, 'lane')}`;
+    : `${kept.length.toLocaleString('en')} of ${counted(lanes.length, 'lane')}`;
   if (chosen && !laneRow.has(chosen.lane)) choose(null);
   view.top = Math.max(0, Math.min(view.top, rows.height - height + AXIS + 8));
   redraw();
@@ -138,7 +138,8 @@ const drawAxis = () => {
     if (px < gutter) continue;
     g.strokeStyle = ink.line; g.lineWidth = 1;
     g.beginPath(); g.moveTo(px, AXIS - 6); g.lineTo(px, height); g.stroke();
-    g.fillStyle = ink.soft; g.fillText(written(t, step), px + 4, 14);
+    const label = written(t, step);
+    if (px + 4 + g.measureText(label).width <= width) { g.fillStyle = ink.soft; g.fillText(label, px + 4, 14); }
   }
   if (data.last !== null) {
     const px = Math.round(x(data.last)) + .5;

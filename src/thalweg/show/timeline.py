@@ -39,13 +39,15 @@ class Picture:
     seconds: float | None = None
     why: Callable[[], Explanations] = Explanations
     ask: str = ""
+    heading: str = ""
+    """What stands above a page, where that is not the title."""
 
     @cached_property
     def html(self) -> str:
         """A page that needs nothing else: zoom, pan, search, filter, by mouse and by keyboard."""
         from thalweg.show.timeline_page import page
 
-        return page(self.chart, self.title, seconds=self.seconds, why=self.why(), ask=self.ask)
+        return page(self.chart, self.heading or self.title, seconds=self.seconds, why=self.why(), ask=self.ask)
 
     @cached_property
     def svg(self) -> str:
@@ -124,8 +126,18 @@ def picture(
         only=(only,) if isinstance(only, str) else tuple(only),
         tick=1 if result.origin is None else spacing_of(result.program, result.origin.options.tick),
     )
+    heading = title or _files_of(result)
     title = title or f"{counted(len(drawn.bars), 'interval')} of {counted(len(drawn.lanes), 'lane')}"
-    return Picture(drawn, title, result.program.tick_seconds, _explainer(result, drawn, explained), command(result))
+    explainer = _explainer(result, drawn, explained)
+    return Picture(drawn, title, result.program.tick_seconds, explainer, command(result), heading)
+
+
+def _files_of(result: Result) -> str:
+    """The rules and the events by their names, ``door.ec over door.csv``; nothing where one of them has none."""
+    rules, events = next(iter(result.program.sources), ""), result.summary().sources
+    if not Path(rules).suffix or not events or not Path(events[0]).suffix:
+        return ""
+    return f"{Path(rules).name} over {events[0]}{' ...' if len(events) > 1 else ''}"
 
 
 def _explainer(result: Result, drawn: Chart, most: int) -> Callable[[], Explanations]:

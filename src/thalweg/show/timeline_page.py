@@ -148,7 +148,7 @@ _PAGE = """<!DOCTYPE html>
 <body>
 <header>
 <h1>{title}</h1>
-<input id="search" type="search" placeholder="Search lanes and values  ( / )" aria-label="Search lanes and values">
+<input id="search" type="search" placeholder="Search lanes and values (/)" aria-label="Search lanes and values">
 <button id="fit" type="button">Everything</button>
 <button id="theme" type="button">Light / dark</button>
 <button id="png" type="button">PNG</button>
