@@ -32,3 +32,44 @@ def taken(column: pa.Array, rows: Ints) -> pa.Array:
         if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
             return pa.array(np.take(column.to_numpy(), rows))
     return column.take(pa.array(rows))
+
+
+def legible(column: pa.Array) -> pa.Array:
+    """A column as it is, but for texts: bytes are read as UTF-8, and other bytes are written ``\\xfc``, so that what
+    differs stays different.
+
+    >>> legible(pa.array([b"a", b"\\xfc", None])).to_pylist()
+    ['a', '\\\\xfc', None]
+    """
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        words = legible(column.dictionary)
+        if words is column.dictionary:
+            return column
+        return pa.DictionaryArray.from_arrays(column.indices, words).dictionary_decode().dictionary_encode()
+    if any(told(kind) for told in _BYTES):
+        return _decoded(column)
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return column
+    try:
+        column.cast(_AS_BYTES[kind]).cast(kind)  # Arrow looks at bytes that are to be texts, and not at texts
+    except pa.ArrowInvalid:
+        return _decoded(column.cast(_AS_BYTES[kind]))
+    return column
+
+
+_BYTES = (
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_fixed_size_binary,
+    pa.types.is_binary_view,
+)
+_AS_BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
+
+
+def _decoded(column: pa.Array) -> pa.Array:
+    try:
+        return column.cast(pa.large_binary()).cast(pa.string())
+    except pa.ArrowInvalid:
+        values = (None if value is None else value.decode(errors="backslashreplace") for value in column.to_pylist())
+        return pa.array(values, pa.string())

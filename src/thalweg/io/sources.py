@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from thalweg.columns.pieces import whole
+from thalweg.columns.pieces import legible, whole
 from thalweg.io import rtec
 from thalweg.io.delimited import Lines, blocks, split
 from thalweg.io.errors import InputError
@@ -273,7 +273,7 @@ def _survey(pieces: Iterator[pa.Table], header: Header, reading: Reading) -> Sur
     return Survey(
         tuple(
             survey_columns(
-                {name: whole(piece.column(name)) for name in header.when},
+                {name: legible(whole(piece.column(name))) for name in header.when},
                 header,
                 piece.num_rows,
                 reading.clock,
@@ -290,7 +290,7 @@ def _table_chunks(
     row = 1
     needed = header.needed(reading.shapes)
     for piece in pieces:
-        columns = {name: whole(piece.column(name)) for name in needed}
+        columns = {name: legible(whole(piece.column(name))) for name in needed}
         rejected = Rejects(label)
         yield _chunk(as_table(columns, row), header, event, reading, offset, rejected, piece.num_rows)
         row += piece.num_rows

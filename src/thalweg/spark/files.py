@@ -64,9 +64,12 @@ class Directory:
         return bool(info.type != fs.FileType.NotFound)
 
     def names(self, *parts: str) -> list[str]:
-        """What lies in a directory, in order; nothing where there is none."""
+        """What lies in a directory, in order; nothing where there is none, or a file."""
         selector = fs.FileSelector(self.path(*parts), allow_not_found=True)
-        return sorted(info.base_name for info in self._store[0].get_file_info(selector))
+        try:
+            return sorted(info.base_name for info in self._store[0].get_file_info(selector))
+        except NotADirectoryError:
+            return []
 
     def size(self, *parts: str) -> int:
         return int(self._store[0].get_file_info(self.path(*parts)).size or 0)

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.columns.pieces import whole
+from thalweg.columns.pieces import legible, whole
 from thalweg.columns.wording import worded
 from thalweg.io.assemble import filtered
 from thalweg.io.fold import concatenate
@@ -262,7 +262,7 @@ def within(
 def _flat(column: pa.ChunkedArray) -> pa.Array:
     """A column in one piece; texts as words, which are looked for once and not for each event name."""
     flat = whole(column)
-    return worded(flat) if pa.types.is_string(flat.type) else flat
+    return legible(worded(flat) if pa.types.is_string(flat.type) else flat)
 
 
 # --------------------------------------------------------------------------- results
