@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import os
 import socket
+import threading
+import time
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +20,7 @@ from stories import rows_of
 from thalweg import spark as ts
 from thalweg.io.errors import InputError
 from thalweg.runs import run
+from thalweg.spark.pipeline import Pipeline
 
 pytestmark = pytest.mark.spark
 
@@ -69,6 +72,8 @@ def test_columns_of_lists_structures_and_maps_are_no_arguments(spark: Any) -> No
     schema = f"l array<int>, {SCHEMA}, s struct<a:int,b:int>, m map<string,int>"
     df = spark.createDataFrame([([1], *row, (1, 2), {"x": 1}) for row in ROWS], schema)
     assert same(df, UNDECLARED) == {"timeline": 2, "changes": 4}
+    years = df.selectExpr("name", "time", "k", "v", "interval '1' year as y")
+    assert ts.recognise(years, UNDECLARED, **OPTIONS).timeline.count() == 2
 
 
 def test_bytes_are_read_as_text_and_what_is_none_stays_different(spark: Any) -> None:
@@ -201,14 +206,15 @@ def test_tables_of_another_run_are_not_added_to(spark: Any, follow: Callable[...
 
 
 def test_a_run_over_everything_replaces_the_one_before(spark: Any, tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "mine.txt").write_text("kept")
+    out = tmp_path / "o[u]t {1}?"
+    out.mkdir()
+    (out / "mine.txt").write_text("kept")
     before = spark.createDataFrame([*ROWS, ("nosuch", 3, "z", 1.0)], SCHEMA)
-    ts.recognise(before, RULES, out=tmp_path / "out", **OPTIONS)
+    assert ts.recognise(before, RULES, out=out, **OPTIONS).timeline.count() == 2
     quiet = spark.createDataFrame([("cut", 3, "z", 1.0)], SCHEMA)
-    found = ts.recognise(quiet, RULES, out=tmp_path / "out", **OPTIONS)
+    found = ts.recognise(quiet, RULES, out=out, **OPTIONS)
     assert [found[name].count() for name in ("changes", "timeline", "rejected")] == [0, 0, 0]
-    assert (tmp_path / "out" / "mine.txt").read_text() == "kept"
+    assert (out / "mine.txt").read_text() == "kept"
 
 
 def test_a_file_where_a_directory_should_be_is_named(spark: Any, follow: Callable[..., Any], tmp_path: Path) -> None:
@@ -262,6 +268,31 @@ def test_a_port_that_is_taken_stops_the_stream_before_it_begins(
             with pytest.raises(InputError, match=f"port {port}"):
                 follow(trigger="1 second", metrics_port=port)
     assert not spark.streams.active
+
+
+def test_a_stream_is_stopped_after_the_batch_that_is_under_way(
+    follow: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, take = threading.Event(), Pipeline.batch
+
+    def slowly(self: Pipeline, df: Any, batch: int, **more: Any) -> Any:
+        begun.set()
+        time.sleep(2)
+        return take(self, df, batch, **more)
+
+    monkeypatch.setattr(Pipeline, "batch", slowly)
+    for number in range(3):
+        written(tmp_path / "in", number, [press(5 + 20 * number)])
+    running = follow(trigger="1 second")
+    assert begun.wait(60)
+    running.stop()
+    assert running.wait() and not running.active
+    assert [report.batch for report in running.reports] == [0]
+    monkeypatch.undo()
+    then = follow()
+    then.wait()
+    assert [report.batch for report in then.reports] == [1, 2, 3]
+    assert then.metrics.rows == 3
 
 
 def test_the_disorder_may_be_another_one_after_a_restart(follow: Callable[..., Any], tmp_path: Path) -> None:

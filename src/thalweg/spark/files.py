@@ -7,6 +7,7 @@ read back for the state is compared with the checksum that was committed.
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,6 +57,10 @@ class Directory:
         """The same, as Spark wants it."""
         base = self.address if "://" in self.address else f"file://{self._store[1]}"
         return "/".join((base.rstrip("/"), *parts))
+
+    def readable(self, *parts: str) -> str:
+        """The same for Spark's readers, which take some letters of a path for patterns."""
+        return re.sub(r"([\\{}\[\]*?])", r"\\\1", self.url(*parts))
 
     # ------------------------------------------------------------------ reading
 

@@ -45,9 +45,17 @@ def _same(one: str, other: str) -> bool:
 
 
 def given_columns(df: DataFrame, row: str | None) -> list[str]:
-    """The columns that can hold times, constants or numbers: not lists, structures or maps, and not `row`, the one with
-    row numbers."""
-    from pyspark.sql.types import ArrayType, IntegralType, MapType, StructType, VariantType
+    """The columns that can hold times, constants or numbers: not lists, structures or maps, nothing that Arrow does not
+    know, and not `row`, the one with row numbers."""
+    from pyspark.sql.types import (
+        ArrayType,
+        CalendarIntervalType,
+        IntegralType,
+        MapType,
+        StructType,
+        VariantType,
+        YearMonthIntervalType,
+    )
 
     if row is not None:
         if row not in df.columns:
@@ -56,8 +64,8 @@ def given_columns(df: DataFrame, row: str | None) -> list[str]:
         if not isinstance(df.schema[row].dataType, IntegralType):
             kind = df.schema[row].dataType.simpleString()
             raise InputError("row", f"the column `{row}` is to number the rows, and holds no whole numbers but {kind}")
-    nested = (ArrayType, MapType, StructType, VariantType)
-    return [field.name for field in df.schema if field.name != row and not isinstance(field.dataType, nested)]
+    others = (ArrayType, CalendarIntervalType, MapType, StructType, VariantType, YearMonthIntervalType)
+    return [field.name for field in df.schema if field.name != row and not isinstance(field.dataType, others)]
 
 
 def told_apart(df: DataFrame, settings: Settings, row: str | None) -> None:

@@ -185,7 +185,7 @@ class Outputs:
         """The rows of one batch."""
         assert self.spark is not None, "sinks need a session"
         if self.directory.exists(name, partition(batch)):
-            return self.spark.read.parquet(self.directory.url(name, partition(batch)))
+            return self.spark.read.parquet(self.directory.readable(name, partition(batch)))
         return empty(self.spark, schema_of(name, self.kind))
 
 

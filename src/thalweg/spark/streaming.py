@@ -45,6 +45,10 @@ _INTERVAL = re.compile(r"(?:\d+\s+(?:millisecond|second|minute|hour|day)s?\s*)+"
 KEPT_REPORTS = 1000
 
 
+class Stopped(RuntimeError):
+    """A batch that does not begin, because the stream is to stop."""
+
+
 class Stream:
     """A running pipeline. `query` is Spark's StreamingQuery; `reports` are those of the last batches."""
 
@@ -58,6 +62,8 @@ class Stream:
         self._rate = 0.0
         self._failure: BaseException | None = None
         self._closing: threading.Thread | None = None
+        self._stopping = False
+        self._busy = threading.Lock()
         self._listener: Any = None
 
     # ------------------------------------------------------------------ what it says
@@ -98,12 +104,17 @@ class Stream:
                 return bool(self.query.awaitTermination(timeout))
             self.query.awaitTermination()
         except Exception as error:
+            if self._stopping and self._failure is None:
+                return True
             told = self._failure or plainly(error)
             raise told from (None if isinstance(told, InputError) else error)
         return True
 
     def stop(self) -> None:
-        """Stop after the batch that is under way."""
+        """Stop after the batch that is under way. Spark would break it off, with pages about that; no other begins."""
+        self._stopping = True
+        with self._busy:  # until that batch is done; the next one finds that it is not to begin
+            pass
         self.query.stop()
         if self._closing is not None:
             self._closing.join()
@@ -121,6 +132,12 @@ class Stream:
 
     def _batch(self, df: DataFrame, batch: int) -> None:
         """The function of `foreachBatch`."""
+        with self._busy:
+            if self._stopping:
+                raise Stopped("the stream is being stopped: this batch comes first at the next start")
+            self._take(df, batch)
+
+    def _take(self, df: DataFrame, batch: int) -> None:
         try:
             now = None
             if self._idle is not None:
@@ -166,8 +183,8 @@ class Stream:
     def _close(self) -> None:
         """When all that was available has been taken, run the query times that are still to come."""
         try:
-            self.query.awaitTermination()
-            report = self.pipeline.close()
+            self._ended(None)
+            report = None if self._stopping else self.pipeline.close()
             if report is not None:
                 self.reports.append(report)
         except BaseException as error:

@@ -46,7 +46,7 @@ class Tables:
             return fold(self[changes])
         if self.directory.names(name):
             reader = self.spark.read.option("mergeSchema", self.kind is Kind.ANSWERS)  # queries may have been changed
-            return reader.parquet(self.directory.url(name)).drop("batch")
+            return reader.parquet(self.directory.readable(name)).drop("batch")
         if name not in self._schemas:
             raise KeyError(name)
         return empty(self.spark, self._schemas[name])
