@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import threading
 import time
@@ -193,6 +194,9 @@ def test_a_checkpoint_goes_on_with_its_own_tables_only(follow: Callable[..., Any
     running = follow(out=tmp_path / "two")  # the same tables in another place
     running.wait()
     assert running.tables.timeline.count() == 2
+    shutil.rmtree(tmp_path / "two")
+    with pytest.raises(InputError, match=r"are not in .*two any more"):
+        follow(out=tmp_path / "two")
 
 
 def test_tables_of_another_run_are_not_added_to(spark: Any, follow: Callable[..., Any], tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from thalweg.io.rejects import REJECTED
 from thalweg.io.sinks import STANDING, TABLES
 from thalweg.io.write import plain
 from thalweg.language.rules import Kind
-from thalweg.spark.checkpoint import batch_name
+from thalweg.spark.checkpoint import Commit, batch_name
 from thalweg.spark.failures import told_plainly
 from thalweg.spark.files import Directory
 from thalweg.spark.task import staging
@@ -108,20 +108,30 @@ class Outputs:
                 if part.startswith("batch="):
                     self.directory.delete(name, part)
 
-    def claim(self, noted: Directory | None, last: int | None) -> None:
-        """Make sure that these are the tables of a checkpoint: `noted` is where it says they are, `last` its last batch
-        (None: it has none yet)."""
+    def claim(self, noted: Directory | None, last: Commit | None) -> None:
+        """Make sure that these are the tables of a checkpoint: `noted` is where it says they are, `last` its last
+        commit."""
         self._make()
         before = self.published()["batch"]
         if last is None:
             if before is not None:
                 raise self._taken("of another run")
-        elif noted is not None and noted != self.directory and before != last:
+        elif noted is not None and noted != self.directory and before != last.batch:
             raise InputError(
                 "out",
                 f"the checkpoint says that its tables are in {noted.address}, not in {self.directory.address}",
                 "go on with these, or move them there",
             )
+        elif before is None and self._lacks(last):
+            raise InputError(
+                "out",
+                f"the tables of the checkpoint are not in {self.directory.address} any more",
+                "put them back, or start with a new checkpoint",
+            )
+
+    def _lacks(self, last: Commit) -> bool:
+        """True where nothing is left of what was written, not even what is there from the start."""
+        return not (self.directory.exists(ABOUT) or self.present() or self.directory.names(*staging(last.batch)))
 
     def _make(self) -> None:
         with told_plainly():

@@ -84,7 +84,7 @@ class Pipeline:
         if checkpoint is not None:
             self.settings = checkpoint.begin(settings)
             self.last = checkpoint.last()
-            outputs.claim(checkpoint.tables, self.last.batch if self.last is not None else None)
+            outputs.claim(checkpoint.tables, self.last)
             checkpoint.note_tables(outputs.directory)
             checkpoint.sweep()
             if self.last is not None:
