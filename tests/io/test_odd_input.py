@@ -21,6 +21,7 @@ from thalweg.io.shapes import shapes
 from thalweg.io.sources import Reading
 from thalweg.io.times import Clock
 from thalweg.language.parser import parse
+from thalweg.runs import run
 
 RULES = """
     event press(lamp: symbol).
@@ -202,3 +203,15 @@ def test_integers_beyond_64_bits_are_names_or_rejected_rows() -> None:
     assert lamps(rows) == [str(2**70), "3"]
     assert lamps(pd.DataFrame(rows)) == [str(2**70), "3"]
     assert [row[1] for row in complaints([{"name": "press", "time": 2**70, "lamp": "a"}])] == ["out-of-range"]
+
+
+def test_bytes_are_text_and_those_that_are_none_stay_different(tmp_path: Path) -> None:
+    """In columns of bytes, and in texts of Parquet files that somebody wrote without looking."""
+    raw = pa.array([b"\xff", b"\xfe", b"a", None])
+    for column in (raw, pa.Array.from_buffers(pa.string(), 4, raw.buffers()), raw.cast(pa.large_binary())):
+        table = pa.table({"name": ["press"] * 4, "time": [5, 6, 7, 8], "x": column})
+        pq.write_table(table, tmp_path / "press.parquet")
+        for source in (table, str(tmp_path / "press.parquet")):
+            found = run("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).", source, window=10, step=10).arrow
+            assert sorted(found["timeline"]["fluent"].to_pylist()) == [r"on('\\xfe')", r"on('\\xff')", "on(a)"]
+            assert found["rejected"]["text"].to_pylist() == ["name=press time=8"]

@@ -15,6 +15,7 @@ from stories import CARS, COLUMNS, TRAFFIC, Story, assert_same_tables
 from thalweg import spark as ts
 from thalweg.columns.symbols import constant_text
 from thalweg.plans import Options, as_program
+from thalweg.runs import run
 from thalweg.spark import engine
 from thalweg.spark.footers import read_footers
 from thalweg.spark.keying import key_hash, key_hashes, key_text
@@ -253,3 +254,33 @@ def test_a_row_that_cannot_be_read_does_not_move_the_clock_of_a_stream(
     assert [files is not None for files in read] == [True, True, False]
     assert [report.moment.query_time for report in running.reports] == [10, 20]
     assert running.tables.rejected.count() == 1
+
+
+@pytest.mark.parametrize("other", [pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_files_that_store_the_same_texts_differently_are_read_together(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: pa.DataType
+) -> None:
+    read: list[Files | None] = []
+    monkeypatch.setattr(engine, "woken", _noting(engine.woken, read))
+    rows = pa.table({"name": ["press"] * 4, "time": [5, 6, 7, 8], "x": ["a", "b", None, "a"]})
+    pq.write_table(rows, tmp_path / "0.parquet")
+    pq.write_table(rows.set_column(2, "x", pa.array(["b", "c", None, "d"]).cast(other)), tmp_path / "1.parquet")
+    program = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    found = ts.recognise(spark.read.parquet(str(tmp_path)), program, window=10, step=10, shards=2)
+    assert {row.fluent for row in found.timeline.collect()} == {"on(a)", "on(b)", "on(c)", "on(d)"}
+    assert found.rejected.count() == 2
+    assert [files is not None for files in read] == [True]
+
+
+def test_texts_that_are_no_utf_8_stay_different(spark: Any, tmp_path: Path) -> None:
+    bad = pa.array([b"\xff", b"\xfe", b"a"])
+    texts = pa.Array.from_buffers(pa.string(), 3, bad.buffers())
+    pq.write_table(pa.table({"name": ["press"] * 3, "time": [5, 6, 7], "x": texts}), tmp_path / "0.parquet")
+    program = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    df = spark.read.parquet(str(tmp_path))
+    expected = {r"on('\\xfe')", r"on('\\xff')", "on(a)"}
+    for rows in (df, df.withColumn("time", df.time + 1)):
+        found = ts.recognise(rows, program, window=10, step=10, shards=2)
+        assert {row.fluent for row in found.timeline.collect()} == expected
+    embedded = run(program, str(tmp_path), window=10, step=10).arrow["timeline"]
+    assert set(embedded.column("fluent").to_pylist()) == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 
 from thalweg.plans import Options, as_program
 from thalweg.spark import stream
-from thalweg.spark.footers import read_footers
+from thalweg.spark.footers import _parquet, read_footers
 from thalweg.spark.settings import Settings, settings_of
 from thalweg.spark.survey import survey
 
@@ -95,3 +96,24 @@ def test_a_batch_that_spark_knows_to_be_empty_changes_nothing(spark: Any, files:
     assert reached is not None
     assert run.pipeline.batch(df.limit(0), reached.batch + 1) is None
     assert run.pipeline.last == reached
+
+
+def test_a_format_that_is_only_derived_from_parquet_is_left_to_spark() -> None:
+    """Its files may hold rows that are deleted: only its own reader knows."""
+
+    def plan(format: str) -> Any:
+        schema = SimpleNamespace(length=lambda: 0)
+        relation = SimpleNamespace(
+            getClass=lambda: SimpleNamespace(getSimpleName=lambda: "HadoopFsRelation"),
+            location=lambda: SimpleNamespace(inputFiles=lambda: ["file:///a.parquet"]),
+            fileFormat=lambda: SimpleNamespace(
+                getClass=lambda: SimpleNamespace(getName=lambda: format), toString=lambda: "Parquet"
+            ),
+            partitionSchema=lambda: schema,
+        )
+        return SimpleNamespace(
+            nodeName=lambda: "LogicalRelation", relation=lambda: relation, toJSON=lambda: '[{"output": []}]'
+        )
+
+    assert _parquet(plan("org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat")) is not None
+    assert _parquet(plan("org.apache.spark.sql.delta.DeltaParquetFileFormat")) is None

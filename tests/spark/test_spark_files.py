@@ -95,6 +95,20 @@ def test_a_file_cannot_be_followed(spark: Any, maritime: Any, tmp_path: Path) ->
         follow(maritime, [str(MARITIME / "rules.ec")], OPTIONS, checkpoint=tmp_path)
 
 
+def test_what_is_written_must_not_lie_in_what_is_followed(maritime: Any, messy: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(messy)
+    for out, checkpoint in ((messy / "out", tmp_path / "c"), (None, messy), (tmp_path / "link" / "o", tmp_path / "c")):
+        with pytest.raises(InputError, match="which is followed: its files would be read"):
+            follow(maritime, [str(messy)], OPTIONS, checkpoint=checkpoint, out=out)
+
+
+def test_a_file_that_is_damaged_is_named_in_one_sentence(spark: Any, maritime: Any, tmp_path: Path) -> None:
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 and nothing more")
+    with pytest.raises(InputError, match=r"bad\.parquet cannot be read") as told:
+        drive(maritime, [str(tmp_path)], OPTIONS, Memory(maritime.kind), shards=2)
+    assert "Traceback" not in str(told.value) and told.value.__suppress_context__
+
+
 def test_changes_go_to_any_format_of_spark_as_well(spark: Any, tmp_path: Path) -> None:
     story = short_traffic()
     folder = story.write(tmp_path / "in", 2)

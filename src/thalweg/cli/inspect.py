@@ -56,7 +56,7 @@ def summary(settings: Settings, last: Commit | None) -> dict[str, Any]:
     return {
         **told,
         "batch": last.batch,
-        "query_time": moment.query_time,
+        "query_time": moment.query_time if last.begun else None,
         "latest_arrival": moment.latest,
         "open": last.tables.get("open", 0),
         "totals": dict(sorted(last.totals.items())),
@@ -80,7 +80,9 @@ def _text(told: dict[str, Any]) -> str:
     totals = tallied({name: count for name, count in told["totals"].items() if count})
     lines += [
         f"last batch   {told['batch']}",
-        f"clock        query time {told['query_time']}, last arrival {told['latest_arrival']}",
+        f"clock        query time {told['query_time']}, last arrival {told['latest_arrival']}"
+        if told["query_time"] is not None
+        else "clock        no row has had a time yet",
         f"pending      {told['open']:,}",
         f"counted      {totals}",
         f"state        {counted(told['state_bytes'], 'byte')} in {counted(len(told['state']), 'shard')}",

@@ -15,7 +15,7 @@ def decoded(content: bytes) -> str:
 
 
 def as_text(column: pa.Array) -> pa.Array:
-    """A column of bytes as one of texts; any other column as it is.
+    """A column of bytes, or of texts that nobody has looked at, as one of texts; any other column as it is.
 
     >>> as_text(pa.array([b"a", None, b"\\xfc"])).to_pylist()
     ['a', None, '\\\\xfc']
@@ -23,10 +23,12 @@ def as_text(column: pa.Array) -> pa.Array:
     kind = column.type
     if pa.types.is_dictionary(kind):
         words = as_text(column.dictionary)
-        return column if words is column.dictionary else pa.DictionaryArray.from_arrays(column.indices, words)
-    if not _is_bytes(kind):
-        return column
-    return readable(column.cast(pa.binary()).view(pa.string()))
+        if words is column.dictionary:
+            return column
+        return pa.DictionaryArray.from_arrays(column.indices, words).dictionary_decode().dictionary_encode()
+    if _is_bytes(kind):
+        return readable(column.cast(pa.large_binary()).view(pa.large_string())).cast(pa.string())
+    return readable(column) if pa.types.is_string(kind) or pa.types.is_large_string(kind) else column
 
 
 def readable(words: pa.Array) -> pa.Array:
@@ -34,7 +36,7 @@ def readable(words: pa.Array) -> pa.Array:
     try:
         words.validate(full=True)
     except pa.ArrowInvalid:
-        found = words.cast(pa.binary()).to_pylist()
+        found = words.cast(pa.large_binary()).to_pylist()
         return pa.array([None if word is None else decoded(word) for word in found], pa.string())
     return words
 

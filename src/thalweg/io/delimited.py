@@ -38,10 +38,10 @@ def blocks(path: Path, size: int | None = None) -> Iterator[bytes]:
             cut = len(piece) if last else piece.rfind(b"\n") + 1
             rest = piece[cut:]
             if cut:
-                yield _clean(piece[:cut] if piece[cut - 1 : cut] == b"\n" else piece[:cut] + b"\n")
+                yield clean(piece[:cut] if piece[cut - 1 : cut] == b"\n" else piece[:cut] + b"\n")
 
 
-def _clean(block: bytes) -> bytes:
+def clean(block: bytes) -> bytes:
     """Line breaks as one character, and text that is UTF-8: other bytes are written ``\\xfc``, so that what
     differs stays different."""
     if b"\r" in block:

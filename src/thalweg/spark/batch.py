@@ -9,16 +9,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from thalweg.io.errors import InputError
 from thalweg.io.times import Duration, Point
 from thalweg.language.program import Program
 from thalweg.plans import Options, as_program
 from thalweg.spark.engine import SparkEngine
 from thalweg.spark.files import Directory
+from thalweg.spark.given import given_columns, refuse_foreign, told_apart
 from thalweg.spark.outputs import Outputs
 from thalweg.spark.pipeline import Pipeline
 from thalweg.spark.sessions import carry_package
 from thalweg.spark.settings import settings_of
-from thalweg.spark.tables import Tables, tables_of
+from thalweg.spark.tables import Tables, refuse_hidden, tables_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -55,6 +57,9 @@ def recognise(
     are numbered by Spark. `shards` is the number of reasoners that work side by side, one per core without it. `out` is
     where the tables are written, a directory that all workers see; without it, a temporary one.
     """
+    refuse_foreign(df)
+    if df.isStreaming:
+        raise InputError("input", "this DataFrame is a streaming one", "use stream")
     spark = df.sparkSession
     carry_package(spark)
     options = Options(
@@ -63,16 +68,18 @@ def recognise(
     settings = settings_of(
         as_program(program, background),
         options,
-        [name for name in df.columns if name != row],
-        shards=shards or spark.sparkContext.defaultParallelism,
+        given_columns(df, row),
+        shards=spark.sparkContext.defaultParallelism if shards is None else shards,
         event=event,
         max_ahead=max_ahead,
     )
-    directory = Directory(str(out) if out is not None else _temporary())
-    directory.delete("_published.json")
-    pipeline = Pipeline(settings, Outputs(directory, settings.kind, spark), SparkEngine(spark, row))
+    told_apart(df, settings, row)
+    refuse_hidden(spark, settings)
+    outputs = Outputs(Directory(str(out) if out is not None else _temporary()), settings.kind, spark)
+    outputs.replace()
+    pipeline = Pipeline(settings, outputs, SparkEngine(spark, row))
     pipeline.whole(df)
-    return tables_of(spark, directory, pipeline.settings)
+    return tables_of(spark, outputs.directory, pipeline.settings, stream=False)
 
 
 def _temporary() -> str:

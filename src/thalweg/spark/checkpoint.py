@@ -122,6 +122,11 @@ class Commit:
         return Commit(**plain, moment=moment, shards=shards, sources=sources)
 
     @property
+    def begun(self) -> bool:
+        """False where no row so far had a time: rows were rejected, and nothing else."""
+        return bool(self.shards)
+
+    @property
     def state_bytes(self) -> int:
         return sum(lineage.size for lineage in self.shards.values())
 
@@ -189,15 +194,23 @@ class Checkpoint:
                     "checkpoint",
                     f"{self.directory.address} belongs to another run: it starts at {was}, not {wanted}",
                 )
-        return replace(kept, columns=settings.columns, event=settings.event, max_ahead=settings.max_ahead)
+        return replace(
+            kept,
+            columns=settings.columns,
+            event=settings.event,
+            disorder=settings.disorder,
+            max_ahead=settings.max_ahead,
+        )
 
     def announce(self, settings: Settings) -> None:
         """Lay settings ready that the next commit will make valid."""
         self.directory.write_json(settings.as_json(), NEXT)
 
     @property
-    def tables(self) -> Directory:
-        """Where the tables are."""
+    def tables(self) -> Directory | None:
+        """Where the tables are; None where nothing has been started yet."""
+        if not self.directory.exists("tables.json"):
+            return None
         return Directory(self.directory.read_json("tables.json")["directory"])
 
     def note_tables(self, directory: Directory) -> None:

@@ -115,6 +115,7 @@ def follow(
     for root in roots:
         if not root.is_dir():
             raise InputError("input", f"{root} is no directory that could be followed")
+    _refuse_inside(roots, [Path(place).absolute() for place in (out, checkpoint) if place is not None])
     trigger = how_often(trigger)
     checked = Checkpoint(Directory(str(checkpoint)))
     planned = partial(settings_of, program, options, None, disorder=disorder, max_ahead=max_ahead)
@@ -133,6 +134,16 @@ def follow(
         together = together.unionByName(other)
     running.begin(together, trigger=trigger, port=metrics_port, name=None)
     return running
+
+
+def _refuse_inside(roots: Sequence[Path], places: Sequence[Path]) -> None:
+    """Refuse to write into a directory that is followed: what is written would be read."""
+    for place in places:
+        root = next((root for root in roots if place.resolve().is_relative_to(root.resolve())), None)
+        if root is not None:
+            raise InputError(
+                "out", f"{place} lies in {root}, which is followed: its files would be read", "choose another place"
+            )
 
 
 def _arrivals(spark: SparkSession, root: Path, files_per_batch: int | None) -> DataFrame:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from thalweg.spark.footers import Footers, read_footers
+from thalweg.spark.given import quoted
 from thalweg.spark.letters import Letter, sealed
 from thalweg.spark.places import Sources
 from thalweg.spark.routing import MESSAGE_SCHEMA, first_number, knocked, knocks, numbered, shuffled
@@ -101,7 +102,9 @@ def carried_out(
         if order.ordered:
             given = given.sortWithinPartitions(_arrival(settings))
         letter = sealed(given.sparkSession.sparkContext, replace(order, stage=stage))
-        messages = given.mapInArrow(_shard_function(letter), MESSAGE_SCHEMA)
+        # Spark looks for the columns of such a function by name, and takes some names for something else
+        places = given.toDF(*map(str, range(len(given.columns))))
+        messages = places.mapInArrow(_shard_function(letter, tuple(given.columns)), MESSAGE_SCHEMA)
     assert messages is not None
     found = messages.where("kind = 'note'").select("content").toArrow().column(0)
     return [Note(**json.loads(content.as_py())) for content in found]
@@ -137,11 +140,17 @@ def _one_pool(spark: SparkSession) -> bool:
 
 def _arrival(settings: Settings) -> str:
     header = settings.header
-    return f"`{header.arrival or header.time or header.start}`"
+    column = header.arrival or header.time or header.start
+    assert column is not None
+    return quoted(column)
 
 
-def _shard_function(letter: Letter) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _shard_function(
+    letter: Letter, names: tuple[str, ...]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function of a stage; `names` are those of its columns."""
+
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return run_order(letter.opened(), batches)
+        return run_order(letter.opened(), (batch.rename_columns(names) for batch in batches))
 
     return run

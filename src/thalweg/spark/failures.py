@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from thalweg.io.errors import InputError
 
 _REFUSED = re.compile(r"^(?:thalweg\.[\w.]+\.)(?:InputError|DamagedFile): (.+)$", re.MULTILINE)
 _FULL = "No space left on device"
+_WRONG_PLACE = (errno.EEXIST, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR)
 
 
 def plainly(error: BaseException) -> BaseException:
@@ -27,6 +29,13 @@ def plainly(error: BaseException) -> BaseException:
             "no space is left for what this run writes: nothing of the batch under way counts",
             "make room for tables, checkpoint and Spark's temporary files, and start again",
         )
+    if isinstance(error, OSError) and error.errno in _WRONG_PLACE:
+        where = re.search(r"'([^']+)'", text)
+        return InputError(
+            "place",
+            f"{where[1] if where else text} cannot be written to: {os.strerror(error.errno).lower()}",
+            "name a directory that is there, or that can be made",
+        )
     return error
 
 
@@ -39,4 +48,4 @@ def told_plainly() -> Iterator[None]:
         told = plainly(error)
         if told is error:
             raise
-        raise told from error
+        raise told from None  # the page is what the sentence is for

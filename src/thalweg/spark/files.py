@@ -7,6 +7,7 @@ read back for the state is compared with the checksum that was committed.
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,6 +58,10 @@ class Directory:
         base = self.address if "://" in self.address else f"file://{self._store[1]}"
         return "/".join((base.rstrip("/"), *parts))
 
+    def readable(self, *parts: str) -> str:
+        """The same for Spark's readers, which take some letters of a path for patterns."""
+        return re.sub(r"([\\{}\[\]*?])", r"\\\1", self.url(*parts))
+
     # ------------------------------------------------------------------ reading
 
     def exists(self, *parts: str) -> bool:
@@ -64,9 +69,12 @@ class Directory:
         return bool(info.type != fs.FileType.NotFound)
 
     def names(self, *parts: str) -> list[str]:
-        """What lies in a directory, in order; nothing where there is none."""
+        """What lies in a directory, in order; nothing where there is none, or a file."""
         selector = fs.FileSelector(self.path(*parts), allow_not_found=True)
-        return sorted(info.base_name for info in self._store[0].get_file_info(selector))
+        try:
+            return sorted(info.base_name for info in self._store[0].get_file_info(selector))
+        except NotADirectoryError:
+            return []
 
     def size(self, *parts: str) -> int:
         return int(self._store[0].get_file_info(self.path(*parts)).size or 0)

@@ -146,7 +146,7 @@ def _surveyor(settings: Settings) -> Callable[[Iterable[pa.RecordBatch]], Iterat
                 (c.earliest, c.latest) for c in chunks if c.earliest is not None and c.latest is not None
             ]
             if settings.max_ahead is not None:
-                spans = _spans(source, settings.max_ahead)
+                spans = _spans(source, settings.max_ahead, settings.known_start)
             firsts = [c.first for c in chunks if c.first is not None]
             told = {"size": sum(c.size for c in chunks), "first": min(firsts, default=None), "spans": spans}
             yield pa.record_batch([pa.array([json.dumps(told)])], names=["extent"])
@@ -154,11 +154,11 @@ def _surveyor(settings: Settings) -> Callable[[Iterable[pa.RecordBatch]], Iterat
     return look
 
 
-def _spans(source: Source, ahead: int) -> list[tuple[int, int]]:
-    """Arrivals of a source as stretches without larger gaps."""
+def _spans(source: Source, ahead: int, start: int | None) -> list[tuple[int, int]]:
+    """Arrivals of a source after the start as stretches without larger gaps."""
     found: list[tuple[int, int]] = []
     arrivals = sorted({int(a) for chunk in source.chunks(0) for rows in chunk.rows for a in rows.arrival})
-    for arrival in arrivals:
+    for arrival in arrivals if start is None else [a for a in arrivals if a > start]:
         if found and arrival - found[-1][1] <= ahead:
             found[-1] = (found[-1][0], arrival)
         else:

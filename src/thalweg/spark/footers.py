@@ -40,6 +40,8 @@ _SIMPLE: dict[str, tuple[pa.DataType, ...]] = {
     "boolean": (pa.bool_(),),
 }
 """Types of Spark that Arrow reads as these."""
+_PLAIN_PARQUET = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
+"""Not what is derived from it: of tables in other formats the files may hold rows that are deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,7 @@ def _parquet(plan: Any) -> tuple[list[str], dict[str, str]] | None:
         return None
     relation = last.relation()
     files = sorted(relation.location().inputFiles())
-    parquet = relation.fileFormat().toString() == "Parquet"
+    parquet = relation.fileFormat().getClass().getName() == _PLAIN_PARQUET
     if not parquet or relation.partitionSchema().length() or len(files) > MOST_FILES:
         return None
     return files, stored_names(json.loads(plan.toJSON()))

@@ -6,15 +6,25 @@ of a change data feed (`_change_type`) go through as they are: deletions and the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thalweg.io.delimited import clean, split
 from thalweg.io.errors import InputError
+from thalweg.io.rtec import without_signs
 from thalweg.io.shapes import Layout, Shapes, shapes
+from thalweg.io.times import as_mask
 from thalweg.language.program import Program
 from thalweg.plans import as_program
+from thalweg.protocol import Ints
+from thalweg.spark.given import column_of, existing
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -52,6 +62,10 @@ def from_columns(
         raise InputError("time", "give either the column with times, or the one with starts of intervals")
     if op is None and CHANGE_TYPE in df.columns:
         op = CHANGE_TYPE
+
+    def column(given: str | Column) -> Column:
+        return existing(df, given) if isinstance(given, str) else given
+
     chosen: dict[str, str | Column | None] = {
         "name": F.lit(event) if event is not None else name,
         "time": time,
@@ -63,13 +77,7 @@ def from_columns(
         **{f"arg{i}": argument for i, argument in enumerate(arguments, start=1)},
         **dict(zip(keep, keep, strict=True)),
     }
-    return df.select(*(_column(c).alias(n) for n, c in chosen.items() if c is not None))
-
-
-def _column(given: str | Column) -> Column:
-    from pyspark.sql import functions as F
-
-    return F.col(f"`{given}`") if isinstance(given, str) else given
+    return df.select(*(column(c).alias(n) for n, c in chosen.items() if c is not None))
 
 
 def from_json(df: DataFrame, schema: str, *, column: str = "value") -> DataFrame:
@@ -78,7 +86,7 @@ def from_json(df: DataFrame, schema: str, *, column: str = "value") -> DataFrame
     which is rejected as that."""
     from pyspark.sql import functions as F
 
-    parsed = F.from_json(F.col(f"`{column}`").cast("string"), schema)
+    parsed = F.from_json(existing(df, column).cast("string"), schema)
     return df.select(parsed.alias("_parsed")).select("_parsed.*")
 
 
@@ -86,40 +94,67 @@ def from_rtec(
     df: DataFrame, program: Program | str | Path, *, column: str = "value", separator: str = "|"
 ) -> DataFrame:
     """RTEC-style lines, ``velocity|1445079365|1445079365|227574020|0.0121``, as columns. `df` has one line per row, as
-    `spark.read.text` gives it. Which fields are times, values and arguments depends on what the program says of a
-    name."""
-    from pyspark.sql import functions as F
-
+    `spark.read.text` gives it, or several. Which fields are times, values and arguments depends on what the program
+    says of a name; quotes and blanks mean what they mean in files."""
     known = shapes(as_program(program))
-    fields = F.split(F.col(f"`{column}`"), f"\\Q{separator}\\E", -1)
-    signed = F.trim(fields[0]).isin("+", "-")
-    plain = F.when(signed, F.slice(fields, 2, F.size(fields))).otherwise(fields)
-    rows = df.select(F.when(signed, F.trim(fields[0])).otherwise("+").alias("op"), plain.alias("_f"))
+    lines = df.select(existing(df, column).cast("binary").alias("line"))
+    fields = RtecFields(
+        separator,
+        tuple(_of(known, Layout.INTERVAL)),
+        tuple(_of(known, Layout.POINT)),
+        max((shape.arity for shape in known), default=0) + 1,
+    )
+    return lines.mapInArrow(fields.read, ", ".join(f"{name} string" for name in fields.columns))
 
-    def field(place: int) -> Column:
-        return F.trim(F.get(F.col("_f"), F.lit(place)))
 
-    name = field(0)
-    intervals, points = (_of(known, layout) for layout in (Layout.INTERVAL, Layout.POINT))
-    most = max((shape.arity for shape in known), default=0)
-    arguments = [
-        F.when(name.isin(intervals), field(5 + i))
-        .when(name.isin(points), field(4 + i))
-        .otherwise(field(3 + i))
-        for i in range(most + 1)
-    ]
-    columns = {
-        "name": name,
-        "arrival": field(1),
-        "time": field(2),
-        "end": F.when(name.isin(intervals), field(3)) if intervals else None,
-        "value": F.when(name.isin(intervals), field(4)).when(name.isin(points), field(3))
-        if intervals or points
-        else None,
-        "op": F.col("op"),
-        **{f"arg{i}": argument for i, argument in enumerate(arguments, start=1)},
-    }
-    return rows.select(*(c.alias(n) for n, c in columns.items() if c is not None))
+@dataclass(frozen=True, slots=True)
+class RtecFields:
+    """Takes RTEC-style lines apart, in the workers, as an embedded run does. `most` is how many arguments are looked
+    at: one more than any name has."""
+
+    separator: str
+    intervals: tuple[str, ...]
+    points: tuple[str, ...]
+    most: int
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        ends = ("end",) if self.intervals else ()
+        values = ("value",) if self.intervals or self.points else ()
+        return ("name", "arrival", "time", *ends, *values, "op", *(f"arg{i + 1}" for i in range(self.most)))
+
+    def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            texts = [text for text in batch.column(0).to_pylist() if text is not None]
+            if texts:
+                yield self._taken_apart(b"\n".join(texts) + b"\n")
+
+    def _taken_apart(self, block: bytes) -> pa.RecordBatch:
+        lines = split(clean(block), self.separator)
+        said = np.flatnonzero(~lines.blank())
+        unsigned, signed = without_signs(lines)
+        op = pa.repeat(pa.scalar("+"), len(said))
+        if signed is not None:
+            op = pc.if_else(pa.array(signed[said]), lines.field(said, 0), op)
+
+        def field(place: Ints) -> pa.Array:
+            there = place < unsigned.count[said]
+            return unsigned.values.take(pa.array(unsigned.first[said] + place, mask=~there))
+
+        name = field(np.zeros(len(said), np.int64))
+        interval, point = (as_mask(pc.is_in(name, pa.array(n, pa.string()))) for n in (self.intervals, self.points))
+        first = 3 + 2 * interval + point
+        nothing = 2**40
+        found = {
+            "name": name,
+            "arrival": field(np.full(len(said), 1)),
+            "time": field(np.full(len(said), 2)),
+            "end": field(np.where(interval, 3, nothing)),
+            "value": field(np.where(interval | point, first - 1, nothing)),
+            "op": op,
+            **{f"arg{i + 1}": field(first + i) for i in range(self.most)},
+        }
+        return pa.record_batch([found[column] for column in self.columns], names=list(self.columns))
 
 
 def _of(known: Shapes, layout: Layout) -> list[str]:
@@ -128,22 +163,40 @@ def _of(known: Shapes, layout: Layout) -> list[str]:
 
 def together(*frames: DataFrame) -> DataFrame:
     """Several DataFrames of events as one. Columns of one name that have different types become text. Where only some
-    say when their rows arrive, the rows of the others arrive when they happen."""
-    from pyspark.sql import functions as F
-
+    say when their rows arrive, the rows of the others arrive when they happen; `_change_type` is `op`."""
+    if not frames:
+        raise InputError("input", "there is no DataFrame to put together")
+    frames = _with_arrivals([_with_op(frame) for frame in frames])
     types: dict[str, set[str]] = {}
     for frame in frames:
         for field in frame.schema.fields:
-            types.setdefault(field.name, set()).add(field.dataType.simpleString())
+            types.setdefault(field.name.lower(), set()).add(field.dataType.simpleString())
 
     def alike(frame: DataFrame) -> DataFrame:
-        if "arrival" in types and "arrival" not in frame.columns:
-            frame = frame.withColumn("arrival", F.col("time" if "time" in frame.columns else "start"))
         return frame.select(
             *(
-                F.col(f"`{n}`").cast("string").alias(n) if len(types[n]) > 1 else F.col(f"`{n}`")
+                column_of(n).cast("string").alias(n) if len(types[n.lower()]) > 1 else column_of(n)
                 for n in frame.columns
             )
         )
 
     return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), map(alike, frames))
+
+
+def _with_op(frame: DataFrame) -> DataFrame:
+    if CHANGE_TYPE in frame.columns and "op" not in frame.columns:
+        return frame.withColumnRenamed(CHANGE_TYPE, "op")
+    return frame
+
+
+def _with_arrivals(frames: Sequence[DataFrame]) -> tuple[DataFrame, ...]:
+    """Where some say when their rows arrive, all do."""
+    plain = [{name.lower(): name for name in frame.columns} for frame in frames]
+    if not any("arrival" in names for names in plain):
+        return tuple(frames)
+    found = []
+    for frame, names in zip(frames, plain, strict=True):
+        when = names.get("time") or names.get("start")
+        arrives = "arrival" in names or when is None
+        found.append(frame if arrives else frame.withColumn("arrival", column_of(str(when))))
+    return tuple(found)

@@ -142,13 +142,16 @@ def shards_of(grid: Grid, route: Route, constants: Sequence[str]) -> list[int]:
 def key_column(column: Column, kind: DataType) -> Column:
     """`key_text` of a column."""
     from pyspark.sql import functions as F
-    from pyspark.sql.types import DoubleType, FloatType, IntegralType, StringType
+    from pyspark.sql.types import DecimalType, DoubleType, FloatType, IntegralType, StringType
 
     if isinstance(kind, IntegralType):
         return column.cast("string")
     if isinstance(kind, DoubleType | FloatType):
         number = column.cast("double")
         return F.when(F.abs(number) < EXACT, F.floor(number).cast("string")).otherwise(_FAR)
+    if isinstance(kind, DecimalType):  # whole ones of any size are constants digit by digit, others as floats
+        whole = F.floor(column)
+        return F.when(column == whole, whole.cast("string")).otherwise(key_column(column.cast("double"), DoubleType()))
     text = column if isinstance(kind, StringType) else column.cast("string")
     number = text.try_cast("double")
     canonical = (

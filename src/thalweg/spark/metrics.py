@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
+from thalweg.io.errors import InputError
 from thalweg.reasons import TOO_LATE
 
 if TYPE_CHECKING:
@@ -107,7 +108,12 @@ class Endpoint:
             def log_message(self, format: str, *args: Any) -> None:
                 """Nothing is logged."""
 
-        self._server = ThreadingHTTPServer((host, port), Handler)
+        try:
+            self._server = ThreadingHTTPServer((host, port), Handler)
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or error
+            told = f"the port {port} cannot be used: {reason}"
+            raise InputError("metrics", told, "choose another one, or 0 for any") from None
         self.port: int = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, name="thalweg-metrics", daemon=True).start()
 

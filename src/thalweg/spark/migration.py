@@ -60,21 +60,24 @@ def migrate(
     old = checked.settings()
     new = _settings(old, as_program(program, background))
     last = checked.last()
-    if last is None:
+    if last is None or not last.begun:
         checked.started(new)
         return Migration(None, None, {})
     if new.identity == old.identity:
         return Migration(last.batch, last.moment.query_time, {})
-    outputs = Outputs(checked.tables, new.kind, spark, dict(sinks or {}))
+    tables = checked.tables
+    if tables is None:
+        raise InputError("checkpoint", f"{checkpoint} does not say where its tables are: it is damaged")
+    outputs = Outputs(tables, new.kind, spark, dict(sinks or {}))
     outputs.publish(last.batch, last.tables, edition=last.edition)
     outputs.clear(last.batch)
     shards, corrections, notes = _revised(old, new, checked, outputs, last)
-    tables = _together(outputs, last, corrections)
+    sizes = _together(outputs, last, corrections)
     commit = replace(
         last,
         mark=uuid.uuid4().hex,
         shards=shards,
-        tables=tables,
+        tables=sizes,
         edition=last.edition + 1,
         identity=new.identity,
     )

@@ -23,13 +23,16 @@ from thalweg.io.rejects import REJECTED
 from thalweg.io.sinks import STANDING, TABLES
 from thalweg.io.write import plain
 from thalweg.language.rules import Kind
-from thalweg.spark.checkpoint import batch_name
+from thalweg.spark.checkpoint import Commit, batch_name
+from thalweg.spark.failures import told_plainly
 from thalweg.spark.files import Directory
 from thalweg.spark.task import staging
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+ABOUT = "_tables.json"
+"""Says what lies in a directory of tables."""
 _PLACE = ["source", "row"]
 
 Sink = Callable[["DataFrame", int], None]
@@ -44,6 +47,12 @@ def standing(kind: str) -> frozenset[str]:
 
 def partition(batch: int) -> str:
     return f"batch={batch_name(batch)}"
+
+
+def present(directory: Directory) -> list[str]:
+    """The tables that have rows; whatever else lies in the directory is none."""
+    names = [name for name in directory.names() if not name.startswith(("_", "."))]
+    return [name for name in names if any(part.startswith("batch=") for part in directory.names(name))]
 
 
 @dataclass
@@ -83,6 +92,53 @@ class Outputs:
         self.directory.delete(*place)
         self.directory.write_table(table, *place, names[0])
         return Counter(table.column("reason").to_pylist())
+
+    # ------------------------------------------------------------------ whose tables these are
+
+    def replace(self) -> None:
+        """Make room for a run over everything: an earlier one goes, the tables of a stream stay."""
+        self._make()
+        if not self.directory.exists("_published.json"):
+            return
+        if self.directory.exists(ABOUT) and self.directory.read_json(ABOUT).get("stream"):
+            raise self._taken("of a stream")
+        self.directory.delete("_published.json")
+        for name in self.present():
+            for part in self.directory.names(name):
+                if part.startswith("batch="):
+                    self.directory.delete(name, part)
+
+    def claim(self, noted: Directory | None, last: Commit | None) -> None:
+        """Make sure that these are the tables of a checkpoint: `noted` is where it says they are, `last` its last
+        commit."""
+        self._make()
+        before = self.published()["batch"]
+        if last is None:
+            if before is not None:
+                raise self._taken("of another run")
+        elif noted is not None and noted != self.directory and before != last.batch:
+            raise InputError(
+                "out",
+                f"the checkpoint says that its tables are in {noted.address}, not in {self.directory.address}",
+                "go on with these, or move them there",
+            )
+        elif before is None and self._lacks(last):
+            raise InputError(
+                "out",
+                f"the tables of the checkpoint are not in {self.directory.address} any more",
+                "put them back, or start with a new checkpoint",
+            )
+
+    def _lacks(self, last: Commit) -> bool:
+        """True where nothing is left of what was written, not even what is there from the start."""
+        return not (self.directory.exists(ABOUT) or self.present() or self.directory.names(*staging(last.batch)))
+
+    def _make(self) -> None:
+        with told_plainly():
+            self.directory.make()
+
+    def _taken(self, whose: str) -> InputError:
+        return InputError("out", f"{self.directory.address} holds the tables {whose}", "choose another directory")
 
     # ------------------------------------------------------------------ publishing
 
@@ -131,7 +187,7 @@ class Outputs:
 
     def present(self) -> list[str]:
         """The tables that have rows."""
-        return [name for name in self.directory.names() if not name.startswith(("_", "."))]
+        return present(self.directory)
 
     # ------------------------------------------------------------------ reading
 
@@ -139,7 +195,7 @@ class Outputs:
         """The rows of one batch."""
         assert self.spark is not None, "sinks need a session"
         if self.directory.exists(name, partition(batch)):
-            return self.spark.read.parquet(self.directory.url(name, partition(batch)))
+            return self.spark.read.parquet(self.directory.readable(name, partition(batch)))
         return empty(self.spark, schema_of(name, self.kind))
 
 

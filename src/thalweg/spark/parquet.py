@@ -20,6 +20,7 @@ from thalweg.columns.compiled import kernel
 from thalweg.columns.pieces import whole
 from thalweg.columns.texts import Indices
 from thalweg.columns.wording import word_numbers, worded
+from thalweg.io.decoding import as_text
 from thalweg.protocol import Ints, Mask
 from thalweg.spark.keying import Route, key_hashes, strides
 from thalweg.spark.parcel import with_own_words
@@ -74,7 +75,7 @@ def own_rows(files: Files, settings: Settings, stage: int, shard: int) -> Iterat
     reader = _Pieces(files)
     for pieces in _portions(files.pieces):
         parts = [reader.read(files.pieces[place]) for place in pieces]
-        table = _in_words(pa.concat_tables(parts).unify_dictionaries().combine_chunks())
+        table = _in_words(_together(parts))
         last = pieces.stop == len(files.pieces)
         following = None if last else files.pieces[pieces.stop].earliest
         complete = None if following is None else following - 1
@@ -91,11 +92,23 @@ def _portions(pieces: Sequence[Piece]) -> Iterator[range]:
             first, size = place, 0
 
 
+def _together(parts: Sequence[pa.Table]) -> pa.Table:
+    """Row groups as one table. Files may have stored the same texts as words, as texts or as large ones."""
+    kinds = [{part.schema.field(at).type for part in parts} for at in range(parts[0].num_columns)]
+    for at in [at for at, found in enumerate(kinds) if len(found) > 1]:
+        name = parts[0].column_names[at]
+        parts = [part.set_column(at, name, part.column(at).cast(pa.string())) for part in parts]
+    return pa.concat_tables(parts).unify_dictionaries().combine_chunks()
+
+
 def _in_words(table: pa.Table) -> pa.Table:
     """The same table with texts as words and numbers for them."""
     for at, field in enumerate(table.schema):
+        column = whole(table.column(at))
         if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
-            table = table.set_column(at, field.name, worded(whole(table.column(at)).cast(pa.string())))
+            column = worded(column.cast(pa.string()))
+        if pa.types.is_dictionary(column.type):
+            table = table.set_column(at, field.name, as_text(column))
     return table
 
 

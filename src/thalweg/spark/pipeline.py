@@ -83,9 +83,10 @@ class Pipeline:
         self.last: Commit | None = None
         if checkpoint is not None:
             self.settings = checkpoint.begin(settings)
+            self.last = checkpoint.last()
+            outputs.claim(checkpoint.tables, self.last)
             checkpoint.note_tables(outputs.directory)
             checkpoint.sweep()
-            self.last = checkpoint.last()
             if self.last is not None:
                 outputs.publish(self.last.batch, self.last.tables, edition=self.last.edition)
 
@@ -103,13 +104,11 @@ class Pipeline:
         rows, sources = self.engine.numbered(df, self.settings, batch, before)
         if idle is None and self._may_follow and self.engine.follows(rows):
             return self._followed(rows, sources, batch)
-        seen = self.engine.survey(
-            rows, self.settings, self.last.moment.latest if self.last is not None else None
-        )
+        seen = self._survey(rows, self.last.moment.latest if self.last is not None else None)
         looked = time.perf_counter() - began
         moment = self._moment(seen)
         if moment is None:
-            return None
+            return self._untimed(rows, sources, batch, seen) if seen.rows else None
         if seen.rows:
             moment = replace(moment, quiet=now if now is not None else moment.quiet)
         else:
@@ -122,10 +121,27 @@ class Pipeline:
         report.seconds["survey"] = looked
         return report
 
+    def _survey(self, rows: Any, clock: int | None) -> Survey:
+        with told_plainly():
+            return self.engine.survey(rows, self.settings, clock)
+
+    @property
+    def _begun(self) -> Commit | None:
+        """The last commit, where the clock has started."""
+        return self.last if self.last is not None and self.last.begun else None
+
+    def _untimed(self, rows: Any, sources: Sources, batch: int, seen: Survey) -> BatchReport:
+        """Reject the rows of a batch none of which has a time, where none had one before: the stream starts later."""
+        began = time.perf_counter()
+        order = replace(
+            self._order(batch, uuid.uuid4().hex, 0, None, sources, passing=True), settings=self.settings.starting(0)
+        )
+        return self._concluded(order, Moment(0, 0), seen.rows, self._job(rows, order), began)
+
     def _moment(self, seen: Survey) -> Moment | None:
         """The clock with what the batch brings; None where nothing has begun."""
-        if self.last is not None:
-            before = self.last.moment
+        if self._begun is not None:
+            before = self._begun.moment
         elif seen.first is None:
             return None
         else:
@@ -170,10 +186,11 @@ class Pipeline:
     def _run(self, rows: Any, sources: Sources, batch: int, moment: Moment, seen: Survey) -> BatchReport:
         """Run a batch and commit it."""
         began = time.perf_counter()
-        before = self.last.moment if self.last else Moment(moment.start, moment.start)
+        known = moment.latest
+        before = self._begun.moment if self._begun else Moment(moment.start, moment.start)
         while True:
             self._check_distance(before.query_time, moment.query_time)
-            order = self._order(batch, uuid.uuid4().hex, moment.query_time, seen.latest, sources)
+            order = self._order(batch, uuid.uuid4().hex, moment.query_time, known, sources)
             notes = self._job(rows, order)
             reached = replace(self._moved(before, _latest(notes)), quiet=moment.quiet)
             if rows is None or reached.query_time >= moment.query_time:
@@ -208,13 +225,13 @@ class Pipeline:
             self.settings.max_ahead is None
             and len(self.settings.stages) == 1
             and not overlapping(self.settings)
-            and (self.last is not None or self.settings.options["start"] is not None)
+            and (self._begun is not None or self.settings.options["start"] is not None)
         )
 
     def _followed(self, rows: Any, sources: Sources, batch: int) -> BatchReport | None:
         """Run a batch that nobody has looked at, and commit it; None where there was nothing in it."""
         began = time.perf_counter()
-        before = self.last.moment if self.last is not None else self._start(Survey(0, None, None))
+        before = self._begun.moment if self._begun is not None else self._start(Survey(0, None, None))
         order = self._order(batch, uuid.uuid4().hex, before.query_time, None, sources)
         order = replace(order, follows=True)
         notes = self._job(rows, order)
@@ -307,9 +324,9 @@ class Pipeline:
     def whole(self, df: Any) -> BatchReport | None:
         """Run all there is as one batch, to the query time at or after the last arrival. None: there is nothing."""
         rows, sources = self.engine.numbered(df, self.settings, 0, None)
-        seen = self.engine.survey(rows, self.settings, None)
+        seen = self._survey(rows, None)
         schedule = self.settings.plan.schedule
-        if seen.first is None and schedule.end is None:
+        if not seen.rows and schedule.end is None:
             return None
         before = self._start(replace(seen, first=seen.first if seen.first is not None else 0))
         schedule = self.settings.plan.schedule
@@ -334,7 +351,7 @@ class Pipeline:
     def close(self) -> BatchReport | None:
         """Run the query times up to the one at or after the last arrival, as at the end of the input. The result is
         provisional: the next batch takes its place. None: there is nothing to run."""
-        if self.last is None:
+        if self.last is None or not self.last.begun:
             return None
         schedule, moment = self.settings.plan.schedule, self.last.moment
         last = schedule.end if schedule.end is not None else moment.accepted

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from thalweg.spark.given import column_of
 from thalweg.spark.keying import elsewhere, key_column, place_column, shards_column
 from thalweg.spark.settings import Settings
 from thalweg.spark.stages import first_readers
@@ -37,11 +38,11 @@ def numbered(df: DataFrame, settings: Settings, row: str | None) -> DataFrame:
 
     number: Column
     if row is not None:
-        number = F.col(f"`{row}`").cast("bigint")
+        number = column_of(row).cast("bigint")
     else:
         given = F.monotonically_increasing_id()
         number = F.shiftright(given, 33) * 2**27 + given % 2**33 + 1
-    columns = [F.col(f"`{name}`") for name in settings.header.needed(settings.shapes)]
+    columns = [column_of(name) for name in settings.header.needed(settings.shapes)]
     return df.select(*columns, number.alias(ROW))
 
 
@@ -108,14 +109,13 @@ def names_elsewhere(settings: Settings, stage: int) -> set[str]:
 
 def _read_by(df: DataFrame, settings: Settings, stage: int) -> DataFrame:
     """The rows of names that the stage reads; the first stage also gets the rows that none reads."""
-    from pyspark.sql import functions as F
 
     column = settings.header.name
     names = {name.name for name in settings.stages[stage].inputs}
     if column is None:
         return df if settings.event in names else df.limit(0)
     others = names_elsewhere(settings, stage)
-    name = F.col(f"`{column}`")
+    name = column_of(column)
     if stage == 0:
         return df.where(~name.isin(sorted(others)) | name.isNull()) if others else df
     return df.where(name.isin(sorted(names)))
@@ -156,9 +156,7 @@ def key_names(settings: Settings, name: str, route: Route) -> tuple[str, ...] | 
 
 
 def _keys(df: DataFrame, names: tuple[str, ...]) -> list[Column]:
-    from pyspark.sql import functions as F
-
-    return [key_column(F.col(f"`{name}`"), df.schema[name].dataType) for name in names]
+    return [key_column(column_of(name), df.schema[name].dataType) for name in names]
 
 
 def _place(df: DataFrame, settings: Settings, stage: int) -> Column:
@@ -189,7 +187,7 @@ def _by_name(settings: Settings, cases: list[tuple[list[str], Column]], otherwis
         return cases[0][1] if cases else otherwise
     if settings.header.name is None:
         return next((place for names, place in cases if settings.event in names), otherwise)
-    name = F.col(f"`{settings.header.name}`")
+    name = column_of(settings.header.name)
     column: Column = F.when(name.isin(cases[0][0]), cases[0][1])
     for names, place in cases[1:]:
         column = column.when(name.isin(names), place)

@@ -68,6 +68,11 @@ class Settings:
         """The run of the whole program: clock, schedule, window."""
         return planned(self.text, tuple(self.options.items()))
 
+    @property
+    def known_start(self) -> int | None:
+        """Where the stream starts; rows up to there are rejected, and tell nothing about the clock."""
+        return None if self.options["start"] is None else self.plan.schedule.start
+
     def stage_plan(self, stage: int) -> Plan:
         """The run of one stage."""
         return planned(self.stages[stage].text, tuple(self.options.items()))
@@ -176,8 +181,11 @@ def settings_of(
     _know(text, program)
     given = {**asdict(options), "query": None}
     plan = planned(text, tuple(given.items()))
-    if shards < 1:
+    if not isinstance(shards, int) or shards < 1:
         raise InputError("shards", f"{shards} is no number of shards")
+    slack = plan.clock.duration(disorder, "disorder")
+    if slack < 0:
+        raise InputError("disorder", f"disorder {disorder} is negative")
     ahead = None if max_ahead is None else plan.clock.duration(max_ahead, "max_ahead")
     if ahead is not None and ahead < 1:
         raise InputError("max_ahead", f"max_ahead {max_ahead} is not positive")
@@ -189,7 +197,7 @@ def settings_of(
         stages=cut(text, shards),
         columns=tuple(columns or ()),
         label=label,
-        disorder=plan.clock.duration(disorder, "disorder"),
+        disorder=slack,
         max_ahead=ahead,
     )
     if columns is None:

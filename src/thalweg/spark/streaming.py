@@ -7,6 +7,7 @@ matter how rows are split into batches, as long as they come in the order of arr
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from collections import deque
@@ -24,12 +25,13 @@ from thalweg.spark.engine import SparkEngine
 from thalweg.spark.failures import plainly, told_plainly
 from thalweg.spark.files import Directory
 from thalweg.spark.files_engine import FilesEngine
+from thalweg.spark.given import given_columns, refuse_foreign, told_apart
 from thalweg.spark.metrics import Endpoint, Metrics, listener, metrics_of
 from thalweg.spark.outputs import Outputs, Sink
 from thalweg.spark.pipeline import BatchReport, Pipeline
 from thalweg.spark.sessions import carry_package
 from thalweg.spark.settings import Settings, settings_of
-from thalweg.spark.tables import Tables, tables_of
+from thalweg.spark.tables import Tables, refuse_hidden, refuse_sinks, tables_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -41,6 +43,10 @@ AVAILABLE = "available"
 _SHORT = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours"}
 _INTERVAL = re.compile(r"(?:\d+\s+(?:millisecond|second|minute|hour|day)s?\s*)+")
 KEPT_REPORTS = 1000
+
+
+class Stopped(RuntimeError):
+    """A batch that does not begin, because the stream is to stop."""
 
 
 class Stream:
@@ -56,6 +62,8 @@ class Stream:
         self._rate = 0.0
         self._failure: BaseException | None = None
         self._closing: threading.Thread | None = None
+        self._stopping = False
+        self._busy = threading.Lock()
         self._listener: Any = None
 
     # ------------------------------------------------------------------ what it says
@@ -96,11 +104,17 @@ class Stream:
                 return bool(self.query.awaitTermination(timeout))
             self.query.awaitTermination()
         except Exception as error:
-            raise (self._failure or plainly(error)) from error
+            if self._stopping and self._failure is None:
+                return True
+            told = self._failure or plainly(error)
+            raise told from (None if isinstance(told, InputError) else error)
         return True
 
     def stop(self) -> None:
-        """Stop after the batch that is under way."""
+        """Stop after the batch that is under way. Spark would break it off, with pages about that; no other begins."""
+        self._stopping = True
+        with self._busy:  # until that batch is done; the next one finds that it is not to begin
+            pass
         self.query.stop()
         if self._closing is not None:
             self._closing.join()
@@ -118,6 +132,12 @@ class Stream:
 
     def _batch(self, df: DataFrame, batch: int) -> None:
         """The function of `foreachBatch`."""
+        with self._busy:
+            if self._stopping:
+                raise Stopped("the stream is being stopped: this batch comes first at the next start")
+            self._take(df, batch)
+
+    def _take(self, df: DataFrame, batch: int) -> None:
         try:
             now = None
             if self._idle is not None:
@@ -141,11 +161,15 @@ class Stream:
             writer = writer.trigger(availableNow=True)
         elif trigger is not None:
             writer = writer.trigger(processingTime=trigger)
-        self.query = writer.start()
-        self._listener = listener(str(self.query.id), self._hear)
-        self.tables.spark.streams.addListener(self._listener)
         if port is not None:
             self.endpoint = Endpoint(lambda: self.metrics, port)
+        try:
+            self.query = writer.start()
+        except BaseException:
+            self._release()
+            raise
+        self._listener = listener(str(self.query.id), self._hear)
+        self.tables.spark.streams.addListener(self._listener)
         if trigger == AVAILABLE:
             self._closing = threading.Thread(target=self._close, name="thalweg-closing")
             self._closing.start()
@@ -159,8 +183,8 @@ class Stream:
     def _close(self) -> None:
         """When all that was available has been taken, run the query times that are still to come."""
         try:
-            self.query.awaitTermination()
-            report = self.pipeline.close()
+            self._ended(None)
+            report = None if self._stopping else self.pipeline.close()
             if report is not None:
                 self.reports.append(report)
         except BaseException as error:
@@ -229,13 +253,13 @@ def stream(
     - `idle_timeout`: seconds after which a silent stream's clock follows the time on the wall.
     - `metrics_port`: where Prometheus finds the numbers (0: any free port, see `endpoint.port`).
     """
+    refuse_foreign(sdf)
     spark = sdf.sparkSession
     carry_package(spark)
     if not sdf.isStreaming:
         raise InputError("input", "this DataFrame is not a streaming one", "use recognise")
     often = how_often(trigger)
-    if isinstance(idle_timeout, timedelta):
-        idle_timeout = idle_timeout.total_seconds()
+    idle_timeout = _seconds(idle_timeout)
     if idle_timeout is not None and often == AVAILABLE:
         raise InputError("idle_timeout", "a stream that takes what is available and stops is never idle")
     options = Options(
@@ -246,19 +270,35 @@ def stream(
     settings = settings_of(
         as_program(program, background),
         options,
-        [column for column in sdf.columns if column != row],
+        given_columns(sdf, row),
         shards=shards
-        or (checked.settings().shards if checked.begun else spark.sparkContext.defaultParallelism),
+        if shards is not None
+        else (checked.settings().shards if checked.begun else spark.sparkContext.defaultParallelism),
         event=event,
         disorder=disorder,
         max_ahead=max_ahead,
     )
+    told_apart(sdf, settings, row)
+    refuse_sinks(sinks or {}, settings)
     place = Directory(str(out)) if out is not None else Directory(f"{str(checkpoint).rstrip('/')}/tables")
     outputs = Outputs(place, settings.kind, spark, dict(sinks or {}))
     running = started(settings, checked, outputs, SparkEngine(spark, row, streams=idle_timeout is None), idle_timeout)
     given = _with_beats(sdf) if idle_timeout is not None else sdf
     running.begin(given, trigger=often, port=metrics_port, name=name)
     return running
+
+
+def _seconds(given: float | timedelta | None) -> float | None:
+    """A time to wait, in seconds."""
+    if given is None:
+        return None
+    try:
+        seconds = given.total_seconds() if isinstance(given, timedelta) else float(given)
+    except (TypeError, ValueError):
+        raise InputError("idle_timeout", f"idle_timeout {given} is no number of seconds") from None
+    if not 0 < seconds < math.inf:
+        raise InputError("idle_timeout", f"idle_timeout {given} is not positive")
+    return seconds
 
 
 def how_often(trigger: str | timedelta | None) -> str | None:
@@ -289,7 +329,8 @@ def started(
     idle_timeout: float | None,
 ) -> Stream:
     """A pipeline that is ready for its first batch, or for the next one."""
+    refuse_hidden(engine.spark, settings)
     with told_plainly():
         pipeline = Pipeline(settings, outputs, engine, checkpoint)
-        tables = tables_of(engine.spark, outputs.directory, pipeline.settings)
+        tables = tables_of(engine.spark, outputs.directory, pipeline.settings, stream=True)
     return Stream(pipeline, tables, None if idle_timeout is None else int(idle_timeout * 1_000_000))

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from thalweg.io.times import Clock, read_times
+from thalweg.spark.given import column_of
 from thalweg.spark.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,11 +41,13 @@ def survey(df: DataFrame, settings: Settings, clock: int | None) -> Survey:
     points = _points(df, settings)
     ahead = settings.max_ahead
     groups = points.groupBy(*([] if ahead is None else [F.floor(F.col(_ARRIVAL) / ahead).alias("bucket")]))
+    start = settings.known_start if ahead is not None else None
+    counts = F.col(_ARRIVAL) if start is None else F.when(F.col(_ARRIVAL) > start, F.col(_ARRIVAL))
     found = groups.agg(
         F.count(F.lit(1)).alias("rows"),
         F.min(_FIRST).alias("first"),
-        F.min(_ARRIVAL).alias("low"),
-        F.max(_ARRIVAL).alias("high"),
+        F.min(counts).alias("low"),
+        F.max(counts).alias("high"),
     ).collect()
     firsts = [row["first"] for row in found if row["first"] is not None]
     spans = sorted((row["low"], row["high"]) for row in found if row["low"] is not None)
@@ -69,18 +72,16 @@ def reachable(spans: Iterable[tuple[int, int]], clock: int | None, ahead: int | 
 
 def _points(df: DataFrame, settings: Settings) -> DataFrame:
     """The first time and the arrival of each row, as time-points."""
-    from pyspark.sql import functions as F
 
     header = settings.header
     times = [name for name in (header.time, header.start) if name is not None]
     columns = list(dict.fromkeys(header.when))
     clock = settings.plan.clock
-    known = {name: point_column(F.col(f"`{name}`"), df.schema[name].dataType, clock) for name in columns}
+    known = {name: point_column(column_of(name), df.schema[name].dataType, clock) for name in columns}
     if any(column is None for column in known.values()):
         read = _reader(columns, times, header.arrival, clock)
-        return df.select(*(F.col(f"`{name}`") for name in columns)).mapInArrow(
-            read, f"{_FIRST} bigint, {_ARRIVAL} bigint"
-        )
+        places = [column_of(name).alias(str(place)) for place, name in enumerate(columns)]
+        return df.select(*places).mapInArrow(read, f"{_FIRST} bigint, {_ARRIVAL} bigint")
     every = [known[name] for name in columns]
     arrival = (
         known[header.arrival] if header.arrival is not None else _largest([known[name] for name in times])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,14 +11,11 @@ import pyarrow as pa
 from thalweg.io.errors import InputError, did_you_mean
 from thalweg.language.rules import Kind
 from thalweg.spark.files import Directory
-from thalweg.spark.outputs import empty
+from thalweg.spark.outputs import ABOUT, empty, present
 from thalweg.spark.settings import Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-ABOUT = "_tables.json"
-
 
 class Tables:
     """The tables in a directory of a pipeline: `tables.timeline`, `tables.changes`, `tables.open`, `tables.rejected`;
@@ -36,8 +33,7 @@ class Tables:
     @property
     def names(self) -> list[str]:
         """The tables that there are, be they empty."""
-        found = [name for name in self.directory.names() if not name.startswith(("_", "."))]
-        return list(dict.fromkeys([*self._schemas, *found]))
+        return list(dict.fromkeys([*self._schemas, *present(self.directory)]))
 
     def __getattr__(self, name: str) -> DataFrame:
         if name.startswith("_") or name not in self.names:
@@ -50,7 +46,7 @@ class Tables:
             return fold(self[changes])
         if self.directory.names(name):
             reader = self.spark.read.option("mergeSchema", self.kind is Kind.ANSWERS)  # queries may have been changed
-            return reader.parquet(self.directory.url(name)).drop("batch")
+            return reader.parquet(self.directory.readable(name)).drop("batch")
         if name not in self._schemas:
             raise KeyError(name)
         return empty(self.spark, self._schemas[name])
@@ -66,11 +62,41 @@ def read(spark: SparkSession, out: str) -> Tables:
     return Tables(spark, directory, told["kind"], schemas)
 
 
-def tables_of(spark: SparkSession, directory: Directory, settings: Settings) -> Tables:
+def refuse_hidden(spark: SparkSession, settings: Settings) -> None:
+    """Refuse a program whose tables Spark could not read: it does not tell upper from lower case, and answers have a
+    column for each variable beside those that all have."""
+    if spark.conf.get("spark.sql.caseSensitive") == "true":
+        return
+    for schema in settings.schemas().values():
+        seen = {"batch": "batch"}
+        for name in schema.names:
+            other = seen.setdefault(name.lower(), name)
+            if other != name:
+                variable, column = (name, other) if name[:1].isupper() else (other, name)
+                raise InputError(
+                    "query",
+                    f"the variable {variable} would be a column beside `{column}`, and Spark does not tell them apart",
+                    "give it another name, or set spark.sql.caseSensitive to true",
+                )
+
+
+def refuse_sinks(sinks: Iterable[str], settings: Settings) -> None:
+    """Refuse sinks that would never be called."""
+    known = settings.schemas()
+    folds = FOLDS.get(Kind(settings.kind), {})
+    for name in sinks:
+        if name in folds:
+            source = folds[name][0]
+            raise InputError("sinks", f"{name} is the fold of {source}, and is not written", f"take {source}")
+        if name not in known:
+            raise InputError("sinks", f"there is no table {name}{did_you_mean(name, known)}")
+
+
+def tables_of(spark: SparkSession, directory: Directory, settings: Settings, *, stream: bool) -> Tables:
     """The tables of a pipeline; the directory says what lies in it."""
     schemas = settings.schemas()
     told = {name: b64encode(schema.serialize().to_pybytes()).decode() for name, schema in schemas.items()}
-    directory.write_json({"kind": settings.kind, "schemas": told}, ABOUT)
+    directory.write_json({"kind": settings.kind, "schemas": told, "stream": stream}, ABOUT)
     return Tables(spark, directory, settings.kind, schemas)
 
 

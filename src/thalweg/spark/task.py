@@ -263,8 +263,8 @@ def within(
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:
     """A column in one piece; texts as words, which are looked for once and not for each event name."""
-    flat = as_text(whole(column))
-    return worded(flat) if pa.types.is_string(flat.type) else flat
+    flat = whole(column)
+    return as_text(worded(flat) if pa.types.is_string(flat.type) else flat)
 
 
 # --------------------------------------------------------------------------- results
