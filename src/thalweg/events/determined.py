@@ -15,7 +15,7 @@ from thalweg.columns.gathering import TIME, cause_by_id, hulls
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.sorting import distinct, group_starts
 from thalweg.columns.timelines import OPEN
-from thalweg.events.expressions import SpanPlan, Touched, replace_stretches
+from thalweg.events.evaluation import SpanPlan, Touched, replace_stretches
 from thalweg.events.frames import Reader
 from thalweg.events.moves import NEVER
 from thalweg.events.pointwise import judge, judged, pointwise, writer

@@ -17,7 +17,8 @@ import numpy as np
 
 from thalweg.columns.timelines import OPEN
 from thalweg.events.determined import InputUnit, SpanUnit
-from thalweg.events.expressions import SpanPlan, leaves, required
+from thalweg.events.evaluation import SpanPlan
+from thalweg.events.expressions import leaves, required
 from thalweg.events.state import arrays
 from thalweg.events.stores import FluentStore
 from thalweg.events.sweeping import SweepUnit

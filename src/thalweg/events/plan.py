@@ -24,6 +24,7 @@ from thalweg.events.components import compile_head, delay_plans, sweep_unit
 from thalweg.events.constants import with_numbers
 from thalweg.events.determined import InputUnit, SpanUnit, ViewUnit
 from thalweg.events.drivers import Body, EdgeDriver, EventDriver
+from thalweg.events.evaluation import SpanPlan
 from thalweg.events.expressions import (
     Apply,
     Complement,
@@ -31,7 +32,6 @@ from thalweg.events.expressions import (
     Leaf,
     Node,
     Related,
-    SpanPlan,
     Whole,
     leaves,
     required,

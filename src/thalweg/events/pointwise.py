@@ -15,7 +15,8 @@ import numpy as np
 from thalweg.columns import fresh
 from thalweg.columns.ragged import Ragged
 from thalweg.columns.spans import INTERSECTION, UNION
-from thalweg.events.expressions import Apply, Complement, Lasting, Leaf, Node, SpanPlan, Whole, leaves
+from thalweg.events.evaluation import SpanPlan
+from thalweg.events.expressions import Apply, Complement, Lasting, Leaf, Node, Whole, leaves
 from thalweg.events.moves import NEVER
 from thalweg.events.stores import Writer, renew
 from thalweg.events.units import Clock
