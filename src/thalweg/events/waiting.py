@@ -80,14 +80,13 @@ class Waiting:
     def next_arrival(self) -> int:
         """The first arrival of all that wait; `OPEN_END`: nothing does."""
         early = [] if self.early is None else [self.early]
-        return min((int(part[ARRIVAL].min()) for part in (*self.parts, *early)), default=OPEN_END)
+        return min((int(part[ARRIVAL][0]) for part in (*self.parts, *early)), default=OPEN_END)
 
     def take(self, query: int) -> Coded | None:
         """Rows that have arrived by the query time, and those that came early."""
-        early = self.early
-        if early is None and not any(part[ARRIVAL][0] <= query for part in self.parts):
+        if self.next_arrival() > query:
             return None
-        rest = []
+        early, rest = self.early, []
         found = [] if early is None else [early]
         for part in self.parts:
             at = int(part[ARRIVAL].searchsorted(query, side="right"))

@@ -17,7 +17,7 @@ from thalweg.protocol import Ints
 if TYPE_CHECKING:
     from thalweg.lars.reasoner import Reasoner
 
-VERSION = 2
+VERSION = 3
 """Of snapshots; another version is refused."""
 
 
