@@ -285,6 +285,11 @@ def test_what_has_no_meaning_is_refused_with_its_code(text: str, code: str) -> N
     assert errors[0].span.line == 1
 
 
+@pytest.mark.parametrize("fact", ["flag(v1, dk).", "open(shop, 9).", "arg(x).", "call.", "print(a, b, c)."])
+def test_the_name_of_a_procedure_is_free_for_facts_with_other_arguments(fact: str) -> None:
+    assert not list(read(f"program events. {fact}")[1])
+
+
 def test_every_refused_literal_of_a_body_is_reported() -> None:
     _, diagnostics = read("a :- assert(b), \\+ (format(x), write(y)), c -> d.")
     assert [d.span.column for d in diagnostics if d.code == "TW024"] == [6]

@@ -14,6 +14,7 @@ from thalweg.analysis.dependencies import Cycle, Dependencies, Node, dependencie
 from thalweg.analysis.names import check_declarations, check_names
 from thalweg.analysis.nearest import near
 from thalweg.analysis.pause import collection_paused
+from thalweg.analysis.quotes import check_quotes
 from thalweg.analysis.reach import check_reach, check_twice
 from thalweg.analysis.roles import entities, named
 from thalweg.analysis.safety import Safety, occurrences, safety
@@ -76,6 +77,7 @@ def check(program: Program) -> list[Diagnostic]:
         *_shared_negations(program),
         *_types(types),
         *_computations(program),
+        *check_quotes(program),
     ]
     if program.kind is Kind.EVENTS:
         diagnostics += check_shape(program)

@@ -261,4 +261,12 @@ register(
         "p(light(_)=amber).",
         "fi(light(X)=amber, light(X)=red, 3).\np(light(_)=amber).",
     ),
+    _code(
+        "TW209",
+        "a number in quotes",
+        "What stands in quotes is a name, and `'227' = 227` is false. A field of the data that looks like a number is "
+        "one, in quotes or not, so no row is about a vessel that the rules call `'227'`.",
+        "initiatedAt(watched=true, T) :- happensAt(gap_start('227'), T).",
+        "initiatedAt(watched=true, T) :- happensAt(gap_start(227), T).",
+    ),
 )

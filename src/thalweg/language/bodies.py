@@ -55,26 +55,29 @@ _AGGREGATES = "collect with `findall(X, ..., L)` and use `length(L, N)`, `sum_li
 _STATE = "say what starts and ends it with `initiatedAt` and `terminatedAt` rules"
 _OUTPUT = "results are written as tables; remove it"
 _CONTROL = "write one rule for each case, with the condition or its negation in its body"
+
+
+def _procedural(predicates: str, instead: str) -> dict[tuple[str, int], str]:
+    """Predicates written ``name/arity,arity``, and what to write instead."""
+    pairs = (word.rsplit("/", 1) for word in predicates.split())
+    return {(name, int(arity)): instead for name, arities in pairs for arity in arities.split(",")}
+
+
 PROCEDURAL = {
-    **dict.fromkeys(["assert", "asserta", "assertz", "retract", "retractall", "abolish"], _STATE),
-    **dict.fromkeys(
-        ["nb_setval", "b_setval", "nb_getval", "b_getval", "flag", "recorda", "recordz", "erase"], _STATE
-    ),
-    **dict.fromkeys(
-        ["format", "write", "writeln", "print", "nl", "tab", "put_char", "write_canonical", "writeq"], _OUTPUT
-    ),
-    **dict.fromkeys(["read", "see", "tell", "told", "seen", "open", "close", "consult", "halt"], _OUTPUT),
-    **dict.fromkeys(["setof", "bagof", "aggregate_all", "aggregate"], _AGGREGATES),
-    **dict.fromkeys(["forall", "foreach"], "write `\\+ (condition, \\+ conclusion)`"),
-    **dict.fromkeys(
-        ["call", "once", "ignore", "apply", "maplist", "foldl", "catch", "throw"], "write the literal itself"
-    ),
-    **dict.fromkeys(
-        ["var", "nonvar", "ground", "copy_term", "functor", "arg", "=.."], "write one rule for each form"
-    ),
-    **dict.fromkeys(["repeat", "between_loop", "->", "*->"], _CONTROL),
+    **_procedural("assert/1,2 asserta/1,2 assertz/1,2 retract/1 retractall/1 abolish/1,2", _STATE),
+    **_procedural("nb_setval/2 b_setval/2 nb_getval/2 b_getval/2 flag/3 recorda/2,3 recordz/2,3 erase/1", _STATE),
+    **_procedural("format/1,2,3 write/1,2 writeln/1,2 print/1,2 nl/0,1 tab/1,2 put_char/1,2", _OUTPUT),
+    **_procedural("write_canonical/1,2 writeq/1,2 read/1,2 see/1 tell/1 told/0 seen/0", _OUTPUT),
+    **_procedural("open/3,4 close/1,2 consult/1 halt/0,1", _OUTPUT),
+    **_procedural("setof/3 bagof/3 aggregate_all/3,4 aggregate/3,4", _AGGREGATES),
+    **_procedural("forall/2 foreach/2", "write `\\+ (condition, \\+ conclusion)`"),
+    **_procedural("call/1,2,3,4,5,6,7,8 once/1 ignore/1 apply/2 catch/3 throw/1", "write the literal itself"),
+    **_procedural("maplist/2,3,4,5,6,7 foldl/4,5,6,7", "write the literal itself"),
+    **_procedural("var/1 nonvar/1 ground/1 copy_term/2 functor/3 arg/3 =../2", "write one rule for each form"),
+    **_procedural("repeat/0 ->/2 *->/2", _CONTROL),
 }
-"""Predicates that only make sense when a program is executed, and what to write instead."""
+"""Predicates that only make sense when a program is executed, and what to write instead. With other numbers of
+arguments their names are free: ``flag(vessel, country)``."""
 
 
 Note = Callable[[str, Severity, str, Term, str | None], None]
@@ -234,17 +237,17 @@ class BodyReader:
         """Raise for predicates that only make sense when executed."""
         if not isinstance(term, Atom | Compound):
             return
-        name, _ = signature(term)
+        name = signature(term)[0]
         if name == "!":
             raise Refused(
                 "TW024", "a cut chooses by order of execution, which rules do not have", term.span, _CONTROL
             )
-        if name in PROCEDURAL and self.kind is Kind.EVENTS:
+        if signature(term) in PROCEDURAL and self.kind is Kind.EVENTS:
             raise Refused(
                 "TW024",
                 f"`{name}` only makes sense in a program that is executed",
                 term.span,
-                PROCEDURAL[name],
+                PROCEDURAL[signature(term)],
             )
 
     # ------------------------------------------------------------------ the Event Calculus

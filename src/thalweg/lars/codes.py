@@ -20,13 +20,12 @@ from thalweg.columns.pieces import whole
 from thalweg.columns.symbols import (
     SymbolTable,
     as_floats,
-    constant_text,
     number,
     number_text,
     numbers,
 )
 from thalweg.columns.texts import Numbers
-from thalweg.language.instances import unquoted
+from thalweg.language.instances import quoted, unquoted
 from thalweg.language.terms import EXACT, Atom, Compound, Number, Sequence, Term
 from thalweg.protocol import Ints
 
@@ -41,9 +40,9 @@ def term_text(term: Term) -> str:
         case Number(value):
             return number_text(value)
         case Atom(name):
-            return constant_text(name)
+            return quoted(name)
         case Compound(functor, args):
-            return f"{functor}({','.join(map(term_text, args))})"
+            return f"{quoted(functor)}({','.join(map(term_text, args))})"
         case Sequence(items):
             return f"[{','.join(map(term_text, items))}]"
         case _:

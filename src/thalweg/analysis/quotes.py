@@ -1,0 +1,47 @@
+"""Numbers in quotes: names that no field of the data is equal to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from thalweg.analysis.bodies import body_of, head_terms, literals
+from thalweg.language.diagnostics import Diagnostic, Severity
+from thalweg.language.program import Program
+from thalweg.language.rules import Statement, literal_terms
+from thalweg.language.terms import Atom, Compound, Sequence, Term
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
+_SUSPECT = re.compile(rf"'{_NUMBER.pattern}'", re.ASCII)
+
+
+def check_quotes(program: Program) -> Iterator[Diagnostic]:
+    """One warning for all of them, at the first. Most programs have none, which a look at the text tells."""
+    if not any(_SUSPECT.search(text) for text in program.sources.values()):
+        return
+    found = [atom for statement in program.statements for atom in _numbers(statement)]
+    if found:
+        name = found[0].name
+        notes = (f"and {len(found) - 1} more",) if len(found) > 1 else ()
+        message = f"`'{name}'` is a name, and fields of the data that look like numbers are numbers"
+        yield Diagnostic("TW209", Severity.WARNING, message, found[0].span, notes, f"write `{name}` without quotes")
+
+
+def _numbers(statement: Statement) -> Iterator[Atom]:
+    """The names of a statement that look like numbers."""
+    terms: list[Term] = list(head_terms(statement))
+    terms += [term for where in literals(body_of(statement)) for term in literal_terms(where.literal)]
+    for term in terms:
+        yield from _within(term)
+
+
+def _within(term: Term) -> Iterator[Atom]:
+    match term:
+        case Atom(name) if _NUMBER.fullmatch(name):
+            yield term
+        case Compound(_, args):
+            for argument in args:
+                yield from _within(argument)
+        case Sequence(items):
+            for item in items:
+                yield from _within(item)
