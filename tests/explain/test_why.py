@@ -187,7 +187,7 @@ def test_rows_that_could_make_no_difference_are_refused_with_the_reason() -> Non
         lamp().what_if(insert=["press(lamp) @ 500"])
     with pytest.raises(InputError, match="lies after the end"):
         lamp().what_if(insert=[{"name": "press", "time": 3, "arrival": 500, "x": "lamp"}])
-    with pytest.raises(InputError, match="counts for nothing, before the start"):
+    with pytest.raises(InputError, match="counts for nothing, before-the-start"):
         lamp().what_if(insert=["press(lamp) @ -5"])
 
 

@@ -294,7 +294,7 @@ class _Inference:
         match goal:
             case Compound("length", (_, size)):
                 self.numeric(size, "the length of a list")
-            case Compound("sum_list" | "max_list" | "min_list", (items, result)):
+            case Compound("sum_list" | "sumlist" | "max_list" | "min_list", (items, result)):
                 self.numeric(result, f"the result of {goal.functor}")
                 evidence = Evidence(goal.span, f"it is an item of a list given to {goal.functor}")
                 self.classes.mark_number(self.element(items), evidence)
