@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from thalweg.analysis.bodies import body_of, head_terms, literals
 from thalweg.language.diagnostics import Diagnostic, Severity
+from thalweg.language.instances import NUMERAL
 from thalweg.language.program import Program
 from thalweg.language.rules import Statement, literal_terms
 from thalweg.language.terms import Atom, Compound, Sequence, Term
 
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
-_SUSPECT = re.compile(rf"'{_NUMBER.pattern}'", re.ASCII)
+_SUSPECT = re.compile(r"'[-+]?\.?\d[^']*'", re.ASCII)
 
 
 def check_quotes(program: Program) -> Iterator[Diagnostic]:
@@ -37,7 +37,7 @@ def _numbers(statement: Statement) -> Iterator[Atom]:
 
 def _within(term: Term) -> Iterator[Atom]:
     match term:
-        case Atom(name) if _NUMBER.fullmatch(name):
+        case Atom(name) if NUMERAL.match(name):
             yield term
         case Compound(_, args):
             for argument in args:

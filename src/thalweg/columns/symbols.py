@@ -20,13 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.columns.pieces import whole
+from thalweg.language.instances import NUMERAL
 from thalweg.language.terms import EXACT
 from thalweg.protocol import Ints
 
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z|[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?\Z", re.ASCII)
 _CANONICAL = r"\A(?:[a-z][A-Za-z0-9_]*|0|-?[1-9][0-9]{0,14})\z"
 """Names and integers that are their own canonical texts, for Arrow."""
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z", re.ASCII)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _WHOLE = re.compile(r"[-+]?\d+\Z", re.ASCII)
 RECENT = 8
@@ -59,7 +59,7 @@ def constant_text(raw: str) -> str:
     >>> constant_text("0012"), constant_text("m1"), constant_text("North Sea"), constant_text("f(x)")
     ('12', 'm1', "'North Sea'", "'f(x)'")
     """
-    if _NUMBER.match(raw):
+    if NUMERAL.match(raw):
         value = float(raw)
         return number_text(value) if abs(value) < EXACT else _far_text(raw, value)
     if _PLAIN.match(raw):
@@ -280,7 +280,7 @@ class SymbolTable:
 
 
 def _standard_order(text: str) -> tuple[int, float, str]:
-    if _NUMBER.match(text):
+    if NUMERAL.match(text):
         return 0, float(text), ""
     return 1, 0.0, _ESCAPED.sub(r"\1", text[1:-1]) if text.startswith("'") else text
 

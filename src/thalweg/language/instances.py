@@ -8,6 +8,8 @@ _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
 _HOLE = re.compile(r"'(?:[^'\\]|\\.)*'|(?<=[(,])_(?=[,)])", re.DOTALL)
 """A hole, or what stands in quotes and is none."""
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z", re.ASCII)
+NUMERAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z", re.ASCII)
+"""A field of the data that is a number."""
 
 
 def apart(instance: str) -> tuple[str, list[str]]:

@@ -25,13 +25,12 @@ from thalweg.columns.symbols import (
     numbers,
 )
 from thalweg.columns.texts import Numbers
-from thalweg.language.instances import quoted, unquoted
+from thalweg.language.instances import NUMERAL, quoted, unquoted
 from thalweg.language.terms import EXACT, Atom, Compound, Number, Sequence, Term
 from thalweg.protocol import Ints
 
 Bools = npt.NDArray[np.bool_]
 _INTEGER = re.compile(r"-?\d{1,18}\Z")
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z", re.ASCII)
 
 
 def term_text(term: Term) -> str:
@@ -137,8 +136,8 @@ class Codes:
     def value(self, code: int) -> float | None:
         """The number that a symbol code stands for, if it is one."""
         text = self.text(code, SYMBOL)
-        return float(text) if _NUMBER.match(text) else None
+        return float(text) if NUMERAL.match(text) else None
 
 
 def _standard(text: str) -> tuple[int, float, str]:
-    return (0, float(text), "") if _NUMBER.match(text) else (1, 0.0, unquoted(text))
+    return (0, float(text), "") if NUMERAL.match(text) else (1, 0.0, unquoted(text))

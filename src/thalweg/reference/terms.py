@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thalweg.language import terms as language
+from thalweg.language.instances import NUMERAL
 from thalweg.language.terms import EXACT
 
 LIST = "[]"
@@ -51,17 +52,16 @@ def number(value: int | float) -> int | float:
     return value
 
 
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?\Z", re.ASCII)
 _PLAIN_ATOM = re.compile(r"[a-z][A-Za-z0-9_]*\Z", re.ASCII)
 
 
 def constant(text: str) -> Ground:
     """The constant that a text field holds: a number if it reads as one, else an atom, spaces and all.
 
-    >>> [constant(t) for t in ("007", "-3.5", " a", "North Sea", "")]
-    [7, -3.5, ' a', 'North Sea', '']
+    >>> [constant(t) for t in ("007", "-3.5", ".5", " a", "North Sea", "")]
+    [7, -3.5, 0.5, ' a', 'North Sea', '']
     """
-    if not _NUMBER.match(text):
+    if not NUMERAL.match(text):
         return text
     return number(float(text)) if any(c in text for c in ".eE") else int(text)
 
