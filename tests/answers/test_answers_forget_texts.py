@@ -60,7 +60,7 @@ def fresh(name: str, lateness: int, *, retain: bool = False) -> Reasoner:
     return Reasoner(parse(PROGRAMS[name]), lateness, horizon=4 if name == "loose" else None, retain=retain)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 1 << 30), st.integers(0, 2))
 def test_forgetting_texts_at_every_step_changes_no_answer(seed: int, lateness: int) -> None:
     made = sampled(Rich(seed), lateness, random.Random(seed))
@@ -73,7 +73,7 @@ def test_forgetting_texts_at_every_step_changes_no_answer(seed: int, lateness: i
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("lateness", [0, 2])
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from([0, 4, 8]), st.sampled_from([1, 3, 7]), st.booleans(), st.data())
 def test_a_reasoner_that_forgets_texts_tells_what_one_does_that_remembers_all(
     name: str, lateness: int, seed: int, few: int, stride: int, retain: bool, data: st.DataObject

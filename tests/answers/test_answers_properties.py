@@ -15,7 +15,7 @@ from thalweg.answers.reasoner import Reasoner
 from thalweg.reference.answers import Evolutions
 
 SETTINGS = settings(
-    max_examples=1500 if os.environ.get("THALWEG_HYPOTHESIS") == "fuzz" else 30,
+    max_examples=1500 if os.environ.get("THALWEG_HYPOTHESIS") == "fuzz" else 20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
