@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from thalweg.analysis.checker import refuse_errors
+from thalweg.analysis.requests import MOST_QUERIES
 from thalweg.io.errors import InputError
 from thalweg.io.feed import Feed
 from thalweg.io.open import open_sources
@@ -61,9 +62,6 @@ class Maker(Protocol):
 
     def __call__(self, *, retain: bool = False) -> Reasoner: ...
 
-
-TOO_MANY = 10_000_000
-"""Query times without a row between them: more than anybody can mean."""
 
 
 # --------------------------------------------------------------------------- programs
@@ -149,9 +147,9 @@ class Schedule:
 
     def refuse_too_many(self, now: int, to: int, advice: str) -> None:
         """Raise an error where there are more query times between two than anybody would wait for."""
-        if (to - now) // self.step > TOO_MANY:
+        if (to - now) // self.step > MOST_QUERIES:
             what = "the end" if self.end is not None and to >= self.end else "the next row"
-            message = f"there are more than {TOO_MANY:,} query times between {now} and {what}, at {to}"
+            message = f"there are more than {MOST_QUERIES:,} query times between {now} and {what}, at {to}"
             raise InputError("step", message, advice)
 
 
@@ -203,7 +201,7 @@ def prepare(program: Program, events: Any, options: Options) -> Plan:
     first = feed.first if feed.first is not None else 0
     begin = start if start is not None else (first - 1) // step * step
     if start is None and program.kind is not Kind.EVENTS:
-        begin = min(begin, -1) if first < TOO_MANY else begin
+        begin = min(begin, -1) if first < MOST_QUERIES else begin
     schedule = Schedule(begin, step, end)
     make = _maker(program, options, durations, schedule, spacing)
     return Plan(program, clock, feed, schedule, spacing, durations["window"], make, options.on_error, began)

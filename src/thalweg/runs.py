@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.analysis.requests import MOST_QUERIES
 from thalweg.io.assemble import filtered
 from thalweg.io.errors import InputError
 from thalweg.io.feed import NEVER
@@ -30,7 +31,7 @@ from thalweg.io.sources import Reading
 from thalweg.io.times import Duration, Point
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
-from thalweg.plans import TOO_MANY, Options, Plan, as_program, clock_of, prepare
+from thalweg.plans import Options, Plan, as_program, clock_of, prepare
 from thalweg.protocol import Ints, Reasoner, Rows
 from thalweg.result import Origin, Result, Summary, kind_of
 
@@ -99,7 +100,7 @@ class _Count:
         if rows > MANY_ROWS:
             self.stride = max(1, self.stride // 2)
         elif rows < MANY_ROWS // 2:
-            self.stride = min(2 * self.stride, TOO_MANY)
+            self.stride = min(2 * self.stride, MOST_QUERIES)
 
 
 def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = None) -> Summary:

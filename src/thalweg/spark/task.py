@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.analysis.requests import MOST_QUERIES
 from thalweg.columns.pieces import whole
 from thalweg.columns.wording import worded
 from thalweg.io.assemble import filtered
@@ -27,7 +28,6 @@ from thalweg.io.rejects import REJECTED, Rejects, repeat
 from thalweg.io.sinks import STANDING
 from thalweg.io.tabular import Table, read_table, rows_as_text
 from thalweg.language.rules import Kind
-from thalweg.plans import TOO_MANY
 from thalweg.protocol import Ints, Rows
 from thalweg.reasons import TOO_FAR_AHEAD
 from thalweg.runs import up_to
@@ -145,7 +145,7 @@ def _goal(order: Order, latest: int | None) -> int:
         return order.to
     schedule = order.settings.plan.schedule
     goal = schedule.at_or_before(latest - order.settings.disorder - 1)
-    return goal if 0 < (goal - order.to) // schedule.step <= TOO_MANY else order.to
+    return goal if 0 < (goal - order.to) // schedule.step <= MOST_QUERIES else order.to
 
 
 def message(stage: int, shard: int, kind: str, content: bytes) -> pa.RecordBatch:
