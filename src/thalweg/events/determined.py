@@ -17,7 +17,8 @@ from thalweg.columns.sorting import distinct, group_starts
 from thalweg.columns.timelines import OPEN
 from thalweg.events.evaluation import SpanPlan, Touched, replace_stretches
 from thalweg.events.frames import Reader
-from thalweg.events.moves import NEVER
+from thalweg.events.hindsight import hindsight
+from thalweg.events.moves import NEVER, Spans
 from thalweg.events.pointwise import judge, judged, pointwise, writer
 from thalweg.events.stores import FluentStore, Writer
 from thalweg.events.units import Clock, FluentUnit
@@ -32,16 +33,18 @@ class SpanUnit(FluentUnit):
         self.store = store
         self.plans = list(plans)
         self._found: list[Touched] = []
-        self._pointwise, self._judged = pointwise(plans), judged(plans)
+        self.pointwise, self.judged = pointwise(plans), judged(plans)
+        self.looks_back = False
+        """May query times see a point after them otherwise, where several are evaluated in one go?"""
 
     def _one_pass(self, heads: Ints, lows: Ints, clock: Clock) -> Writer | None:
         """Writes all lists in one pass over their inputs, where that can be. Complements have nothing before the
         start."""
         if not clock.once or clock.first < clock.start or self.store.keeps_past:
             return None
-        if self._judged is not None:
-            return judge(self._judged, heads, lows, clock)
-        return None if self._pointwise is None else writer(self._pointwise, heads, lows, clock.final)
+        if self.judged is not None:
+            return judge(self.judged, heads, lows, clock)
+        return None if self.pointwise is None else writer(self.pointwise, heads, lows, clock.final)
 
     def due(self, clock: Clock) -> bool:
         return any(plan.due(clock.last) for plan in self.plans)
@@ -57,6 +60,17 @@ class SpanUnit(FluentUnit):
         return bool(self._found)
 
     def apply(self, clock: Clock, *, round: bool) -> bool:
+        changed = self._apply(clock, round=round)
+        if clock.step and self.looks_back:
+            self.store.hindsight = hindsight(self.store, self.plans, self.pointwise, self.judged, self.added, clock)
+        return changed
+
+    @property
+    def added(self) -> Spans | None:
+        """The intervals that came."""
+        return None if self.differences[0] is None else self.differences[0].added
+
+    def _apply(self, clock: Clock, *, round: bool) -> bool:
         if not self._found:
             if round:
                 self.announce_nothing(clock)

@@ -165,6 +165,23 @@ class SpanPlan:
             found.append(Touched.everywhere(self._intern(store, frame)))
         return Touched.together(found)
 
+    @property
+    def is_told_by_head(self) -> bool:
+        """Does a head say all variables, so that it has one binding?"""
+        return {slot.name for slot in self.head} - {None} == set(self.variables)
+
+    def doubted(self, store: FluentStore) -> tuple[Ints, Ints]:
+        """Heads that read what a query time saw otherwise at the point after it, and these points."""
+        heads, points = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for leaf, joins, steps in self.joins:
+            late = leaf.store.hindsight
+            for point in np.unique(late.points):
+                ids = late.ids[late.points == point]
+                _, bindings = self._taking_part(store, leaf, joins, steps, ids)
+                heads.append(self.heads[bindings])
+                points.append(np.full(len(bindings), point))
+        return np.concatenate(heads), np.concatenate(points)
+
     def _taking_part(
         self, store: FluentStore, leaf: Leaf, joins: Joins, steps: list[Step], ids: Ints
     ) -> tuple[Ints | None, Ints]:

@@ -16,13 +16,14 @@ from thalweg.columns import recycling
 from thalweg.columns.cells import NONE
 from thalweg.columns.tabulating import tabulate
 from thalweg.columns.texts import Indices, Marks, borders, number_anew, unnumber
+from thalweg.events import strides
 from thalweg.events.moves import Moves, Spans, by_time, told
 from thalweg.events.plan import Plan
 from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit
 from thalweg.events.units import Clock
 from thalweg.events.words import Words, as_arrow, cause_texts, dictionary
-from thalweg.protocol import REJECTED
+from thalweg.protocol import REJECTED, Ints
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 CHANGES = pa.schema(
@@ -61,10 +62,11 @@ NO_CHANGES, _NO_EVENTS, _NOTHING_PENDING = (s.empty_table() for s in (CHANGES, E
 
 @dataclass(slots=True)
 class Part:
-    """Changes of one fluent at one query time: deletions (op 0) or insertions (1)."""
+    """Changes of one fluent: deletions (op 0) or insertions (1) of one query time, or both of several, each row with
+    its own."""
 
-    query: int
-    op: int
+    query: int | Ints
+    op: int | Ints
     found: Spans
     length: int
 
@@ -94,7 +96,9 @@ class Output:
         """Take the differences of the query that has just run."""
         for unit, at, store in self.plan.outputs:
             difference = unit.reported(at, clock)
-            if difference is not None:
+            if clock.step:
+                self._told(strides.told(difference, store, clock), store)
+            elif difference is not None:
                 self._change(clock, store, 0, difference.removed)
                 self._change(clock, store, 1, difference.added)
         for derived in self.plan.derived:
@@ -108,6 +112,14 @@ class Output:
             part = Part(clock.query, op, found, length)
             self._borrowed.append(part)
             self._changes.setdefault(id(store), (store, []))[1].append(part)
+
+    def _told(self, rows: Ints, store: FluentStore) -> None:
+        """Changes of several query times, as columns of arrays of their own."""
+        length = rows.shape[1]
+        if length:
+            queries, ops, ids, starts, ends, values = rows
+            found = Spans(ids, starts, ends, values[: 0 if store.by_value else length], by_time(length))
+            self._changes.setdefault(id(store), (store, []))[1].append(Part(queries, ops, found, length))
 
     def keep(self) -> None:
         """Before another query: what was collected is valid during its query only, so copy it."""
@@ -136,8 +148,9 @@ class Output:
                     numeric.append((store, part, slice(at, at + part.length)))
                 rows = part.found.ids, part.found.starts, part.found.ends
                 symbols = part.found.values[:0] if is_number else part.found.values
-                where = part.query, part.op, base, at
-                tabulate(*rows, symbols, keys, column, *where, queries, ops, instances, values, starts, ends, there)
+                here = slice(at, at + part.length)
+                tabulate(*rows, symbols, keys, column, base, at, instances, values, starts, ends, there)
+                queries[here], ops[here] = part.query, part.op
                 at += part.length
             base += store.instances.count
         causes = by_time(total)
@@ -214,12 +227,17 @@ class Output:
             ("insert", moves.came, moves.came_cause),
         ):
             if len(rows):
+                queries = np.full(len(rows), clock.query)
+                if clock.step:
+                    queries = strides.queries_of(rows[:, 0], clock)
+                    order = np.argsort(queries, kind="stable")
+                    rows, causes, queries = rows[order], causes[order], queries[order]
                 arguments = [np.ascontiguousarray(rows[:, 1 + i]) for i in range(store.arity)]
                 names = self.words.events(store.name, arguments, len(rows))
                 self._events.append(
                     pa.table(
                         [
-                            pa.array(np.full(len(rows), clock.query)),
+                            pa.array(queries),
                             pa.repeat(op, len(rows)),
                             names,
                             pa.array(np.ascontiguousarray(rows[:, 0])),

@@ -207,7 +207,8 @@ def judge(rule: Judged, heads: Ints, lows: Ints, clock: Clock) -> Writer | None:
     def write(made: Ragged, first: int) -> tuple[int, int, int]:
         read = test.op, bounds, until, source.table, source.pool, inputs, values, flips
         place = made.table, made.past, made.pool, made.used
-        found = fresh.lasting(*read, *place, heads, lows, clock.first, first, clock.final)
+        queries = clock.start, clock.step, clock.tick
+        found = fresh.lasting(*read, *place, heads, lows, clock.first, first, clock.final, *queries)
         plan.flips[bindings] = flips
         return found
 
