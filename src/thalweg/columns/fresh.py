@@ -9,9 +9,8 @@ again with a larger one.
 from __future__ import annotations
 
 from thalweg.columns.compiled import kernel, part
+from thalweg.columns.lengths import lasts, long_from, verdict_changes
 from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, place, remember_all
-from thalweg.columns.spans import lasts, verdict_changes
-from thalweg.columns.telling import query_of
 from thalweg.columns.timelines import OPEN, ending_after, next_value
 from thalweg.protocol import Ints, Mask
 
@@ -394,12 +393,9 @@ def lasting(
     tick: int,
 ) -> tuple[int, int, int]:
     """`repeat` for the intervals that are longer or shorter than their bound (one for each list, or one for all), see
-    `spans.lasts`; a running one is measured up to `until`. They are judged from the interval on that meets or touches
+    `lengths.lasts`; a running one is measured up to `until`. They are judged from the interval on that meets or touches
     lows[k], but nothing before `earliest` changes. flips[k] receives the measuring time at which the verdict on the
-    running interval changes (`OPEN`: never).
-
-    With a `step`, several query times are evaluated in one go, and intervals are longer than their bound: what was
-    final when one turned out to be long enough stays as it is, so it holds from the window of that query time on."""
+    running interval changes (`OPEN`: never). With a `step`, several query times are evaluated in one go (`lengths`)."""
     before = 0
     for k in range(first, len(ids)):
         i, bound = ids[k], bounds[k if len(bounds) > 1 else 0]
@@ -426,21 +422,10 @@ def lasting(
             if reaches and start <= low:
                 pool[used - 1, 1] = ends
             else:
-                since = max(start, low)
-                if step:
-                    since = max(since, _judged_from(op, start, bound, origin, step, tick))
-                used = _write(pool, used, since, ends, 0)
+                since = long_from(op, start, bound, origin, step, tick)
+                used = _write(pool, used, max(since, low), ends, 0)
         _put(table, past, i, new, used)
     return used, len(ids), before
-
-
-@part
-def _judged_from(op: int, start: int, bound: int, origin: int, step: int, tick: int) -> int:
-    """The first point that was not final at the query time at which an interval turned out to be long enough."""
-    measured = verdict_changes(op, start, bound)
-    known = max(-(-measured // tick) * tick, start) - tick
-    previous = query_of(known, origin, step) - step
-    return previous - previous % tick + tick
 
 
 @kernel

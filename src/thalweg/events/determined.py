@@ -17,12 +17,14 @@ from thalweg.columns.sorting import distinct, group_starts
 from thalweg.columns.timelines import OPEN
 from thalweg.events.evaluation import SpanPlan, Touched, replace_stretches
 from thalweg.events.frames import Reader
-from thalweg.events.hindsight import hindsight
-from thalweg.events.moves import NEVER, Spans
+from thalweg.events.hindsight import hindsight, unseen_starts
+from thalweg.events.moves import NEVER
 from thalweg.events.pointwise import judge, judged, pointwise, writer
 from thalweg.events.stores import FluentStore, Writer
 from thalweg.events.units import Clock, FluentUnit
 from thalweg.protocol import Ints, Mask
+
+_NOBODY = np.empty(0, np.int64)
 
 
 class SpanUnit(FluentUnit):
@@ -33,7 +35,7 @@ class SpanUnit(FluentUnit):
         self.store = store
         self.plans = list(plans)
         self._found: list[Touched] = []
-        self.pointwise, self.judged = pointwise(plans), judged(plans)
+        self._pointwise, self._judged = pointwise(plans), judged(plans)
         self.looks_back = False
         """May query times see a point after them otherwise, where several are evaluated in one go?"""
 
@@ -42,9 +44,9 @@ class SpanUnit(FluentUnit):
         start."""
         if not clock.once or clock.first < clock.start or self.store.keeps_past:
             return None
-        if self.judged is not None:
-            return judge(self.judged, heads, lows, clock)
-        return None if self.pointwise is None else writer(self.pointwise, heads, lows, clock.final)
+        if self._judged is not None:
+            return judge(self._judged, heads, lows, clock)
+        return None if self._pointwise is None else writer(self._pointwise, heads, lows, clock.final)
 
     def due(self, clock: Clock) -> bool:
         return any(plan.due(clock.last) for plan in self.plans)
@@ -60,23 +62,20 @@ class SpanUnit(FluentUnit):
         return bool(self._found)
 
     def apply(self, clock: Clock, *, round: bool) -> bool:
-        changed = self._apply(clock, round=round)
-        if clock.step and self.looks_back:
-            self.store.hindsight = hindsight(self.store, self.plans, self.pointwise, self.judged, self.added, clock)
-        return changed
-
-    @property
-    def added(self) -> Spans | None:
-        """The intervals that came."""
-        return None if self.differences[0] is None else self.differences[0].added
-
-    def _apply(self, clock: Clock, *, round: bool) -> bool:
         if not self._found:
             if round:
                 self.announce_nothing(clock)
+            if clock.step and self.looks_back:
+                self.store.hindsight = hindsight(self.store, self.plans, _NOBODY, clock)
             return False
         found = Touched.together(self._found)
         self._found = []
+        changed = self._write(found, clock, round=round)
+        if clock.step and self.looks_back:
+            self.store.hindsight = hindsight(self.store, self.plans, distinct(found.ids), clock)
+        return changed
+
+    def _write(self, found: Touched, clock: Clock, *, round: bool) -> bool:
         heads, lows, highs, causes = hulls(found.ids, found.lows, found.highs, found.causes)
         lows = np.maximum(lows, clock.first)
         write = None if round else self._one_pass(heads, lows, clock)
@@ -240,6 +239,8 @@ class InputUnit(FluentUnit):
             return False
         found = Touched.together(self._found)
         self._found = []
+        if clock.step:
+            self.store.hindsight = unseen_starts(self.given, found.ids, found.lows, clock)
         horizon = clock.query + clock.tick
         ahead = (found.highs > horizon) & (found.highs != OPEN)
         if ahead.any():

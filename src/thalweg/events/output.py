@@ -17,6 +17,7 @@ from thalweg.columns.cells import NONE
 from thalweg.columns.tabulating import tabulate
 from thalweg.columns.texts import Indices, Marks, borders, number_anew, unnumber
 from thalweg.events import strides
+from thalweg.events.determined import SpanUnit
 from thalweg.events.moves import Moves, Spans, by_time, told
 from thalweg.events.plan import Plan
 from thalweg.events.stores import EventStore, FluentStore
@@ -76,6 +77,7 @@ class Output:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
+        self._repeated = _repeated(plan)
         self.forget()
 
     def forget(self) -> None:
@@ -175,7 +177,7 @@ class Output:
         bases = np.cumsum([0, *(store.instances.count for store in stores)])
         count = int(bases[-1])
         if 2 * count <= len(indices):
-            return dictionary(indices, self.words.all_fluents(stores))
+            return self._named_once(stores, indices, self.words.all_fluents(stores))
         places, first = self._marks.of(count), np.empty(min(count, len(indices)), np.int64)
         first = first[: number_anew(indices, places, first, 0, indices)]
         unnumber(places, first)
@@ -183,7 +185,14 @@ class Output:
         borders(first, bases, ends)
         at = ends.tolist()
         occurring = [(store, first[at[n] : at[n + 1]] - bases[n]) for n, store in enumerate(stores)]
-        return dictionary(indices, self.words.fluents(occurring))
+        return self._named_once(stores, indices, self.words.fluents(occurring))
+
+    def _named_once(self, stores: Sequence[FluentStore], indices: Indices, texts: pa.Array) -> pa.DictionaryArray:
+        """Texts by number, where pairs that differ in their value only have the same."""
+        if self._repeated.isdisjoint(store.name for store in stores):
+            return dictionary(indices, texts)
+        once = texts.dictionary_encode()
+        return dictionary(once.indices.to_numpy()[indices], once.dictionary)
 
     def _value_column(
         self, numeric: list[tuple[FluentStore, Part, slice]], indices: Indices
@@ -291,3 +300,16 @@ class Output:
     @staticmethod
     def schemas() -> dict[str, pa.Schema]:
         return {"changes": CHANGES, "events": EVENTS, "open": PENDING, "rejected": REJECTED}
+
+
+def _repeated(plan: Plan) -> frozenset[str]:
+    """The fluents of which several pairs are instances that have the same text: those whose values are parts of keys,
+    if there is more than one."""
+    values: dict[str, set[object]] = {}
+    for unit, _, store in plan.outputs:
+        found = values.setdefault(store.name, set())
+        heads = [rule.head[-1] for rule in unit.plans] if isinstance(unit, SpanUnit) else []
+        found.update(slot.code if slot.name is None else slot.name for slot in heads)
+        if not heads or any(slot.name is not None for slot in heads):
+            found.add(store)
+    return frozenset(name for name, some in values.items() if len(some) > 1)

@@ -192,9 +192,7 @@ def judge(rule: Judged, heads: Ints, lows: Ints, clock: Clock) -> Writer | None:
     frame = plan.frame(bindings)
     if rule.inner is None:
         assert isinstance(test.node, Leaf)
-        leaf = test.node
-        source, inputs = leaf.store.lists, leaf.ids(frame)
-        values = np.zeros(len(heads), np.int64) if leaf.value is None else leaf.value.column(frame)
+        source, inputs, values = test.node.of(frame)
     else:
         assert isinstance(test.node, Whole)
         source, inputs, values = test.node.memory, bindings, np.zeros(len(heads), np.int64)

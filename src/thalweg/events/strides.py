@@ -17,9 +17,11 @@ from itertools import chain
 
 import numpy as np
 
+from thalweg.columns.lengths import LONGER
 from thalweg.columns.telling import by_query, tell
 from thalweg.events.bounds import hidden
 from thalweg.events.determined import InputUnit, SpanUnit, ViewUnit
+from thalweg.events.evaluation import SpanPlan
 from thalweg.events.expressions import Lasting, Related, within
 from thalweg.events.forms import EdgeAt, EffectAt, HoldsAt, Normal, literals
 from thalweg.events.moves import Difference, Spans
@@ -32,8 +34,6 @@ ROWS = 1 << 18
 """So many rows, and no more, are looked at in one go, where one query time does not bring more."""
 QUERIES = 1 << 12
 """So many query times are evaluated in one go."""
-LONGER = (0, 1)
-"""Measures by which a running interval can only become long enough, see `spans.lasts`."""
 _NONE = Spans.of_columns(np.empty((3, 0), np.int64), 0)
 
 
@@ -49,15 +49,15 @@ def possible(plan: Plan, *, overlapping: bool) -> bool:
                 return False
             match unit:
                 case InputUnit():
-                    return False
+                    late.add(id(unit.store))
                 case SpanUnit():
                     if any(leaf.store.name in lagging for plan in unit.plans for leaf, _, _ in plan.joins):
                         return False
-                    if unit.store.keeps_past or not _is_pointwise_or_long(unit):
+                    if unit.store.keeps_past or not all(map(_can_look_back, unit.plans)):
                         return False
                     judges = any(plan.judges_lengths for plan in unit.plans)
                     if judges or not unit.reads.isdisjoint(late):
-                        if overlapping or stage.loop or not _looks_back(unit, judges=judges):
+                        if stage.loop or (judges and overlapping):
                             return False
                         unit.looks_back = True
                         late.add(id(unit.store))
@@ -80,21 +80,12 @@ def _read_after(normal: Normal) -> set[str]:
     }
 
 
-def _is_pointwise_or_long(unit: SpanUnit) -> bool:
-    """No rule of a fluent looks further than a point, but to see whether an interval is long enough."""
-    for plan in unit.plans:
-        if plan.gates:
-            return False
-        for node in within(plan.node):
-            if isinstance(node, Related) or (isinstance(node, Lasting) and node.op not in LONGER):
-                return False
-    return True
-
-
-def _looks_back(unit: SpanUnit, *, judges: bool) -> bool:
-    """Can be told what query times saw otherwise: from what they saw of the inputs of each head."""
-    table = unit.judged if judges else unit.pointwise
-    return table is not None and all(plan.is_told_by_head for plan in unit.plans)
+def _can_look_back(plan: SpanPlan) -> bool:
+    """Does a rule look no further than a point, but to see whether an interval is long enough?"""
+    judges = [node for node in within(plan.node) if isinstance(node, Related | Lasting)]
+    return not plan.gates and all(
+        isinstance(node, Lasting) and node.op in LONGER and not isinstance(node.node, Lasting) for node in judges
+    )
 
 
 def queries_of(times: Ints, clock: Clock) -> Ints:
