@@ -94,7 +94,8 @@ holdsFor(both(X)=true, I) :-
     union_all([I2, I3], I4), intersect_all([I1, I4], I).
 holdsFor(neither(X)=true, I) :-
     holdsFor(b(X)=true, I1), holdsFor(long(X)=true, I2), relative_complement_all(I1, [I2], I3), intDurGreater(I3, 2, I).
-holdsFor(alone(X)=true, I) :- holdsFor(b(X)=true, I1), holdsFor(long(X)=true, I2), relative_complement_all(I1, [I2], I).
+holdsFor(alone(X)=true, I) :-
+    holdsFor(b(X)=true, I1), holdsFor(long(X)=true, I2), relative_complement_all(I1, [I2], I).
 holdsFor(at_last(X)=true, I) :- holdsFor(either(X)=true, I1), intDurGreater(I1, 6, I).
 holdsFor(any(X)=true, I) :- holdsFor(a(X)=true, I1), intDurGreater(I1, 2, I).
 holdsFor(any(X)=true, I) :-
@@ -119,6 +120,27 @@ def switched(rng: Random, times: int) -> tuple[Row, ...]:
         for row in rng.sample(events, times // 4)
     ]
     return tuple(replace(row, number=number) for number, row in enumerate(events + near, start=1))
+
+
+POINTWISE = """
+initiatedAt(b(X)=true, T) :- happensAt(b_on(X), T).
+terminatedAt(b(X)=true, T) :- happensAt(b_off(X), T).
+initiatedAt(heard(X)=Who, T) :- happensAt(ask(X), T), holdsAt(near(Who)=true, T).
+holdsFor(either(X)=true, I) :- holdsFor(near(X)=true, I1), holdsFor(b(X)=true, I2), union_all([I1, I2], I).
+holdsFor(away(X)=true, I) :- holdsFor(b(X)=true, I1), holdsFor(near(X)=true, I2), relative_complement_all(I1, [I2], I).
+holdsFor(alone(X)=true, I) :-
+    holdsFor(either(X)=true, I1), holdsFor(away(X)=true, I2), relative_complement_all(I1, [I2], I).
+holdsFor(somebody=true, I) :- holdsFor(alone(X)=true, I).
+"""
+
+
+@drawn(40)
+def test_a_query_time_does_not_know_of_input_right_after_it(seed: int) -> None:
+    rng = Random(seed)
+    times = rng.choice((12, 30))
+    scenario = small_steps(Scenario(POINTWISE, switched(rng, times), window=1, step=1, end=times + 8), rng)
+    assert made(scenario)._strides
+    assert_strides_agree(scenario, rng)
 
 
 @drawn(80)

@@ -126,16 +126,17 @@ def tell(
     origin: int,
     step: int,
     tick: int,
-    first: int,
+    spoken: int,
     told: Ints,
 ) -> int:
     """What went and came from before the first of some query times to after the last, as each of them tells it.
 
     Intervals that went and that came, and the points that query times saw otherwise, are in the order of id and time;
-    the lists are as after the last. `first` is the first point that is not final. Linear; returns how many rows were
-    told: at most one for each interval that went, three for each that came and four for each point seen otherwise.
+    the lists are as after the last. `spoken` is the last point of which something was said before. Linear; returns how
+    many rows were told: at most one for each interval that went, three for each that came and four for each point seen
+    otherwise.
     """
-    soonest = query_of(first, origin, step)
+    soonest = query_of(spoken, origin, step)
     n = r = x = 0
     for k in range(len(ids)):
         i, start = ids[k], starts[k]

@@ -56,7 +56,7 @@ def unseen_starts(given: Ragged, ids: Ints, starts: Ints, clock: Clock) -> Hinds
 def _follow_queries(times: Ints, clock: Clock) -> Mask:
     """Which times are the first that the query time before did not know, of those evaluated in one go."""
     before, there = ((times - gap - clock.start - 1) // clock.step for gap in (clock.tick, 0))
-    found: Mask = (times > clock.first) & (before < there)
+    found: Mask = (times > clock.spoken) & (before < there)
     return found
 
 
@@ -72,7 +72,7 @@ def _turned_long(plan: SpanPlan, heads: Ints, clock: Clock) -> tuple[Ints, Ints]
         judged = source.table, source.pool, ids, values, node.bounds(frame)
         which = starts = bindings[:0]
         for _ in range(2):  # first how many there are
-            n = long_starts(node.op, *judged, *_measures(clock), clock.first, which, starts)
+            n = long_starts(node.op, *judged, *_measures(clock), clock.spoken, which, starts)
             which, starts = (which, starts) if len(which) else np.empty((2, n), np.int64)
         border = _follow_queries(starts, clock)
         found.append(plan.heads[bindings[which[border]]])

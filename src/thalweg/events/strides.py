@@ -1,14 +1,15 @@
-"""Several query times of windows that do not overlap, evaluated in one go.
+"""Several query times, evaluated in one go.
 
-Where windows do not overlap and every row comes in its own window, nothing that was said at a query time is revised
-later, so the timelines after some query times are those of one long window. What each of them would have said follows:
-an interval is told as a running one at the query time that sees its start, and with its end at the one that sees that
-(`columns.telling`). A query that few events concern costs a millisecond of calls; a hundred in one go cost as much.
+Where every row arrives by the first query time at or after its own time, and none is taken back, nothing that was said
+at a query time is revised later. So the timelines after some query times are those of one long step, and what each of
+them would have said follows: an interval is told as a running one at the query time that sees its start, and with its
+end at the one that sees that (`columns.telling`). A query that few events concern costs a millisecond of calls, and so
+do a hundred in one go.
 
-One thing hangs on query times: how long a running interval has lasted. It counts as long enough from the query time on
-that has seen it last so long, and what was final then stays as it is. So a start right after a query time may be one
-that this query time did not see (`hindsight`). Where rules about points read such a fluent, where intervals are to be
-short, or stand in an Allen relation, query times are evaluated one by one.
+Two things hang on query times: how long a running interval has lasted, and that input is seen from its own time on.
+What starts right after a query time may be something that this query time did not see (`hindsight`). Where rules look
+at the start or end of such a fluent, where intervals are to be short or stand in an Allen relation, and where windows
+overlap and anything is judged by length, query times are evaluated one by one.
 """
 
 from __future__ import annotations
@@ -41,8 +42,7 @@ def possible(plan: Plan, *, overlapping: bool) -> bool:
     """Can query times be evaluated in one go, of windows that overlap or do not? Tells the units for which hindsight
     matters."""
     lagging = {rule.relation for rule in plan.normal.points if rule.lag}
-    late: set[int] = set()
-    """Fluents of which a query time may see the point after it otherwise."""
+    late: set[int] = set()  # fluents of which a query time may see the point after it otherwise
     for stage in plan.stages:
         for unit in stage.units:
             if any(store.name in lagging and not hidden(store.name) for store in unit.stores):
@@ -104,7 +104,7 @@ def told(difference: Difference | None, store: FluentStore, clock: Clock) -> Int
         return rows
     old, new = ((some.ids, some.starts, some.ends, some.values) for some in (gone, came))
     seen = late.ids, late.points, lists.table, lists.pool
-    n = tell(*old, *new, *seen, clock.start, clock.step, clock.tick, clock.first, rows)
+    n = tell(*old, *new, *seen, clock.start, clock.step, clock.tick, clock.spoken, rows)
     ordered = np.empty((6, n), np.int64)
     counts = np.zeros(2 * ((clock.query - clock.previous) // clock.step) + 1, np.int64)
     by_query(rows, n, clock.previous + clock.step, clock.step, counts, ordered)

@@ -50,6 +50,11 @@ class Clock:
         return self.final - self.final % self.tick + self.tick
 
     @property
+    def spoken(self) -> int:
+        """The last point of which the last query has spoken: its effects show one point after it."""
+        return self.previous - self.previous % self.tick + self.tick
+
+    @property
     def once(self) -> bool:
         """Is each row of the window looked at by this query only, and caused by nothing but time?"""
         return self.tumbling and not self.causes
@@ -323,8 +328,8 @@ class FluentUnit:
                 driver.edges = known[key]
 
     def spoken(self, clock: Clock) -> int:
-        """The last point of which the last query has spoken: its effects show one point after it."""
-        return clock.previous - clock.previous % clock.tick + clock.tick
+        """The last point of which the last query has spoken."""
+        return clock.spoken
 
     def note(self, at: int, ids: Ints, causes: Ints) -> None:
         """Remember what was touched, for `finish`."""
