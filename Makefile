@@ -28,8 +28,7 @@ test: $(VENV)/.core
 
 # One process compiles what most tests need while the rest is installed and checked: three would compile it thrice.
 kernels: $(VENV)/.core
-	@$(BIN)/python -m thalweg.testing.fuzz --cases 40
-	@cd examples/bus_and_tram && ../../$(BIN)/thalweg run bus.lars --input sample/day.csv --end 600 --quiet > /dev/null
+	@PYTHONPATH=tests/spark:tests/examples $(BIN)/python tests/kernels.py
 
 classes: $(VENV)/.all
 	@$(BIN)/python tests/java_archive.py > /dev/null
