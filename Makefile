@@ -12,6 +12,8 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+# Most modules are never imported: those that are, Python compiles when it meets them.
+INSTALL := $(PIP) install --no-compile
 PYTEST ?= $(BIN)/python -m pytest -q
 
 # Where many processes run, modules that are compiled to bytecode once save a second in each.
@@ -28,8 +30,7 @@ test: $(VENV)/.core
 
 # One process compiles what most tests need while the rest is installed and checked: three would compile it thrice.
 kernels: $(VENV)/.core
-	@$(BIN)/python -m thalweg.testing.fuzz --cases 40
-	@cd examples/bus_and_tram && ../../$(BIN)/thalweg run bus.lars --input sample/day.csv --end 600 --quiet > /dev/null
+	@PYTHONPATH=tests/spark:tests/examples $(BIN)/python tests/kernels.py
 
 classes: $(VENV)/.all
 	@$(BIN)/python tests/java_archive.py > /dev/null
@@ -65,13 +66,13 @@ $(VENV)/.made:
 
 $(VENV)/.core: requirements/core.txt pyproject.toml | $(VENV)/.made
 	@echo "Installing the core requirements"
-	@$(PIP) install --require-hashes -r requirements/core.txt
-	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(INSTALL) --require-hashes -r requirements/core.txt
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.all: requirements/all.txt $(VENV)/.core
 	@echo "Installing the requirements of tests and benchmarks"
-	@$(PIP) install --require-hashes -r requirements/all.txt
+	@$(INSTALL) --require-hashes -r requirements/all.txt
 	@touch $@
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

@@ -1,4 +1,4 @@
-"""What every test shares: Hypothesis profiles and a time limit.
+"""What every test shares: Hypothesis profiles, a time limit, and which process runs it where there are several.
 
 The profile is named by the environment variable THALWEG_HYPOTHESIS: `ci` (the default) is short and always
 the same, `fuzz` is long and different every time.
@@ -10,9 +10,11 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 from java_archive import OPTIONS
 
@@ -31,9 +33,35 @@ LIMIT = 300 if PROFILE == "ci" else 0
 """Seconds that one test may take, so that an endless loop is a failure with a place; 0: any time."""
 
 
+SESSIONS = 2
+"""Of several processes so many have a Spark session: Java and its workers do much before the first test, in each."""
+
+
+def _file(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on Spark come first: where several processes share the files, the long ones are not left for the end."""
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+    """Files about Spark come first: where several processes share the files, the long ones are not left for the end."""
+    items.sort(key=lambda item: "spark" not in _file(item.nodeid))
+
+
+class Sharing(LoadScopeScheduling):
+    """A file is for whichever process is free; those about Spark are for as many processes as have a session."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.turns: dict[str, int] = {}
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = _file(nodeid)
+        if "spark" not in file:
+            return file
+        return f"spark {self.turns.setdefault(file, len(self.turns) % SESSIONS)}"
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Sharing:
+    return Sharing(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

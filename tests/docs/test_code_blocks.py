@@ -10,19 +10,15 @@ from page_blocks import LANGUAGES, ROOT, Page, blocks, indented
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 AS_WRITTEN = ("README.md", "tutorial.md")
 """Pages whose commands are run by a shell, as a reader would run them; of the others only what is no plain command."""
-SPARK = ("spark.md",)
+ELSEWHERE = ("spark.md",)
+"""Run by test_spark_page.py."""
 
 
 def named(path: Path) -> str:
     return path.stem
 
 
-def paged(paths: list[Path]) -> list[object]:
-    marks = {name: [pytest.mark.spark] for name in SPARK}
-    return [pytest.param(path, id=named(path), marks=marks.get(path.name, [])) for path in paths]
-
-
-@pytest.mark.parametrize("path", paged(PAGES))
+@pytest.mark.parametrize("path", [path for path in PAGES if path.name not in ELSEWHERE], ids=named)
 def test_the_blocks_of_a_page_do_what_it_says(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
