@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from thalweg.analysis.checker import refuse_errors
-from thalweg.analysis.requests import Uncopied, point, refuse_other_kinds, whole
+from thalweg.analysis.requests import Uncopied, point, reachable, refuse_other_kinds, whole
 from thalweg.columns.compiled import njit
 from thalweg.columns.symbols import as_floats
 from thalweg.language.program import Program
@@ -204,8 +204,9 @@ class Reasoner(Uncopied):
             self._admission.accept(rows, self._now)
 
     def advance(self, to: int | date) -> Revision:
-        """Run every tick up to and including `to`; a date or datetime where the program declares its tick."""
-        to = point(to, self.program)
+        """Run every tick up to and including `to`, none where it is the present one; a date or datetime where the program
+        declares its tick."""
+        to = reachable(to, self.program, self._now)
         found: list[Found] = []
         blank: list[Blank] = []
         models: list[pa.Table] = []
