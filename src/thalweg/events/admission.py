@@ -269,8 +269,8 @@ class Admission:
         causes: Ints | None,
         query: int,
     ) -> tuple[KeyTable, Ints, Ints, Ints]:
-        """Replay the rows: the facts, for each the row that brought it (-1: none, or it is gone), whether it is there in
-        the end, its cause. Retractions of what is not there are rejected."""
+        """Replay the rows: the facts, for each the row that brought it (-1: none, or it is gone), whether it is there
+        in the end, its cause. Retractions of what is not there are rejected."""
         table = KeyTable(facts.shape[1])
         ids = table.intern([np.ascontiguousarray(facts[:, c]) for c in range(facts.shape[1])], len(facts))
         order = np.lexsort([rows[ROW], rows[OP], rows[ARRIVAL], ids])

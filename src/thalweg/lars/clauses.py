@@ -407,8 +407,9 @@ class RuleCompiler:
             k == SYMBOL and isinstance(side, Variable) for k, side in zip(kinds, (left, right), strict=True)
         )
         if NUMBER in kinds and not mixed:
-            if isinstance(left, Atom) or isinstance(right, Atom):  # numbers come before texts
-                before = Number(0 if isinstance(right, Atom) else 1)
+            named = [k == SYMBOL and not isinstance(t, Number) for k, t in zip(kinds, (left, right), strict=True)]
+            if any(named):  # numbers come before names and terms
+                before = Number(0 if named[1] else 1)
                 return self._numeric(body, ORDER[op], before, Number(0.5))
             return self._numeric(body, ORDER[op], left, right)
         a, b = self._slot(body, left, kinds[0]), self._slot(body, right, kinds[1])

@@ -204,8 +204,8 @@ class Reasoner(Uncopied):
             self._admission.accept(rows, self._now)
 
     def advance(self, to: int | date) -> Revision:
-        """Run every tick up to and including `to`, none where it is the present one; a date or datetime where the program
-        declares its tick."""
+        """Run every tick up to and including `to`, none where it is the present one; a date or datetime where the
+        program declares its tick."""
         to = reachable(to, self.program, self._now)
         found: list[Found] = []
         blank: list[Blank] = []
