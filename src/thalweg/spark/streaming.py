@@ -277,7 +277,8 @@ def stream(
     - `start`: without it the stream starts before the first batch, and earlier rows in later batches are rejected.
     - `disorder`: by how much rows may come out of the order of their arrival times.
     - `max_ahead`: a row that arrives by more than this after everything known is rejected, so that one wrong clock does
-      not close the windows of everybody.
+      not close the windows of everybody. Of the first batch the earliest row after `start` is believed: without a
+      `start`, a clock that is far behind there has all others rejected.
     - `idle_timeout`: seconds after which a silent stream's clock follows the time on the wall.
     - `metrics_port`: where Prometheus finds the numbers (0: any free port, see `endpoint.port`).
     """
