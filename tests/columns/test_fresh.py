@@ -160,7 +160,7 @@ def test_a_list_can_be_the_intervals_of_another_that_last(
         bounds = bounds[:1]
     flips = np.empty(len(bindings), np.int64)
     read = op, bounds, until, source.table, source.pool, which, values, flips
-    written(made, ids, lambda x, first: fresh.lasting(*read, *place(x), ids, lows, earliest, first, expiry))
+    written(made, ids, lambda x, first: fresh.lasting(*read, *place(x), ids, lows, earliest, first, expiry, 0, 0, 1))
     for k, result in enumerate(rows_of(made, Version.NOW)):
         bound = int(bounds[k % len(bounds)])
         mine = [(s, e) for s, e, v in inputs[which[k]] if v == values[k]] if which[k] >= 0 else []

@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.columns import spans
+from thalweg.columns.lengths import by_length
 from thalweg.columns.ragged import Version
 from thalweg.columns.timelines import OPEN
 from thalweg.reference import intervals as plain
@@ -70,7 +71,7 @@ def test_duration_filters_keep_the_intervals_of_that_length(
 ) -> None:
     code = [">", ">=", "<", "=<"].index(op)
     bounds = np.full(len(lists), bound)
-    *found, flips = spans.by_length(code, *batch(lists), bounds, until)
+    *found, flips = by_length(code, *batch(lists), bounds, until, 0, 0, 1)
     assert lists_of(*found) == [plain.of_duration(op, x, bound, until) for x in lists]
     for x, flip in zip(lists, flips, strict=True):
         later = [

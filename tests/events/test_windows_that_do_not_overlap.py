@@ -90,3 +90,16 @@ def test_changes_name_each_fluent_once() -> None:
     column = reasoner.advance(100)["changes"].column("fluent").combine_chunks()
     texts = column.dictionary.to_pylist()
     assert len(texts) == len(set(texts)) <= 60
+
+
+def test_changes_name_a_fluent_once_whose_values_are_determined_by_several_rules() -> None:
+    text = PROGRAM + """
+        holdsFor(odd(V)=maybe, I) :- holdsFor(seen(V)=true, I1), holdsFor(fast(V)=true, I2), intersect_all([I1, I2], I).
+        """
+    reasoner = Reasoner(thalweg.parse(text), window=100, step=100)
+    for k, rows in enumerate((400, 40)):
+        reasoner.accept(hour(k, rows))
+        changes = reasoner.advance(100 * (k + 1))["changes"]
+        texts = changes.column("fluent").combine_chunks().dictionary.to_pylist()
+        assert len(texts) == len(set(texts)) > 3
+        assert changes.to_pandas()["fluent"].tolist() == changes.column("fluent").to_pylist()

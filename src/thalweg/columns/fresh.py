@@ -9,8 +9,8 @@ again with a larger one.
 from __future__ import annotations
 
 from thalweg.columns.compiled import kernel, part
+from thalweg.columns.lengths import lasts, long_from, verdict_changes
 from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, place, remember_all
-from thalweg.columns.spans import lasts, verdict_changes
 from thalweg.columns.timelines import OPEN, ending_after, next_value
 from thalweg.protocol import Ints, Mask
 
@@ -388,11 +388,14 @@ def lasting(
     earliest: int,
     first: int,
     expiry: int,
+    origin: int,
+    step: int,
+    tick: int,
 ) -> tuple[int, int, int]:
     """`repeat` for the intervals that are longer or shorter than their bound (one for each list, or one for all), see
-    `spans.lasts`; a running one is measured up to `until`. They are judged from the interval on that meets or touches
+    `lengths.lasts`; a running one is measured up to `until`. They are judged from the interval on that meets or touches
     lows[k], but nothing before `earliest` changes. flips[k] receives the measuring time at which the verdict on the
-    running interval changes (`OPEN`: never)."""
+    running interval changes (`OPEN`: never). With a `step`, several query times are evaluated in one go (`lengths`)."""
     before = 0
     for k in range(first, len(ids)):
         i, bound = ids[k], bounds[k if len(bounds) > 1 else 0]
@@ -419,7 +422,8 @@ def lasting(
             if reaches and start <= low:
                 pool[used - 1, 1] = ends
             else:
-                used = _write(pool, used, max(start, low), ends, 0)
+                since = long_from(op, start, bound, origin, step, tick)
+                used = _write(pool, used, max(since, low), ends, 0)
         _put(table, past, i, new, used)
     return used, len(ids), before
 

@@ -1,4 +1,4 @@
-"""Kernels of the interval algebra: union, intersection, difference, duration filters, Allen relations.
+"""Kernels of the interval algebra: union, intersection, difference, Allen relations.
 
 A *batch* of lists is (offsets, lengths, pool): list k is pool[offsets[k] : offsets[k] + lengths[k]], rows (start,
 end, ...), sorted, disjoint, never touching. Every operation takes batches of equal size and is linear in their
@@ -195,50 +195,6 @@ def given_in(
                 used += 1
         m[k] = used - o[k]
     return o, m, out
-
-
-@part
-def lasts(op: int, size: int, bound: int) -> bool:
-    """Is a duration longer (op 0: >, 1: >=) or shorter (2: <, 3: =<) than the bound?"""
-    if op == 0:
-        return size > bound
-    if op == 1:
-        return size >= bound
-    return size < bound if op == 2 else size <= bound
-
-
-@part
-def verdict_changes(op: int, start: int, bound: int) -> int:
-    """The measuring time at which the verdict on a running interval changes."""
-    return start + bound + (1 if op == 0 or op == 3 else 0)
-
-
-@njit(cache=True)
-def by_length(
-    op: int, offsets: Ints, lengths: Ints, pool: Ints, bounds: Ints, until: int
-) -> tuple[Ints, Ints, Ints, Ints]:
-    """Intervals longer or shorter than the bounds, see `lasts`; a running one is measured up to `until`. Also, per
-    list, the measuring time at which a running interval's verdict changes (`OPEN`: never)."""
-    n = len(offsets)
-    out = np.empty((int(lengths.sum()), 2), np.int64)
-    o = np.empty(n, np.int64)
-    m = np.empty(n, np.int64)
-    flips = np.full(n, OPEN)
-    used = 0
-    for k in range(n):
-        o[k] = used
-        for r in range(offsets[k], offsets[k] + lengths[k]):
-            start, end = pool[r, 0], pool[r, 1]
-            size = (until if end == OPEN else end) - start
-            if end == OPEN:
-                flip = verdict_changes(op, start, bounds[k])
-                if flip > until:
-                    flips[k] = flip
-            if lasts(op, size, bounds[k]):
-                out[used, 0], out[used, 1] = start, end
-                used += 1
-        m[k] = used - o[k]
-    return o, m, out, flips
 
 
 @njit(cache=True)

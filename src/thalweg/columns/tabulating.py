@@ -18,21 +18,17 @@ def tabulate(
     values: Ints,
     keys: Ints,
     column: int,
-    query: int,
-    op: int,
     base: int,
     at: int,
-    queries: Ints,
-    ops: Indices,
     instances: Indices,
     symbols: Indices,
     firsts: Ints,
     lasts: Ints,
     there: Bytes,
 ) -> None:
-    """Rows from `at` on: the query time, what is done, the number of the instance counted from `base`, the value (which
-    is in a column of the keys, if one is given, and is left out if it is no symbol), start and end. Of the ends that
-    are none the bits in `there`, which are all set, are taken away."""
+    """Rows from `at` on: the number of the instance counted from `base`, the value (which is in a column of the keys,
+    if one is given, and is left out if it is no symbol), start and end. Of the ends that are none the bits in `there`,
+    which are all set, are taken away."""
     if column >= 0:
         for k in range(len(ids)):
             symbols[at + k] = keys[ids[k], column]
@@ -40,7 +36,6 @@ def tabulate(
         for k in range(len(values)):
             symbols[at + k] = values[k]
     for k in range(len(ids)):
-        queries[at + k], ops[at + k], instances[at + k] = query, op, base + ids[k]
-        firsts[at + k], lasts[at + k] = starts[k], ends[k]
+        instances[at + k], firsts[at + k], lasts[at + k] = base + ids[k], starts[k], ends[k]
         if ends[k] == OPEN:
             there[(at + k) >> 3] &= np.uint8(255 - (1 << ((at + k) & 7)))

@@ -8,6 +8,7 @@ first, so that the order in which rows are accepted does not matter.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ import pyarrow.compute as pc
 from thalweg.columns.compiled import njit, owned
 from thalweg.columns.keys import KeyTable, ascends, each_once, extent
 from thalweg.columns.pieces import whole
+from thalweg.columns.telling import first_elsewhere
 from thalweg.events.moves import NEVER
 from thalweg.events.plan import Plan
 from thalweg.events.waiting import ARRIVAL, COUNTS, FACT, OP, ROW, Coded, Waiting
@@ -178,9 +180,28 @@ class Admission:
         """When the next row arrives of those that wait; `OPEN_END`: none does."""
         return min((waiting.next_arrival() for waiting in self.waiting.values()), default=OPEN_END)
 
-    def admit(self, query: int, previous: int) -> bool:
-        """Hand over the rows whose time has come; True when some are late or retracted, so that causes matter."""
-        horizon = query - self.window
+    def together(self, previous: int, most: int, rows: int) -> int:
+        """How many of the next query times can take their rows in at once: all of them are insertions that arrive by
+        the query time after their own time, and there are not too many. At most `most`, at least one."""
+        if any(waiting.early is not None for waiting in self.waiting.values()):
+            return 1
+        parts = [part for waiting in self.waiting.values() for part in waiting.parts]
+
+        def arrived(count: int) -> list[int]:
+            query = previous + count * self.step
+            return [int(part[ARRIVAL].searchsorted(query, side="right")) for part in parts]
+
+        count = bisect_right(range(1, most + 1), rows, key=lambda some: sum(arrived(some)))
+        for part, size in zip(parts, arrived(count), strict=True):
+            arrival, op, counts, time = (owned(part[c][:size]) for c in (ARRIVAL, OP, COUNTS, FACT))
+            elsewhere = first_elsewhere(arrival, op, counts, time, self.start, self.step)
+            if elsewhere < size:
+                count = min(count, (int(arrival[elsewhere]) - 1 - previous) // self.step)
+        return max(count, 1)
+
+    def admit(self, query: int, previous: int, horizon: int) -> bool:
+        """Hand over the rows whose time has come, but those at or before the horizon; True when some are late or
+        retracted, so that causes matter."""
         revised = False
         for relation, waiting in self.waiting.items():
             rows = waiting.take(query)

@@ -17,11 +17,14 @@ from thalweg.columns.sorting import distinct, group_starts
 from thalweg.columns.timelines import OPEN
 from thalweg.events.evaluation import SpanPlan, Touched, replace_stretches
 from thalweg.events.frames import Reader
+from thalweg.events.hindsight import hindsight, unseen_starts
 from thalweg.events.moves import NEVER
 from thalweg.events.pointwise import judge, judged, pointwise, writer
 from thalweg.events.stores import FluentStore, Writer
 from thalweg.events.units import Clock, FluentUnit
 from thalweg.protocol import Ints, Mask
+
+_NOBODY = np.empty(0, np.int64)
 
 
 class SpanUnit(FluentUnit):
@@ -33,6 +36,8 @@ class SpanUnit(FluentUnit):
         self.plans = list(plans)
         self._found: list[Touched] = []
         self._pointwise, self._judged = pointwise(plans), judged(plans)
+        self.looks_back = False
+        """May query times see a point after them otherwise, where several are evaluated in one go?"""
 
     def _one_pass(self, heads: Ints, lows: Ints, clock: Clock) -> Writer | None:
         """Writes all lists in one pass over their inputs, where that can be. Complements have nothing before the
@@ -60,9 +65,17 @@ class SpanUnit(FluentUnit):
         if not self._found:
             if round:
                 self.announce_nothing(clock)
+            if clock.step and self.looks_back:
+                self.store.hindsight = hindsight(self.store, self.plans, _NOBODY, clock)
             return False
         found = Touched.together(self._found)
         self._found = []
+        changed = self._write(found, clock, round=round)
+        if clock.step and self.looks_back:
+            self.store.hindsight = hindsight(self.store, self.plans, distinct(found.ids), clock)
+        return changed
+
+    def _write(self, found: Touched, clock: Clock, *, round: bool) -> bool:
         heads, lows, highs, causes = hulls(found.ids, found.lows, found.highs, found.causes)
         lows = np.maximum(lows, clock.first)
         write = None if round else self._one_pass(heads, lows, clock)
@@ -226,6 +239,8 @@ class InputUnit(FluentUnit):
             return False
         found = Touched.together(self._found)
         self._found = []
+        if clock.step:
+            self.store.hindsight = unseen_starts(self.given, found.ids, found.lows, clock)
         horizon = clock.query + clock.tick
         ahead = (found.highs > horizon) & (found.highs != OPEN)
         if ahead.any():

@@ -16,8 +16,9 @@ from functools import partial
 import numpy as np
 
 from thalweg.columns import spans
-from thalweg.columns.gathering import TIME, hulls
+from thalweg.columns.gathering import TIME, hulls, runs
 from thalweg.columns.keys import KeyTable
+from thalweg.columns.lengths import by_length
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.slabs import LENGTH, OFFSET
 from thalweg.columns.timelines import OPEN
@@ -165,6 +166,18 @@ class SpanPlan:
             found.append(Touched.everywhere(self._intern(store, frame)))
         return Touched.together(found)
 
+    def doubted(self, store: FluentStore) -> tuple[Ints, Ints]:
+        """Heads that read what a query time saw otherwise at the point after it, and these points."""
+        heads, points = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for leaf, joins, steps in self.joins:
+            late = leaf.store.hindsight
+            for point in np.unique(late.points):
+                ids = late.ids[late.points == point]
+                _, bindings = self._taking_part(store, leaf, joins, steps, ids)
+                heads.append(self.heads[bindings])
+                points.append(np.full(len(bindings), point))
+        return np.concatenate(heads), np.concatenate(points)
+
     def _taking_part(
         self, store: FluentStore, leaf: Leaf, joins: Joins, steps: list[Step], ids: Ints
     ) -> tuple[Ints | None, Ints]:
@@ -244,6 +257,15 @@ class SpanPlan:
             table.lists.commit()
             table.seen = len(self.heads)
         return table.match([heads], len(heads))[0]
+
+    def bindings_of(self, heads: Ints) -> tuple[Ints, Ints]:
+        """All bindings of heads, of which some may be the same, and whose each is: the place in `heads`."""
+        once, places = np.unique(heads, return_inverse=True)
+        bindings = self.of_heads(once)
+        owners = once.searchsorted(self.heads[bindings])
+        sizes = np.bincount(owners, minlength=len(once))
+        which, at = runs((np.cumsum(sizes) - sizes)[places], sizes[places])
+        return which, bindings[np.argsort(owners, kind="stable")][at]
 
     def keep(self, bindings: Ints, heads: Ints) -> None:
         """Forget all bindings but these, in this order; `heads` are the new numbers of all heads."""
@@ -346,7 +368,8 @@ class SpanPlan:
                 return self._whole(node, where, clock)
             case Lasting(op, child):
                 lists = self._whole(child, where, clock)
-                found = spans.by_length(op, *lists, node.bounds(where.frame), clock.last + self.tick)
+                queries = clock.start, clock.step, clock.tick
+                found = by_length(op, *lists, node.bounds(where.frame), clock.last + self.tick, *queries)
                 offsets, lengths, pool, flips = found
                 self.flips[where.bindings] = np.minimum(self.flips[where.bindings], flips)
                 return offsets, lengths, pool

@@ -40,9 +40,14 @@ class Leaf:
     known: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     """The instance of each binding, -1 where it is not known yet."""
 
-    def _of(self, frame: Frame) -> tuple[Places, Ints, Ints, Ints]:
+    def of(self, frame: Frame) -> tuple[Ragged, Ints, Ints]:
+        """The lists, which of them the bindings of a frame read, and the value of the intervals that count."""
         values = np.zeros(len(frame), np.int64) if self.value is None else self.value.column(frame)
-        return self.store.lists.table, self.store.lists.pool, self.ids(frame), values
+        return self.store.lists, self.ids(frame), values
+
+    def _of(self, frame: Frame) -> tuple[Places, Ints, Ints, Ints]:
+        lists, ids, values = self.of(frame)
+        return lists.table, lists.pool, ids, values
 
     def ids(self, frame: Frame) -> Ints:
         """The instances that the bindings of a frame (its origin) read, -1 where there is none."""
@@ -98,7 +103,7 @@ class Whole:
 
 @dataclass(slots=True)
 class Lasting:
-    """Intervals filtered by duration; op as in `spans.lasts`."""
+    """Intervals filtered by duration; op as in `lengths.lasts`."""
 
     op: int
     node: Node

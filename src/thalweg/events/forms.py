@@ -197,6 +197,20 @@ class Normal:
         return Normal(**{part.name: copy(getattr(self, part.name)) for part in fields(self)})
 
 
+def literals(body: Iterable[Flat]) -> Iterator[Flat]:
+    """Flat literals, those of inner bodies included."""
+    for x in body:
+        yield x
+        match x:
+            case Total(_, _, inner, _):
+                yield from literals(inner)
+            case Missing(bodies):
+                for inner in bodies:
+                    yield from literals(inner)
+            case _:
+                pass
+
+
 def names(body: Sequence[Flat]) -> set[str]:
     """The variables of flat literals, inner bodies included."""
     found: set[str] = set()

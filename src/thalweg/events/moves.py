@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from thalweg.columns.gathering import TIME
-from thalweg.protocol import Ints
+from thalweg.protocol import Ints, Mask
 
 NEVER = -(2**62)
 
@@ -201,6 +201,45 @@ class Spans:
 
 
 _NO_SPANS = Spans(_NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING)
+
+
+@dataclass(slots=True)
+class Hindsight:
+    """Where several query times are evaluated in one go: instances and points right after one of these query times that
+    it saw otherwise than they turned out, by id and time."""
+
+    ids: Ints
+    points: Ints
+
+    @classmethod
+    def none(cls) -> Hindsight:
+        """Nothing: the same object every time."""
+        return _NO_HINDSIGHT
+
+    @classmethod
+    def of(cls, ids: Ints, points: Ints) -> Hindsight:
+        """In whatever order, and more than once."""
+        if not len(ids):
+            return cls.none()
+        pairs = np.unique(np.column_stack([ids, points]), axis=0)
+        return cls(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]))
+
+    def __bool__(self) -> bool:
+        return len(self.ids) > 0
+
+    def has(self, ids: Ints, points: Ints) -> Mask:
+        """Which of some instances and points are among them."""
+        if not self:
+            return np.zeros(len(ids), np.bool_)
+        times = np.unique(np.concatenate([self.points, points]))
+        mine, asked = (
+            some * len(times) + times.searchsorted(at) for some, at in ((self.ids, self.points), (ids, points))
+        )
+        return np.isin(asked, mine)
+
+
+_NO_HINDSIGHT = Hindsight(_NOTHING, _NOTHING)
+
 
 @dataclass(slots=True)
 class Difference:

@@ -16,13 +16,15 @@ from thalweg.columns import recycling
 from thalweg.columns.cells import NONE
 from thalweg.columns.tabulating import tabulate
 from thalweg.columns.texts import Indices, Marks, borders, number_anew, unnumber
+from thalweg.events import strides
+from thalweg.events.determined import SpanUnit
 from thalweg.events.moves import Moves, Spans, by_time, told
 from thalweg.events.plan import Plan
 from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit
 from thalweg.events.units import Clock
 from thalweg.events.words import Words, as_arrow, cause_texts, dictionary
-from thalweg.protocol import REJECTED
+from thalweg.protocol import REJECTED, Ints
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 CHANGES = pa.schema(
@@ -61,10 +63,11 @@ NO_CHANGES, _NO_EVENTS, _NOTHING_PENDING = (s.empty_table() for s in (CHANGES, E
 
 @dataclass(slots=True)
 class Part:
-    """Changes of one fluent at one query time: deletions (op 0) or insertions (1)."""
+    """Changes of one fluent: deletions (op 0) or insertions (1) of one query time, or both of several, each row with
+    its own."""
 
-    query: int
-    op: int
+    query: int | Ints
+    op: int | Ints
     found: Spans
     length: int
 
@@ -74,6 +77,7 @@ class Output:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
+        self._repeated = _repeated(plan)
         self.forget()
 
     def forget(self) -> None:
@@ -94,7 +98,9 @@ class Output:
         """Take the differences of the query that has just run."""
         for unit, at, store in self.plan.outputs:
             difference = unit.reported(at, clock)
-            if difference is not None:
+            if clock.step:
+                self._told(strides.told(difference, store, clock), store)
+            elif difference is not None:
                 self._change(clock, store, 0, difference.removed)
                 self._change(clock, store, 1, difference.added)
         for derived in self.plan.derived:
@@ -108,6 +114,14 @@ class Output:
             part = Part(clock.query, op, found, length)
             self._borrowed.append(part)
             self._changes.setdefault(id(store), (store, []))[1].append(part)
+
+    def _told(self, rows: Ints, store: FluentStore) -> None:
+        """Changes of several query times, as columns of arrays of their own."""
+        length = rows.shape[1]
+        if length:
+            queries, ops, ids, starts, ends, values = rows
+            found = Spans(ids, starts, ends, values[: 0 if store.by_value else length], by_time(length))
+            self._changes.setdefault(id(store), (store, []))[1].append(Part(queries, ops, found, length))
 
     def keep(self) -> None:
         """Before another query: what was collected is valid during its query only, so copy it."""
@@ -136,8 +150,9 @@ class Output:
                     numeric.append((store, part, slice(at, at + part.length)))
                 rows = part.found.ids, part.found.starts, part.found.ends
                 symbols = part.found.values[:0] if is_number else part.found.values
-                where = part.query, part.op, base, at
-                tabulate(*rows, symbols, keys, column, *where, queries, ops, instances, values, starts, ends, there)
+                here = slice(at, at + part.length)
+                tabulate(*rows, symbols, keys, column, base, at, instances, values, starts, ends, there)
+                queries[here], ops[here] = part.query, part.op
                 at += part.length
             base += store.instances.count
         causes = by_time(total)
@@ -162,7 +177,7 @@ class Output:
         bases = np.cumsum([0, *(store.instances.count for store in stores)])
         count = int(bases[-1])
         if 2 * count <= len(indices):
-            return dictionary(indices, self.words.all_fluents(stores))
+            return self._named_once(stores, indices, self.words.all_fluents(stores))
         places, first = self._marks.of(count), np.empty(min(count, len(indices)), np.int64)
         first = first[: number_anew(indices, places, first, 0, indices)]
         unnumber(places, first)
@@ -170,7 +185,14 @@ class Output:
         borders(first, bases, ends)
         at = ends.tolist()
         occurring = [(store, first[at[n] : at[n + 1]] - bases[n]) for n, store in enumerate(stores)]
-        return dictionary(indices, self.words.fluents(occurring))
+        return self._named_once(stores, indices, self.words.fluents(occurring))
+
+    def _named_once(self, stores: Sequence[FluentStore], indices: Indices, texts: pa.Array) -> pa.DictionaryArray:
+        """Texts by number, where pairs that differ in their value only have the same."""
+        if self._repeated.isdisjoint(store.name for store in stores):
+            return dictionary(indices, texts)
+        once = texts.dictionary_encode()
+        return dictionary(once.indices.to_numpy()[indices], once.dictionary)
 
     def _value_column(
         self, numeric: list[tuple[FluentStore, Part, slice]], indices: Indices
@@ -214,12 +236,17 @@ class Output:
             ("insert", moves.came, moves.came_cause),
         ):
             if len(rows):
+                queries = np.full(len(rows), clock.query)
+                if clock.step:
+                    queries = strides.queries_of(rows[:, 0], clock)
+                    order = np.argsort(queries, kind="stable")
+                    rows, causes, queries = rows[order], causes[order], queries[order]
                 arguments = [np.ascontiguousarray(rows[:, 1 + i]) for i in range(store.arity)]
                 names = self.words.events(store.name, arguments, len(rows))
                 self._events.append(
                     pa.table(
                         [
-                            pa.array(np.full(len(rows), clock.query)),
+                            pa.array(queries),
                             pa.repeat(op, len(rows)),
                             names,
                             pa.array(np.ascontiguousarray(rows[:, 0])),
@@ -273,3 +300,16 @@ class Output:
     @staticmethod
     def schemas() -> dict[str, pa.Schema]:
         return {"changes": CHANGES, "events": EVENTS, "open": PENDING, "rejected": REJECTED}
+
+
+def _repeated(plan: Plan) -> frozenset[str]:
+    """The fluents of which several pairs are instances that have the same text: those whose values are parts of keys,
+    if there is more than one."""
+    values: dict[str, set[object]] = {}
+    for unit, _, store in plan.outputs:
+        found = values.setdefault(store.name, set())
+        heads = [rule.head[-1] for rule in unit.plans] if isinstance(unit, SpanUnit) else []
+        found.update(slot.code if slot.name is None else slot.name for slot in heads)
+        if not heads or any(slot.name is not None for slot in heads):
+            found.add(store)
+    return frozenset(name for name, some in values.items() if len(some) > 1)

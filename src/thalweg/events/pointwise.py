@@ -192,9 +192,7 @@ def judge(rule: Judged, heads: Ints, lows: Ints, clock: Clock) -> Writer | None:
     frame = plan.frame(bindings)
     if rule.inner is None:
         assert isinstance(test.node, Leaf)
-        leaf = test.node
-        source, inputs = leaf.store.lists, leaf.ids(frame)
-        values = np.zeros(len(heads), np.int64) if leaf.value is None else leaf.value.column(frame)
+        source, inputs, values = test.node.of(frame)
     else:
         assert isinstance(test.node, Whole)
         source, inputs, values = test.node.memory, bindings, np.zeros(len(heads), np.int64)
@@ -207,7 +205,8 @@ def judge(rule: Judged, heads: Ints, lows: Ints, clock: Clock) -> Writer | None:
     def write(made: Ragged, first: int) -> tuple[int, int, int]:
         read = test.op, bounds, until, source.table, source.pool, inputs, values, flips
         place = made.table, made.past, made.pool, made.used
-        found = fresh.lasting(*read, *place, heads, lows, clock.first, first, clock.final)
+        queries = clock.start, clock.step, clock.tick
+        found = fresh.lasting(*read, *place, heads, lows, clock.first, first, clock.final, *queries)
         plan.flips[bindings] = flips
         return found
 

@@ -23,6 +23,7 @@ from thalweg.events.moves import (
     NEVER,
     Block,
     Difference,
+    Hindsight,
     Moves,
     Spans,
     Stretches,
@@ -251,6 +252,7 @@ class FluentStore:
         """Another number when the instances have other numbers."""
         self.stretches = Stretches.none()
         self.effects = Moves.none(arity + 3)
+        self.hindsight = Hindsight.none()
         self._rooms: dict[str, Ints] = {}
 
     def access(self, positions: tuple[int, ...]) -> Access:

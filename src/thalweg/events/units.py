@@ -20,7 +20,7 @@ from thalweg.columns.sorting import distinct
 from thalweg.columns.timelines import INITIATE, OPEN
 from thalweg.events.drivers import Body, EdgeDriver
 from thalweg.events.frames import Frame, Reader, Slot
-from thalweg.events.moves import NEVER, Difference, Moves, Stretches
+from thalweg.events.moves import NEVER, Difference, Hindsight, Moves, Stretches
 from thalweg.events.stores import EventStore, FluentStore, Writer, renew, until
 from thalweg.language.rules import Edge
 from thalweg.protocol import Ints, Mask
@@ -41,6 +41,8 @@ class Clock:
     """The window is evaluated from scratch: everything in it is new."""
     tumbling: bool = False
     """Windows do not overlap: no point of an earlier query is needed again, but for those of its very end."""
+    step: int = 0
+    """The distance of query times, where several are evaluated in one go (`strides`)."""
 
     @property
     def first(self) -> int:
@@ -267,7 +269,7 @@ class FluentUnit:
         return {
             id(store)
             for store, found in zip(self.stores, self.differences, strict=True)
-            if found is not None or store.stretches or store.effects
+            if found is not None or store.stretches or store.effects or store.hindsight
         }
 
     def announce(self, clock: Clock, version: Version, touched: Sequence[tuple[Ints, Ints]]) -> bool:
@@ -370,6 +372,7 @@ class FluentUnit:
                 self.differences[at], store.stretches = None, Stretches.none()
             if store.effects:
                 store.effects = Moves.none(store.arity + 3)
+            store.hindsight = Hindsight.none()
         for driver in self.edge_drivers:
             driver.edges = None
 
