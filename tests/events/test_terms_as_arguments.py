@@ -31,6 +31,7 @@ ROWS = [{"name": "e", "time": i + 1, "x": x} for i, x in enumerate(["3", "North 
         "initiatedAt(v(Y)=true, T) :- happensAt(e(X), T), k(per(X), Y). k(per(3), b). k(per('per(a)'), c). k(x, d).",
         "initiatedAt(v(X)=true, T) :- happensAt(e(X), T), k(X). k(per(a)). k(x).",
         "initiatedAt(v(X)=true, T) :- happensAt(e(_), T), X = per(a).",
+        "initiatedAt(v(Y)=true, T) :- happensAt(e(_), T), k(Y). k(a-b). k(1-2). k(c).",
     ],
 )
 def test_terms_as_arguments_mean_what_the_definition_says(program: str) -> None:
