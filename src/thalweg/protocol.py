@@ -104,7 +104,8 @@ class Reasoner(Protocol):
         """Take insertions and retractions, in any order, with arrival times."""
 
     def advance(self, to: int | date) -> Revision:
-        """Run every query time up to and including `to`."""
+        """Run every query time up to and including `to`. The present time runs none; one before it is refused with
+        `ValueError`, for the clock does not go back, and leaves everything as it is."""
 
     def snapshot(self) -> bytes:
         """The complete state: versioned, deterministic."""

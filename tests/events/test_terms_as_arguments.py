@@ -12,6 +12,7 @@ from thalweg.verification import verify
 
 PER = "initiatedAt(p(per(X))=true, T) :- happensAt(e(X), T). "
 BOTH = PER + "initiatedAt(p(X)=true, T) :- happensAt(e(X), T). "
+WHOLE = "a term with variables is compared as a whole"
 ROWS = [{"name": "e", "time": i + 1, "x": x} for i, x in enumerate(["3", "North Sea", "per(a)", "x"])]
 
 
@@ -30,9 +31,27 @@ ROWS = [{"name": "e", "time": i + 1, "x": x} for i, x in enumerate(["3", "North 
         "initiatedAt(v(Y)=true, T) :- happensAt(e(X), T), k(per(X), Y). k(per(3), b). k(per('per(a)'), c). k(x, d).",
         "initiatedAt(v(X)=true, T) :- happensAt(e(X), T), k(X). k(per(a)). k(x).",
         "initiatedAt(v(X)=true, T) :- happensAt(e(_), T), X = per(a).",
+        "initiatedAt(v(Y)=true, T) :- happensAt(e(_), T), k(Y). k(a-b). k(1-2). k(c).",
     ],
 )
 def test_terms_as_arguments_mean_what_the_definition_says(program: str) -> None:
+    assert verify(prepare(thalweg.parse(program), ROWS, Options(window=10, step=10))).difference is None
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        *("X @< f(a)", "f(a) @< X", "\\+ X @< f(a)", "X @>= 'North Sea'(a)", "k(Y), X @< Y", "k(Y), X \\= Y"),
+        *("f(b) @< f(a)", "f(b) @< g(a)", "g(a) @< f(a, a)", "f(9) @< f(10)", "f(z) @< f(f(a))", "f(a) @=< f(a)"),
+        *("3 @< f(a)", "zz @< f(a)", "3 \\= f(a)", "f(a) == f(a)", "\\+ f(a) = f(b)", "T @< f(a)", "T @>= b"),
+        *("n(X, Y), Y > 1, Y @< X", "n(X, Y), Y > 1, X @=< Y", "n(X, Y), Y > 1, \\+ Y @< X"),
+        *("n(_, Y), Y > 1, Y @< f(a)", "n(_, Y), Y > 1, Y @< b", "n(_, Y), Y > 1, pi @>= Y", "n(_, Y), Y @< 10 - 2"),
+        *("T @< 10 / 4", "T @< 1 / 0"),
+    ],
+)
+def test_terms_are_compared_in_the_standard_order(test: str) -> None:
+    """Numbers, names, terms by the number of their arguments, by name, by arguments; expressions are computed."""
+    program = f"initiatedAt(v(X)=true, T) :- happensAt(e(X), T), {test}. k(a-b). n(x, 3). n(3, 7). n('North Sea', 9)."
     assert verify(prepare(thalweg.parse(program), ROWS, Options(window=10, step=10))).difference is None
 
 
@@ -74,6 +93,10 @@ def test_terms_as_arguments_mean_what_the_definition_says(program: str) -> None:
             "a variable of `k(_)` may be a term here, as there is `k(per(_))` too",
         ),
         ("initiatedAt(v(a)=true, T) :- happensAt(e([X]), T).", "not a list"),
+        ("initiatedAt(v(X)=true, T) :- happensAt(e(X), T), f(X) @< f(a).", WHOLE),
+        ("initiatedAt(v(X)=true, T) :- happensAt(e(X), T), f(X) = f(x).", WHOLE),
+        ("initiatedAt(v(X)=true, T) :- happensAt(e(Y), T), X = f(Y).", WHOLE),
+        ("initiatedAt(v(X)=true, T) :- happensAt(e(X), T), X @< a - 1.", "`a` is a symbol, and a number is needed"),
         ("initiatedAt(v(X)=true, T) :- happensAt(e(X), T), happensAt(e(X + 0), T).", "an argument is not computed"),
         ("initiatedAt(v(X + 1)=true, T) :- happensAt(e(X), T).", "an argument is not computed"),
     ],

@@ -379,3 +379,14 @@ def test_what_is_no_row_of_changes_is_told_so(change: Any) -> None:
     result = thalweg.run("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).", [], window=5, step=5, end=5)
     with pytest.raises(InputError, match="this is no row of changes"):
         result.why_changed(change)
+
+
+def test_names_in_quotes_terms_and_computations_are_told_as_they_are_written() -> None:
+    rules = """
+    initiatedAt('On it'(Y)=true, T) :- happensAt(e(X), T), k(Y), X - 1 > (X - 5) * 2, Z is X mod 4, Z < 9.
+    k(a-b).
+    """
+    result = thalweg.run(rules, [{"name": "e", "time": 1, "x": 7}], window=10, step=10)
+    told = str(result.why("'On it'('-'(a,b)) @ 5")).splitlines()
+    assert told[0] == "'On it'('-'(a,b))=true holds from 2 on"
+    assert told[4:6] == ["│  ├─ 7 - 1 > (7 - 5) * 2", "│  ├─ 3 is 7 mod 4"]

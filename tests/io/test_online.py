@@ -73,6 +73,34 @@ def test_a_time_that_no_clock_reaches_is_refused(make: Callable[[], Reasoner]) -
 
 
 @every_kind
+def test_a_clock_does_not_go_back_and_stays_where_it_is(make: Callable[[], Reasoner]) -> None:
+    reasoner, undisturbed = make(), make()
+    for each in (reasoner, undisturbed):
+        batch, _ = thalweg.rows(each.program, [{"name": "press", "time": 3, "x": "a"}])  # type: ignore[attr-defined]
+        each.accept(batch)
+        each.advance(10)
+    for to in (9, -5, datetime(1970, 1, 1)):
+        with pytest.raises(ValueError, match="the clock is at 10 and does not go back to"):
+            reasoner.advance(to)
+    assert reasoner.snapshot() == undisturbed.snapshot()
+    assert reasoner.advance(25)["changes"].equals(undisturbed.advance(25)["changes"])
+
+
+@every_kind
+def test_a_clock_may_be_told_the_present_time_again(make: Callable[[], Reasoner]) -> None:
+    reasoner = make()
+    reasoner.advance(10)
+    revision = reasoner.advance(10)
+    assert not revision["changes"].num_rows and not revision["rejected"].num_rows
+
+
+@every_kind
+def test_a_clock_does_not_go_back_before_the_start(make: Callable[[int], Reasoner]) -> None:
+    with pytest.raises(ValueError, match="does not go back to 50"):
+        make(100).advance(50)
+
+
+@every_kind
 def test_a_table_that_a_revision_does_not_have_is_an_error_that_names_the_others(
     make: Callable[[], Reasoner],
 ) -> None:

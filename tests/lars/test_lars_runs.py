@@ -11,7 +11,8 @@ from lars_programs import Fact, Timeline, batch, current, heads, lasting, term
 
 import thalweg
 from thalweg.analysis.checker import check
-from thalweg.language.diagnostics import Severity
+from thalweg.language.diagnostics import ProgramError, Severity
+from thalweg.language.terms import Atom
 from thalweg.lars.reasoner import Reasoner
 from thalweg.lars.solving import SolverMissing
 from thalweg.reference.lars import answer_streams
@@ -235,16 +236,29 @@ def test_a_negated_atom_may_compute_with_variables_of_its_own(body: str, ticks: 
     [("X @< ann", True), ("X @=< 'C'", True), ("X @> ann", False), ("ann @> X", True), ("ann @< X", False),
      ("not X @< ann", False), ("X @< pi", True), ("T @< ann", True), ("T @>= pi", False),
      ("W @> X", True), ("T @< W", True), ("W @=< T", False), ("N @< T", True), ("N @> X", False),
-     ("not N @< X", False)],
+     ("not N @< X", False), ("T + 1 @> X", False), ("X @< 10 + T * 10", True), ("N @< pi - 4", True),
+     ("X @< T / 0", False), ("X @< f(a)", True), ("W @< f(a)", True), ("zz @< f(a)", True), ("W @>= 'A'(a)", False),
+     ("T @< f(a)", True), ("f(a) @=< N", False), ("not T @>= f(a)", True), ("f(b) @< g(a)", True),
+     ("g(a) @< f(a, b)", True), ("f(10) @> f(9)", True), ("f(f(a)) @> f(z)", True), ("f(a) @=< f(a)", True)],
 )  # fmt: skip
-def test_numbers_come_before_texts_in_the_standard_order(test: str, holds: bool) -> None:
+def test_numbers_come_before_texts_and_these_before_terms_in_the_standard_order(test: str, holds: bool) -> None:
     seen = "[9] sometime q(X), [9] sometime w(W), [9] sometime n(N)"
     rules = f"p if [9] sometime q(X), X > 1. c if {seen}, [0] at(T) p, {test}."
-    reasoner = Reasoner(thalweg.parse(f"program lars. {rules}"))
-    reasoner.accept(batch([(1, "q", (20,)), (1, "w", ("'Bob B'",)), (1, "n", (-1.5,))]))
+    program = thalweg.parse(f"program lars. {rules}")
+    reasoner = Reasoner(program)
+    facts = [(1, "q", (20,)), (1, "w", ("'Bob B'",)), (1, "n", (-1.5,))]
+    reasoner.accept(batch(facts))
     reasoner.advance(4)
     assert ((None, "c") in current(reasoner)) == holds
     assert lasting(reasoner).get((None, "c"), 10) == 10
+    (answer,) = answer_streams(program, [(f[0], term(f)) for f in facts], 4)
+    assert ((None, Atom("c")) in {head for _, head in answer.heads}) == holds
+
+
+@pytest.mark.parametrize("test", ["f(X) @< f(n)", "f(X) = f(m)", "X \\= f(X)", "X @< f(g(X))", "X = [X]"])
+def test_terms_with_variables_are_not_compared(test: str) -> None:
+    with pytest.raises(ProgramError, match=r"TW406.*is compared as a whole"):
+        thalweg.run(f"program lars. p(X) if [5] sometime q(X), {test}.", [{"name": "q", "time": 1, "x": "m"}])
 
 
 def test_texts_are_compared_without_their_quotes() -> None:

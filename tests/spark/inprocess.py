@@ -54,7 +54,8 @@ class InProcess:
         times = read_times(rows.column(header.time).combine_chunks(), settings.plan.clock).values
         column = rows.column(header.arrival or header.time).combine_chunks()
         arrivals = read_times(column, settings.plan.clock).values
-        spans = [(int(a), int(a)) for a in sorted(arrivals)]
+        start = settings.known_start if settings.max_ahead is not None else None
+        spans = [(int(a), int(a)) for a in sorted(arrivals) if start is None or a > start]
         first = min(map(int, [*times, *arrivals]), default=None)
         return Survey(rows.num_rows, first, reachable(spans, clock, settings.max_ahead))
 

@@ -342,6 +342,24 @@ def test_one_wrong_clock_does_not_close_the_windows_of_everybody(short: Story, t
     )
 
 
+@pytest.mark.parametrize("start", [None, -1])
+def test_a_clock_that_is_behind_in_the_first_batch_is_believed_unless_it_is_before_the_start(
+    short: Story, tmp_path: Path, start: int | None
+) -> None:
+    past = {**short.rows.slice(0, 1).to_pylist()[0], "time": -(10**6), "arrival": -(10**6), "nr": 9999}
+    rows = pa.concat_tables([short.rows, pa.Table.from_pylist([past], short.rows.schema)])
+    story = Story(short.program, rows, {**short.options, "start": start})
+    run = made(story, tmp_path / "checkpoint", out=tmp_path / "out", max_ahead=1000)
+    report = run.pipeline.batch(rows, 0)
+    assert report is not None
+    refused = [row for row in run.tables()["rejected"].to_pylist() if row["reason"] == "too-far-ahead"]
+    if start is None:
+        assert len(refused) == rows.num_rows - 1 - sum(report.rejected.values()) + report.rejected["too-far-ahead"]
+        assert {row["detail"] for row in refused} == {"more than 1000 time-points after everything known, -1000000"}
+    else:
+        assert not refused and report.rejected["before-the-start"] == 1
+
+
 def test_a_silent_stream_follows_the_time_on_the_wall(short: Story, tmp_path: Path) -> None:
     run = made(short, tmp_path / "checkpoint", out=tmp_path / "out")
     first, _ = pieces(short.rows, 2)

@@ -14,6 +14,7 @@ from stories import CARS, COLUMNS, TRAFFIC, Story, assert_same_tables
 
 from thalweg import spark as ts
 from thalweg.columns.symbols import constant_text
+from thalweg.io.decoding import as_text
 from thalweg.plans import Options, as_program
 from thalweg.runs import run
 from thalweg.spark import engine
@@ -41,7 +42,10 @@ initiatedAt(held(X)=true, T) :- happensAt(hold(Y, X), T), happensAt(press(X), T)
 """
 
 
-@given(st.lists(st.text(max_size=9) | st.integers().map(str) | st.floats().map(repr) | st.none(), max_size=20))
+_texts = st.text(max_size=9) | st.sampled_from([r"a\xff", r"\x", "\\", "\\x\\", "x\\"])
+
+
+@given(st.lists(_texts | st.integers().map(str) | st.floats().map(repr) | st.none(), max_size=20))
 def test_keys_have_the_same_numbers_alone_and_in_a_column(constants: list[str | None]) -> None:
     column = pa.array(["first", *constants], pa.string()).slice(1)
     assert key_hashes(column).tolist() == [key_hash(text or "") for text in constants]
@@ -284,3 +288,39 @@ def test_texts_that_are_no_utf_8_stay_different(spark: Any, tmp_path: Path) -> N
         assert {row.fluent for row in found.timeline.collect()} == expected
     embedded = run(program, str(tmp_path), window=10, step=10).arrow["timeline"]
     assert set(embedded.column("fluent").to_pylist()) == expected
+
+
+def test_bytes_that_are_no_utf_8_lie_where_the_texts_lie_that_are_written_for_them(spark: Any) -> None:
+    keys = [b"\xff", rb"\xff", b"M\xfcller", rb"M\xfcller", "Müller".encode(), b"\xc3", b"a", b"0012", b"", None]
+    rows = [(name, 5, key, key, nr) for nr, (key, name) in enumerate((k, n) for k in keys for n in ("press", "hold"))]
+    df = spark.createDataFrame(rows, "name string, time bigint, arg1 binary, arg2 binary, nr bigint")
+    settings = settings_for(WAYS, ["name", "time", "arg1", "arg2"], 5)
+    table = df.toArrow()
+    for at in (2, 3):
+        table = table.set_column(at, f"arg{at - 1}", as_text(table.column(at).combine_chunks()))
+    for kind in ("binary", "string"):
+        cast = df.withColumn("arg1", df.arg1.cast(kind)).withColumn("arg2", df.arg2.cast(kind))
+        assert own_places(table, settings, 0) == spark_places(cast, settings, 0)
+    assert key_hash(r"\xff") == key_hash(r"M\xfcller") != key_hash("a")
+
+
+@pytest.mark.parametrize("kind", ["binary", "string"])
+def test_keys_that_are_no_utf_8_find_what_other_stages_say_of_them(spark: Any, kind: str) -> None:
+    program = """
+    initiatedAt(on(X, R)=true, T) :- happensAt(press(X, R), T).
+    terminatedAt(on(X, _)=true, T) :- happensAt(release(X), T).
+    initiatedAt(busy(R)=true, T) :- happensAt(start(on(X, R)=true), T).
+    terminatedAt(busy(R)=true, T) :- happensAt(free(R), T).
+    """
+    rooms = [b"M\xfcller", b"\xff", b"\xfe\x41", rb"\xff", b"\x80\x81", b"west"]
+    rows = [("press", 2 + nr, b"x%d" % nr, room) for nr, room in enumerate(rooms)]
+    rows += [("free", 20 + nr, room, None) for nr, room in enumerate(rooms)]
+    df = spark.createDataFrame(rows, "name string, time bigint, arg1 binary, arg2 binary")
+    options = {"window": 50, "step": 10, "start": 0}
+    assert len(settings_for(program, df.columns, 4).stages) == 2
+    expected = run(program, df.toArrow(), **options).arrow["timeline"]
+    found = ts.recognise(
+        df.withColumn("arg1", df.arg1.cast(kind)).withColumn("arg2", df.arg2.cast(kind)), program, shards=4, **options
+    )
+    assert_same_tables({"timeline": expected}, found, ("timeline",))
+    assert sum(row["end"] is not None for row in expected.to_pylist()) == 5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import threading
 import time
 import urllib.request
 from pathlib import Path
@@ -72,3 +74,50 @@ def test_a_silent_stream_goes_on_by_itself_and_tells_its_numbers(spark: Any, tmp
     assert [tuple(row) for row in running.tables.timeline.collect()] == [("on(a)", "true", 6, 18)]
     assert running.tables.rejected.count() == 3
     assert not running.active
+
+
+def test_a_stream_can_be_broken_off_in_a_batch_and_taken_up_again(spark: Any, tmp_path: Path) -> None:
+    """The batch under way would take minutes. It does not count, and comes first at the next start."""
+    from pyspark.sql import functions as F
+
+    folder, waits = tmp_path / "in", tmp_path / "waits"
+    folder.mkdir()
+    waits.mkdir()
+    put(folder, 0, [("press", 5, "a"), ("release", 8, "a")])
+
+    def wait(time_: int) -> int:
+        if time_ > 100 and waits.is_dir():
+            (waits / "begun").touch()
+            end = time.monotonic() + 300
+            while (waits / "begun").exists() and time.monotonic() < end:
+                time.sleep(0.1)
+        return time_
+
+    slow = F.udf(lambda given: wait(given), "bigint")
+
+    def begun(trigger: str | None) -> Any:
+        rows = spark.readStream.schema(SCHEMA).parquet(str(folder)).withColumn("time", slow("time"))
+        return ts.stream(
+            rows, RULES, checkpoint=tmp_path / "c", trigger=trigger, window=20, step=5, start=0, shards=2
+        )
+
+    running = begun(None)
+    until(lambda: running.reports)
+    put(folder, 1, [("press", 102, "b"), ("release", 120, "b")])
+    until(lambda: (waits / "begun").exists())
+    stopping = threading.Thread(target=running.stop)
+    stopping.start()
+    stopping.join(3)
+    assert stopping.is_alive() and running.active, "the batch is to be done first"
+    began = time.monotonic()
+    running.break_off()
+    stopping.join(30)
+    assert not stopping.is_alive() and not running.active and time.monotonic() - began < 30
+    assert running.wait(1) and len(running.reports) == 1
+    shutil.rmtree(waits)  # no more waiting
+    again = begun("available")
+    assert again.wait()
+    assert [tuple(row) for row in again.tables.timeline.orderBy("start").collect()] == [
+        ("on(a)", "true", 6, 9),
+        ("on(b)", "true", 103, 115),
+    ]

@@ -11,6 +11,7 @@ from inprocess import made, pieces
 from stories import rows_of
 
 from thalweg import spark as ts
+from thalweg.spark.shard import Shard
 
 
 def shown(expected: Any, found: Any) -> dict[str, list[Any]]:
@@ -39,6 +40,17 @@ def test_splits_shards_and_restored_states_play_no_part(
     run.pipeline.close()
     found = run.tables()
     assert shown(expected, found.__getitem__) == {}
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_batch_that_begins_with_older_rows_leaves_the_clock_where_it_is(tmp_path: Path, name: str) -> None:
+    """The rows of files are read in the order of arrival, and the clock follows them: also before the last batch."""
+    told = story(*STORIES[name])
+    settings = made(told, None, out=tmp_path / "out", shards=1, start=0).pipeline.settings
+    shard = Shard(settings, 0, 0)
+    for to in (-3, 20, 15):
+        shard.advance(to)
+    assert shard.query_time == 20
 
 
 @pytest.mark.spark

@@ -60,6 +60,22 @@ def point(moment: object, program: Program) -> int:
     return _measured(given - datetime(1970, 1, 1, tzinfo=UTC), program.tick_seconds, moment).__floor__()
 
 
+def reachable(to: object, program: Program, now: int) -> int:
+    """A time to go to, in time-points, from a clock that stands at `now`; a clock does not go back.
+
+    >>> from thalweg.language.parser import parse
+    >>> reachable(7, parse("initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."), 5)
+    7
+    """
+    found = point(to, program)
+    if found < now:
+        raise ValueError(
+            f"the clock is at {now} and does not go back to {found}: what was computed up to {now} stands, and rows "
+            "about earlier times count, where they are not too late, when it moves on"
+        )
+    return found
+
+
 def whole(number: object, program: Program) -> int:
     """A time or a duration in time-points. A timedelta is measured in ticks, where the program says how long they are.
 

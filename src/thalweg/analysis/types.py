@@ -304,9 +304,7 @@ class _Inference:
                 self.predicate(goal)
 
     def compare(self, op: str, left: Term, right: Term) -> None:
-        if op in NUMERIC_COMPARISONS or (
-            op in UNIFICATIONS and (_is_expression(left) or _is_expression(right))
-        ):
+        if op in NUMERIC_COMPARISONS or _is_expression(left) or _is_expression(right):
             self.numeric(left, f"compared with `{op}`" if op != "is" else "the result of `is`")
             self.numeric(right, f"compared with `{op}`" if op != "is" else "computed with")
         elif op in UNIFICATIONS:

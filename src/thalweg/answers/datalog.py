@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from thalweg.analysis.nearest import Names
 from thalweg.analysis.temporal import Signature, Sorts, Time, time_of
+from thalweg.analysis.types import COMPUTED
 from thalweg.language.diagnostics import Code, Diagnostic, Severity, register
 from thalweg.language.program import Program
 from thalweg.language.rules import (
@@ -23,6 +24,7 @@ from thalweg.language.rules import (
     Declare,
     Either,
     Ignored,
+    Kind,
     Literal,
     Query,
     Role,
@@ -59,7 +61,8 @@ register(
         "TW303",
         "an argument that is not a constant or a variable",
         "Temporal Datalog has no function symbols: arguments of atoms are constants and variables, and only times may "
-        "be computed (`T+2`). Compute a value with `is` and use the variable.",
+        "be computed (`T+2`). Compute a value with `is` and use the variable. Comparisons are of constants, variables "
+        "and arithmetic expressions.",
     ),
     Code(
         "TW304",
@@ -331,11 +334,24 @@ class _Reading:
             match literal:
                 case Call(goal, negated):
                     body.append(self._atom(goal, sorts, negated, literal.span))
-                case Compare(op, left, right, negated):
-                    body.append(Test(op, left, right, negated, literal.span))
+                case Compare():
+                    body.append(self._test(literal))
         if head is None or any(condition is None for condition in body):
             return None
         return Rule(head, tuple(c for c in body if c is not None), times, clause.span)
+
+    def _test(self, literal: Compare) -> Test | None:
+        for side in (literal.left, literal.right):
+            known = isinstance(side, (Atom, Number, Variable))
+            if not known and not (isinstance(side, Compound) and signature(side) in COMPUTED[Kind.ANSWERS]):
+                self._refuse(
+                    "TW303",
+                    f"`{text(side)}` is neither a constant nor a variable, and it is not computed",
+                    side.span if side.span != NOWHERE else literal.span,
+                    "compare what stands in it",
+                )
+                return None
+        return Test(literal.op, literal.left, literal.right, literal.negated, literal.span)
 
     def _query(self, query: Query, sorts: Sorts) -> TimedAtom | None:
         goal = _name_apart(query.goal, iter(range(1, 1 << 30)))

@@ -3,23 +3,21 @@
 An atom is certain when a row for it has all its premises, impossible when no row for it is left, open otherwise. A
 negated premise kills its row when the atom is certain and is discharged when the atom is impossible.
 
-Rows may have a star in a column: they speak about every constant that has no row of its own next to them. A row with
-a star is never multiplied over a domain; constants about which the deciding query says something else get a row
-of their own, and those that are excluded are remembered as exceptions.
+Of rows with a star (`stars`), constants about which the deciding query says something else get a row of their own.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from thalweg.answers.blocks import CERTAIN, DEAD, IMPOSSIBLE, OPEN, Block, advance, concatenated, start_block
-from thalweg.answers.codec import STAR, Bools
+from thalweg.answers.codec import STAR
 from thalweg.answers.kernels import Index, Statuses, best, distinct, first, index, pairs
-from thalweg.answers.shapes import Negative, Shape, Slot
+from thalweg.answers.shapes import Negative, Shape
+from thalweg.answers.stars import is_fixed, mentions, shape_position, slot_column, starred_rows, tied_places
 from thalweg.columns.keys import matrix
 from thalweg.protocol import Ints
 
@@ -191,7 +189,7 @@ class Decisions:
                 if slot.column in loose:
                     columns.append(keys[loose[slot.column]][asked])
                 else:
-                    columns.append(_column(block, slot, rows))
+                    columns.append(slot_column(block, slot, rows))
             at = time + negative.offset
             refuted = self.status(negative.query, at, columns, len(asked)) == CERTAIN
             if refuted.any() and self._names_constants(negative.query, at):
@@ -228,7 +226,7 @@ class Decisions:
         rows = _waiting_rows(block, j)
         if not len(rows):
             return block
-        keys = [_column(block, slot, rows) for slot in negative.key]
+        keys = [slot_column(block, slot, rows) for slot in negative.key]
         found = self.status(negative.query, at, keys, len(rows))
         if len(shape.open) > 1 and self._half_known(shape, block, negative, at):
             found = np.where(starred_rows(shape, block)[rows], np.maximum(found, np.int8(OPEN)), found)
@@ -305,11 +303,11 @@ class Decisions:
         asked = [
             named[:, shape_position(shape, slot.column)]
             if slot.column in shape.open
-            else _column(block, slot, origin)
+            else slot_column(block, slot, origin)
             for slot in negative.key
         ]
         own = self.status(negative.query, at, asked, len(origin))
-        rest = self.status(negative.query, at, [_column(block, s, stars) for s in negative.key], len(stars))
+        rest = self.status(negative.query, at, [slot_column(block, s, stars) for s in negative.key], len(stars))
         if len(shape.open) > 1 and self._half_known(shape, block, negative, at):
             rest = np.maximum(rest, np.int8(OPEN))
         of_star = np.zeros(block.length, np.int8)
@@ -333,7 +331,7 @@ class Decisions:
         origins: list[Ints] = []
         tuples: list[Ints] = []
         for other_shape, _, other in self._deciding(negative, at):
-            for origin, named in _mentions(shape, block, stars, negative, other_shape, other):
+            for origin, named in mentions(shape, block, stars, negative, other_shape, other):
                 origins.append(origin)
                 tuples.append(named)
         if not origins:
@@ -358,55 +356,16 @@ class Decisions:
                 fixed = {
                     slot.column
                     for slot, head in zip(negative.key, other_shape.head, strict=True)
-                    if slot.column in shape.open and _is_fixed(other, head, loose)
+                    if slot.column in shape.open and is_fixed(other, head, loose)
                 }
-                fixed |= {s.column for s, _ in _tied(shape, block, negative, other_shape, other, loose)}
+                fixed |= {s.column for s, _ in tied_places(shape, block, negative, other_shape, other, loose)}
                 if present and fixed and fixed != shape.open:
                     return True
         return False
 
 
-def shape_position(shape: Shape, column: int) -> int:
-    """Where an open column stands among the open columns."""
-    return sorted(shape.open).index(column)
-
-
-def starred_rows(shape: Shape, block: Block) -> Bools:
-    """Rows that speak about every constant without a row of its own."""
-    column = block.columns[min(shape.open)] if shape.open else None
-    return np.zeros(block.length, np.bool_) if column is None else np.asarray(column == STAR)
-
-
-def open_places(shape: Shape) -> list[int]:
-    """The open columns, in the order of the head."""
-    return list(dict.fromkeys(slot.column for slot in shape.head if slot.column in shape.open))
-
-
-def exceptions(shape: Shape, block: Block, rows: Block) -> list[frozenset[tuple[int, ...]]]:
-    """For each of some rows of a block the constants that it does not speak about, for the open places of the head:
-    those that have a row of their own next to it, with the same values elsewhere."""
-    fixed = [i for i, c in enumerate(block.columns) if c is not None and i not in shape.open]
-    own = block.take(~starred_rows(shape, block))
-    found: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
-    for at, named in zip(_tuples(own, fixed), _tuples(own, open_places(shape)), strict=True):
-        found.setdefault(at, set()).add(named)
-    return [frozenset(found.get(at, ())) for at in _tuples(rows, fixed)]
-
-
-def _tuples(block: Block, columns: list[int]) -> list[tuple[int, ...]]:
-    known = [c.tolist() for c in (block.columns[i] for i in columns) if c is not None]
-    return list(zip(*known, strict=True)) if known else [()] * block.length
-
-
 def _waiting_rows(block: Block, j: int) -> Ints:
     return np.flatnonzero((block.bits & np.int64(DEAD | 1 << j)) == 0)
-
-
-def _column(block: Block, slot: Slot, rows: Ints) -> Ints:
-    if slot.column < 0:
-        return np.full(len(rows), slot.code, np.int64)
-    column = block.columns[slot.column]
-    return np.full(len(rows), STAR, np.int64) if column is None else column[rows]
 
 
 def _matrix(keys: Keys, chosen: list[int], length: int) -> Ints:
@@ -416,88 +375,3 @@ def _matrix(keys: Keys, chosen: list[int], length: int) -> Ints:
 def _matrix_of(block: Block, columns: list[int]) -> Ints:
     parts = [c for c in (block.columns[i] for i in columns) if c is not None]
     return matrix(parts, block.length) if parts else np.empty((block.length, 0), np.int64)
-
-
-def _mentions(
-    shape: Shape, block: Block, stars: Ints, negative: Negative, other_shape: Shape, other: Block
-) -> Iterator[tuple[Ints, Ints]]:
-    """Star rows joined with the rows of one deciding block, on what both have bound. A place that the deciding row
-    leaves open agrees with anything; a constant it names must fix all open columns to be an exception."""
-    starred = starred_rows(other_shape, other)
-    for rows, loose in (
-        (np.flatnonzero(~starred), frozenset[int]()),
-        (np.flatnonzero(starred), other_shape.open),
-    ):
-        if len(rows):
-            found = _mentions_by(shape, block, stars, negative, other_shape, other, rows, loose)
-            if found is not None:
-                yield found
-
-
-def _is_fixed(other: Block, head: Slot, loose: frozenset[int]) -> bool:
-    """True when a deciding row says which constant stands at a place of its head."""
-    return head.column < 0 or (head.column not in loose and other.columns[head.column] is not None)
-
-
-def _tied(
-    shape: Shape, block: Block, negative: Negative, other_shape: Shape, other: Block, loose: frozenset[int]
-) -> Iterator[tuple[Slot, Slot]]:
-    """Open places of the key that a deciding row ties to other places of it: its head has one variable, not fixed yet,
-    at both."""
-    places: dict[int, list[Slot]] = {}
-    for slot, head in zip(negative.key, other_shape.head, strict=True):
-        if not _is_fixed(other, head, loose):
-            places.setdefault(head.column, []).append(slot)
-    for slots in places.values():
-        known = [
-            s
-            for s in slots
-            if s.column < 0 or (s.column not in shape.open and block.columns[s.column] is not None)
-        ]
-        for slot in slots:
-            if known and slot.column in shape.open:
-                yield slot, known[0]
-
-
-def _mentions_by(
-    shape: Shape,
-    block: Block,
-    stars: Ints,
-    negative: Negative,
-    other_shape: Shape,
-    other: Block,
-    rows: Ints,
-    loose: frozenset[int],
-) -> tuple[Ints, Ints] | None:
-    said: dict[int, list[Ints]] = {}
-    shared: list[tuple[Ints, Ints]] = []
-    keep = np.ones(len(rows), np.bool_)
-    for slot, head in zip(negative.key, other_shape.head, strict=True):
-        if not _is_fixed(other, head, loose):
-            continue
-        value = _column(other, head, rows)
-        if slot.column in shape.open:
-            said.setdefault(slot.column, []).append(value)
-        elif slot.column < 0:
-            keep &= value == slot.code
-        elif (column := block.columns[slot.column]) is not None:
-            shared.append((value, column[stars]))
-    tied: dict[int, list[Ints]] = {}
-    for slot, known in _tied(shape, block, negative, other_shape, other, loose):
-        tied.setdefault(slot.column, []).append(_column(block, known, stars))
-    if said.keys() | tied.keys() != shape.open:
-        return None
-    chosen = np.flatnonzero(keep)
-    if shared:
-        built = index(matrix([s for _, s in shared], len(stars)))
-        right, left = pairs(built, matrix([v[chosen] for v, _ in shared], len(chosen)))
-    else:
-        left = np.repeat(np.arange(len(stars)), len(chosen))
-        right = np.tile(np.arange(len(chosen)), len(stars))
-    named, agree = [], np.ones(len(left), np.bool_)
-    for place in sorted(shape.open):
-        values = [v[chosen][right] for v in said.get(place, ())] + [v[left] for v in tied.get(place, ())]
-        named.append(values[0])
-        for value in values[1:]:
-            agree &= value == values[0]
-    return stars[left[agree]], matrix([v[agree] for v in named], int(agree.sum()))

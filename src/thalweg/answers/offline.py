@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from thalweg.analysis.temporal import Signature, Time
-from thalweg.answers.background import EQUAL, known_operator, stream_dependent, unbound_in_background
+from thalweg.answers.background import known_operator, stream_dependent, unbound_in_background
 from thalweg.answers.datalog import Rule, Test, TimedAtom, read
 from thalweg.answers.plans import LooseTemplate, Plan, QueryPlan, TimeGroup, bounded
 from thalweg.answers.resolve import Resolver, Step, Unbounded, pattern_at, total_shift
+from thalweg.answers.safety import open_variables, unbound_in_head, unsafe
 from thalweg.answers.stratify import dependencies, negative_walk
 from thalweg.answers.templates import (
     Substitution,
@@ -112,57 +113,11 @@ def _place(rule: Rule) -> str:
     return "the head of the rule and nowhere in its body" if rule.body else "a fact, where only a time may be left open"
 
 
-def unbound_in_head(rule: Rule) -> list[str]:
-    """Variables of the head of a rule that the body does not mention; a fact may be about all times."""
-    mentioned: set[str] = set()
-    for condition in rule.body:
-        terms = condition.args if isinstance(condition, TimedAtom) else (condition.left, condition.right)
-        mentioned |= {v.name for term in terms for v in variables(term)}
-        if (
-            isinstance(condition, TimedAtom)
-            and condition.time is not None
-            and condition.time.variable is not None
-        ):
-            mentioned.add(condition.time.variable)
-    head = [v.name for term in rule.head.args for v in variables(term)]
-    if rule.body and rule.head.time is not None and rule.head.time.variable is not None:
-        head.append(rule.head.time.variable)
-    return [name for name in dict.fromkeys(head) if name not in mentioned]
-
-
 def is_connected(template: Template) -> bool:
     """True when all its times hang on the time of the head."""
     if template.time is None or template.time.variable is None:
         return not any(p.time is not None for p in template.premises) and template.time is not None
     return all(p.time is None or p.time.variable == template.time.variable for p in template.premises)
-
-
-def bound_variables(template: Template) -> set[str]:
-    """Variables that positive premises or computations bind."""
-    bound = {v.name for p in template.premises if not p.negated for a in p.args for v in variables(a)}
-    bound |= set(template.time_variables())
-    growing = True
-    while growing:
-        growing = False
-        for test in template.tests:
-            target = computed(test, bound)
-            if target is not None and target not in bound:
-                bound.add(target)
-                growing = True
-    return bound
-
-
-def computed(test: Test, bound: set[str]) -> str | None:
-    """The variable that the test gives a value to, once everything else in it is bound."""
-    if test.negated or test.op not in EQUAL or not isinstance(test.left, Variable):
-        return None
-    return test.left.name if all(v.name in bound for v in variables(test.right)) else None
-
-
-def open_variables(template: Template) -> list[str]:
-    """Head variables that only negated atoms restrict, or nothing at all."""
-    bound = bound_variables(template)
-    return list(dict.fromkeys(v.name for t in template.head for v in variables(t) if v.name not in bound))
 
 
 class _Planning:
@@ -333,7 +288,7 @@ class _Planning:
     def _safe(self, query: QueryPlan) -> None:
         for template in query.templates:
             span = template.rules[0].span if template.rules else query.span
-            for message in _unsafe(template):
+            for message in unsafe(template):
                 self._error("TW306", message, span, [f"in {query.name} if {template}"])
             for premise in template.negative:
                 for message in self._equal_in_general(template, premise):
@@ -421,29 +376,6 @@ def _group_query(
     goal = TimedAtom((f"{query.goal.predicate[0]} at {variable or 'fixed times'}", len(head) + 1), head, time)
     part = Template(head, time, tied, (), floors, template.rules)
     return QueryPlan(goal, (part,), False, 0 if variable is None else None, span=query.span)
-
-
-def _unsafe(template: Template) -> Iterator[str]:
-    bound = bound_variables(template)
-    free = set(open_variables(template))
-    for test in template.tests:
-        for variable in (v for side in (test.left, test.right) for v in variables(side)):
-            if variable.name not in bound:
-                yield f"{variable.name} is compared in `{test}` and bound by no positive atom"
-    for premise in (p for p in template.premises if p.negated):
-        names = {v.name for a in premise.args for v in variables(a)}
-        for name in sorted(names - bound - free):
-            yield f"{name} stands in `{premise}` only, and is bound by no positive atom"
-        if free and names & free and not free <= names:
-            yield f"`{premise}` restricts only some of the open variables {', '.join(sorted(free))}"
-        if premise.time is None and names & free:
-            yield f"{', '.join(sorted(names & free))} is restricted by background facts only under a negation"
-    heads = {v.name for t in template.head for v in variables(t)}
-    others = {
-        v.name for p in template.premises if not p.negated for a in p.args for v in variables(a)
-    } - heads
-    if free and others:
-        yield f"{', '.join(sorted(free))} is bound by no positive atom, next to {', '.join(sorted(others))}"
 
 
 def _named(goal: TimedAtom, table: list[Template], main: bool) -> QueryPlan:

@@ -19,7 +19,7 @@ from datetime import date, timedelta
 import numpy as np
 import pyarrow as pa
 
-from thalweg.analysis.requests import Uncopied, point, refuse_other_kinds, whole
+from thalweg.analysis.requests import Uncopied, point, reachable, refuse_other_kinds, whole
 from thalweg.analysis.temporal import Signature
 from thalweg.answers import migration
 from thalweg.answers.bulk import CHUNK, FACTS_PER_STEP, Bulk, qualifies
@@ -123,9 +123,7 @@ class Reasoner(Uncopied):
     def advance(self, to: int | date) -> Revision:
         """Move the clock, step by step, to `to`; steps at which nothing happens cost nothing. A date will do where the
         program declares its tick."""
-        to = point(to, self.program)
-        if to < self.engine.clock:
-            raise ValueError(f"the clock is at {self.engine.clock} and does not go back to {to}")
+        to = reachable(to, self.program, self.engine.clock)
         self._forget_texts()
         due = self.inbox.due(to)
         if self._retained is not None:

@@ -20,8 +20,8 @@ from thalweg.answers.blocks import DEAD, Block
 from thalweg.answers.codec import STAR, Bools
 from thalweg.answers.datalog import Test, TimedAtom
 from thalweg.answers.kernels import distinct, first, index
-from thalweg.answers.negation import exceptions, open_places, starred_rows
 from thalweg.answers.shapes import Comparison, Computation, Operation, Rigid, Shape
+from thalweg.answers.stars import exceptions, open_places, starred_rows
 from thalweg.columns.keys import matrix
 from thalweg.language.terms import Term, Variable
 from thalweg.protocol import Ints

@@ -17,8 +17,8 @@ from thalweg.analysis.types import NAMED
 from thalweg.answers.background import EQUAL, ORDERS, UNEQUAL
 from thalweg.answers.codec import Bools, Codec, Floats, values
 from thalweg.answers.datalog import Test, TimedAtom
-from thalweg.answers.offline import bound_variables, computed, open_variables
 from thalweg.answers.plans import Plan
+from thalweg.answers.safety import bound_variables, computed, open_variables
 from thalweg.answers.templates import Template
 from thalweg.columns import computing
 from thalweg.columns.symbols import numbers

@@ -27,10 +27,10 @@ from thalweg.answers.blocks import Block, concatenated
 from thalweg.answers.codec import STAR, Bools, Codec
 from thalweg.answers.datalog import Test, TimedAtom, as_written
 from thalweg.answers.loose import LooseShape, time_column
-from thalweg.answers.negation import exceptions, open_places, starred_rows
 from thalweg.answers.plans import Plan
 from thalweg.answers.report import LABELS, Group, head_keys
 from thalweg.answers.shapes import Negative, Shape, Slot
+from thalweg.answers.stars import exceptions, open_places, starred_rows
 from thalweg.language.terms import Variable
 from thalweg.protocol import Ints
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 1
 """Seconds between looks at what has been done."""
+GLANCE = 0.2
+"""Seconds between looks at whether to stop at once."""
 
 
 def followed(
@@ -50,7 +53,10 @@ def followed(
     if running.endpoint is not None and not quiet:
         typer.echo(f"metrics: http://127.0.0.1:{running.endpoint.port}/metrics", err=True)
     with _interruptible() as asked:
-        _told(running, asked, quiet=quiet, as_json=as_json)
+        whole = _told(running, asked, quiet=quiet, as_json=as_json)
+    if not whole:
+        typer.echo("broken off: the rows of the batch that was under way come first at the next start", err=True)
+        raise typer.Exit(130)
     if not quiet and not as_json:
         typer.echo(f"tables in {running.tables.directory.address}", err=True)
 
@@ -68,14 +74,14 @@ def _interruptible() -> Iterator[list[int]]:
             signal.signal(each, old)
 
 
-def _told(running: Stream, asked: list[int], *, quiet: bool, as_json: bool) -> None:
-    """Tell of the batches as they are done."""
+def _told(running: Stream, asked: list[int], *, quiet: bool, as_json: bool) -> bool:
+    """Tell of the batches as they are done; False where the last one was broken off."""
     last = -1
-    ended = False
+    ended, whole = False, True
     while not ended:
         ended = running.wait(PATIENCE)
         if asked and not ended:
-            running.stop()
+            whole = _stopped(running, asked, quiet=quiet)
             ended = True
         for report in [r for r in list(running.reports) if r.batch > last]:
             last = report.batch
@@ -83,6 +89,22 @@ def _told(running: Stream, asked: list[int], *, quiet: bool, as_json: bool) -> N
                 typer.echo(json.dumps(asdict(report)))
             elif not quiet:
                 typer.echo(_line(report), err=True)
+    return whole
+
+
+def _stopped(running: Stream, asked: list[int], *, quiet: bool) -> bool:
+    """Stop after the batch that is under way, or at once when that is asked for again; False: it was broken off."""
+    if not quiet:
+        typer.echo("stopping after the batch under way; at once if interrupted again", err=True)
+    stopping = threading.Thread(target=running.stop, name="thalweg-stopping")
+    stopping.start()
+    while stopping.is_alive():
+        if len(asked) > 1:
+            running.break_off()
+            stopping.join()
+            return False
+        stopping.join(GLANCE)
+    return True
 
 
 def _line(report: BatchReport) -> str:

@@ -129,7 +129,10 @@ def run(
     ] = "0",
     max_ahead: Annotated[
         str | None,
-        typer.Option(help="Follow: reject rows that arrive by more than this after everything known."),
+        typer.Option(
+            help="Follow: reject rows that arrive by more than this after everything known (at first: the earliest "
+            "row after --start)."
+        ),
     ] = None,
     metrics_port: Annotated[
         int | None, typer.Option(help="Follow: where Prometheus finds the numbers.")

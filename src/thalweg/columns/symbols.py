@@ -20,14 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.columns.pieces import whole
-from thalweg.language.instances import NUMERAL
+from thalweg.language.instances import NUMERAL, standard_order
 from thalweg.language.terms import EXACT
 from thalweg.protocol import Ints
 
 _PLAIN = re.compile(r"[a-z][A-Za-z0-9_]*\Z|[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?\Z", re.ASCII)
 _CANONICAL = r"\A(?:[a-z][A-Za-z0-9_]*|0|-?[1-9][0-9]{0,14})\z"
 """Names and integers that are their own canonical texts, for Arrow."""
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _WHOLE = re.compile(r"[-+]?\d+\Z", re.ASCII)
 RECENT = 8
 """Dictionaries whose ids are remembered."""
@@ -269,20 +268,19 @@ class SymbolTable:
                 found[there] = ids[places.drop_null().to_numpy()]
         return found
 
+    def values(self, ids: Ints) -> npt.NDArray[np.float64]:
+        """The numbers that the texts of ids are, NaN where they are none."""
+        texts = [self.texts[i] for i in ids.tolist()]
+        return np.array([float(text) if NUMERAL.match(text) else math.nan for text in texts], np.float64)
+
     def ranks(self) -> Ints:
-        """Position of every id in the standard order of terms: numbers by value, then texts by alphabet."""
+        """Position of every id in the standard order of terms."""
         if self._ranked != self.arrived:
-            order = sorted(range(len(self.texts)), key=lambda i: _standard_order(self.texts[i]))
+            order = sorted(range(len(self.texts)), key=lambda i: standard_order(self.texts[i]))
             self._ranks = np.empty(len(order), np.int64)
             self._ranks[order] = np.arange(len(order))
             self._ranked = self.arrived
         return self._ranks
-
-
-def _standard_order(text: str) -> tuple[int, float, str]:
-    if NUMERAL.match(text):
-        return 0, float(text), ""
-    return 1, 0.0, _ESCAPED.sub(r"\1", text[1:-1]) if text.startswith("'") else text
 
 
 def numbers(values: npt.NDArray[np.float64]) -> Ints:

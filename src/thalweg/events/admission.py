@@ -230,14 +230,14 @@ class Admission:
         return revised
 
     def _hold(self, rows: Coded, query: int) -> Coded | None:
-        """Of rows whose own time lies ahead, the insertions that stand."""
-        if rows.plain or (rows[OP] > 0).all():
+        """Of rows whose own time lies ahead, the insertions that stand. Those that turn out to lie in a gap between
+        windows are told of as too late: there each fact is held once."""
+        if self.window >= self.step and (rows.plain or (rows[OP] > 0).all()):
             return rows
         absent = np.zeros(len(rows), np.bool_)
-        _, ids, there, _ = self._settle(np.column_stack(rows.fact), rows, absent, None, query)
-        stands = (rows[OP] > 0) & (there[ids] == 1)
-        _, first = np.unique(ids[stands], return_index=True)
-        return rows.take(np.flatnonzero(stands)[first]) if len(first) else None
+        _, brought, _, _ = self._settle(np.column_stack(rows.fact), rows, absent, None, query)
+        stands = np.sort(brought[brought >= 0])
+        return rows.take(stands) if len(stands) else None
 
     def _deliver(self, relation: str, fluent: bool, rows: Coded, query: int, previous: int) -> bool:
         """Hand rows to their store; True when some are late or retracted."""
@@ -290,20 +290,21 @@ class Admission:
         causes: Ints | None,
         query: int,
     ) -> tuple[KeyTable, Ints, Ints, Ints]:
-        """Replay the rows: the facts, the fact of each row, whether each fact is there in the end, its cause.
-        Retractions of what is not there are rejected."""
+        """Replay the rows: the facts, for each the row that brought it (-1: none, or it is gone), whether it is there
+        in the end, its cause. Retractions of what is not there are rejected."""
         table = KeyTable(facts.shape[1])
         ids = table.intern([np.ascontiguousarray(facts[:, c]) for c in range(facts.shape[1])], len(facts))
         order = np.lexsort([rows[ROW], rows[OP], rows[ARRIVAL], ids])
         there = np.zeros(table.count, np.int64)
         there[ids] = present
+        brought = np.full(table.count, -1)
         unknown = np.zeros(len(rows), np.bool_)
-        _replay(order, ids, rows[OP].astype(np.int64), there, unknown)
+        _replay(order, ids, rows[OP].astype(np.int64), there, brought, unknown)
         self.rejected.add(query, rows[ROW][unknown], UNKNOWN_RETRACTION, NOTHING_TO_RETRACT)
         best = np.full(table.count, -1)
         if causes is not None:
             np.maximum.at(best, ids[~unknown], causes[~unknown])
-        return table, ids, there, best
+        return table, brought, there, best
 
 
 @njit(cache=True)
@@ -319,13 +320,16 @@ def _number_codes(values: npt.NDArray[np.float64]) -> tuple[Ints, Mask]:
 
 
 @njit(cache=True)
-def _replay(order: Ints, ids: Ints, ops: Ints, there: Ints, unknown: Mask) -> None:
-    """Apply insertions and retractions in order to what is there."""
+def _replay(order: Ints, ids: Ints, ops: Ints, there: Ints, brought: Ints, unknown: Mask) -> None:
+    """Apply insertions and retractions in order to what is there, and note the insertion that brought it."""
     for k in order:
         if ops[k] > 0:
+            if there[ids[k]] == 0:
+                brought[ids[k]] = k
             there[ids[k]] = 1
         elif there[ids[k]] == 1:
             there[ids[k]] = 0
+            brought[ids[k]] = -1
         else:
             unknown[k] = True
 

@@ -19,6 +19,7 @@ from thalweg.events.frames import (
     Slot,
     is_constant,
 )
+from thalweg.language.instances import standard_order
 from thalweg.language.terms import Compound, Number, Term, Variable
 from thalweg.protocol import Mask
 
@@ -198,10 +199,42 @@ class TimeStep(Fixed):
 
 
 @dataclass(slots=True)
-class Unequal(Fixed):
-    """A test between constants of different sorts: never equal."""
+class MixedStep(Fixed):
+    """Standard order of a number, on the left, and a symbol: numbers come before everything else."""
+
+    op: str
+    left: Slot
+    right: Slot
+    negated: bool
+    symbols: SymbolTable
+
+    def run(self, frame: Frame, reader: Reader) -> Frame:
+        ids, places = np.unique(self.right.column(frame), return_inverse=True)
+        values = self.symbols.values(ids)[places]
+        keep = _ORDERINGS[self.op](as_floats(self.left.column(frame)), values)
+        keep = np.where(np.isnan(values), comes_first(self.op), keep)
+        return frame.take(~keep if self.negated else keep)
+
+
+@dataclass(slots=True)
+class Settled(Fixed):
+    """A test whose result is known beforehand."""
 
     holds: bool
 
     def run(self, frame: Frame, reader: Reader) -> Frame:
         return frame if self.holds else frame.take(np.zeros(len(frame), np.bool_))
+
+
+def settled(op: str, left: str, right: str) -> bool:
+    """What a comparison of two constants, as they are written, comes to; no numeric one."""
+    if left == right:
+        return op in ("=", "==", "@=<", "@>=")
+    if not op.startswith("@"):
+        return op in _UNLIKE
+    return (standard_order(left) < standard_order(right)) == comes_first(op)
+
+
+def comes_first(op: str) -> bool:
+    """Does a comparison in the standard order hold where the left side comes before the right one?"""
+    return op in ("@<", "@=<")

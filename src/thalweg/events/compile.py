@@ -12,7 +12,18 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from thalweg.columns.timelines import INITIATE, TERMINATE, TERMINATE_ALL
-from thalweg.events.arithmetic import AssignStep, CompareStep, CopyStep, SameStep, TimeStep, Unequal
+from thalweg.events.arithmetic import (
+    AssignStep,
+    CompareStep,
+    CopyStep,
+    MixedStep,
+    SameStep,
+    Settled,
+    TimeStep,
+    comes_first,
+    settled,
+)
+from thalweg.events.background import constant_of
 from thalweg.events.drivers import Body, Driver, EdgeDriver, EffectDriver, EventDriver, Trigger
 from thalweg.events.forms import (
     EdgeAt,
@@ -43,6 +54,8 @@ from thalweg.events.steps import (
 from thalweg.events.stores import EventStore, FactStore, FluentStore
 from thalweg.language.rules import Effect
 from thalweg.language.terms import Atom, Compound, Number, Span, Term, Variable, variables
+
+_MIRRORED = {"@<": "@>", "@>": "@<", "@=<": "@>=", "@>=": "@=<"}
 
 
 @dataclass(slots=True)
@@ -253,15 +266,29 @@ class BodyCompiler:
         sides = (x.left, x.right)
         if x.op in NUMERIC or any(isinstance(t, Compound) and t.functor in ARITHMETIC for t in sides):
             return [*before, CompareStep(x.op, x.left, x.right, x.negated)]
+        if not any(isinstance(t, Variable) for t in sides):
+            return [*before, Settled(settled(x.op, *map(constant_of, sides)) != x.negated)]
         kinds = [self._numeric(t) for t in sides]
-        ordered = x.op.startswith("@")
-        if kinds[0] != kinds[1] and not ordered and not any(isinstance(t, Variable) for t in sides):
-            return [*before, Unequal((x.op in ("\\=", "\\==")) != x.negated)]
         if all(kinds):
             return [*before, CompareStep(x.op, x.left, x.right, x.negated)]
-        slots = [self._side(t, next((s for s in sides if isinstance(s, Variable)), None), bound) for t in sides]
-        symbols = self.catalogue.coder.symbols if ordered else None
-        return [*before, SameStep(x.op, slots[0], slots[1], x.negated, symbols)]
+        if not x.op.startswith("@"):
+            return [*before, SameStep(x.op, *self._slots(x, bound), x.negated)]
+        return [*before, self._ordered(x, kinds, bound)]
+
+    def _ordered(self, x: Test, kinds: Sequence[bool], bound: set[str]) -> Step:
+        """A comparison in the standard order, where not both sides are numbers."""
+        symbols = self.catalogue.coder.symbols
+        op, one, other = (x.op, x.left, x.right) if kinds[0] else (_MIRRORED[x.op], x.right, x.left)
+        if not any(kinds) or not isinstance(one, Variable):
+            return SameStep(x.op, *self._slots(x, bound), x.negated, symbols)
+        if not isinstance(other, Variable):
+            return Settled(comes_first(op) != x.negated)
+        left, right = self._side(one, one, bound), self._side(other, other, bound)
+        return MixedStep(op, left, right, x.negated, symbols)
+
+    def _slots(self, x: Test, bound: set[str]) -> tuple[Slot, Slot]:
+        variable = next((t for t in (x.left, x.right) if isinstance(t, Variable)), None)
+        return self._side(x.left, variable, bound), self._side(x.right, variable, bound)
 
     def _side(self, term: Term, variable: Variable | None, bound: set[str]) -> Slot:
         node: Node = ("var", self.scope, variable.name) if variable else ("constant",)
@@ -270,7 +297,7 @@ class BodyCompiler:
     def _numeric(self, term: Term) -> bool:
         if isinstance(term, Variable):
             return term.name == self.time or self.catalogue.coder.sorts.numeric(("var", self.scope, term.name))
-        return isinstance(term, Number | Compound)
+        return isinstance(term, Number)
 
     def _total(self, x: Total, bound: set[str], outer: set[str]) -> list[Step]:
         before = self._time(x, bound)

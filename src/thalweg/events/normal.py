@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
+from thalweg.analysis.types import FUNCTIONS
 from thalweg.events.background import Background, FactTable, background
 from thalweg.events.forms import (
     DelayRule,
@@ -38,7 +39,7 @@ from thalweg.language import rules as r
 from thalweg.language.diagnostics import Code, Diagnostic, ProgramError, Severity, register
 from thalweg.language.instances import around_holes, quoted
 from thalweg.language.program import Program
-from thalweg.language.terms import NOWHERE, Atom, Compound, Number, Span, Term, Variable, variables
+from thalweg.language.terms import NOWHERE, Atom, Compound, Number, Span, Term, Variable, is_ground, variables
 from thalweg.language.terms import Sequence as ListTerm
 
 register(
@@ -440,6 +441,8 @@ class Normaliser:
                 on_list = self._list_test(literal, lists, time, span)
                 if on_list is None and any(isinstance(side, ListTerm) for side in (left, right)):
                     raise refuse("a list is compared with `[]` only", where, "write the condition without a list")
+                if _is_open(left) or _is_open(right):
+                    raise refuse("a term with variables is compared as a whole", where, "compare its arguments")
                 return [on_list] if on_list else [Test(op, left, right, negated)]
             case r.FindAll(_, body, result):
                 return [Missing(tuple(self._body(body, time, span)))] if result == ListTerm(()) else []
@@ -535,6 +538,11 @@ class Normaliser:
 def _none_of(bodies: Sequence[r.Body], span: Span) -> r.Absent:
     """None of these is true."""
     return r.Absent((r.Either(tuple(bodies), span=span),), span=span)
+
+
+def _is_open(side: Term) -> bool:
+    """A side of a comparison that is a term with variables, and is not computed."""
+    return isinstance(side, Compound) and not is_ground(side) and side.functor not in FUNCTIONS
 
 
 def _time(time: Term, span: Span) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from thalweg.analysis.checker import refuse_errors
-from thalweg.analysis.requests import MOST_QUERIES, Uncopied, point, refuse_other_kinds, whole
+from thalweg.analysis.requests import MOST_QUERIES, Uncopied, point, reachable, refuse_other_kinds, whole
 from thalweg.columns.symbols import SymbolTable
 from thalweg.events import migration, strides
 from thalweg.events.admission import Admission
@@ -102,8 +102,9 @@ class Reasoner(Uncopied):
                 self._admission.accept(rows, self.query_time + self.step)
 
     def advance(self, to: int | date) -> Revision:
-        """Run every query time up to and including `to`; a date or datetime where the program declares its tick."""
-        to = point(to, self.program)
+        """Run every query time up to and including `to`, none where it is the present one; a date or datetime where the
+        program declares its tick."""
+        to = reachable(to, self.program, self.query_time)
         again = self.recompute and self.window > self.step
         if self.query_time + self.step <= to:
             self._forget_idle()

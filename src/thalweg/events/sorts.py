@@ -133,7 +133,7 @@ class Sorts:
         if op in NUMERIC or arithmetic:
             self._mark(("term", scope, left), scope)
             self._mark(("term", scope, right), scope)
-        elif isinstance(left, Variable) and isinstance(right, Variable):
+        elif isinstance(left, Variable) and isinstance(right, Variable) and not op.startswith("@"):
             self._join(("var", scope, left.name), ("var", scope, right.name))
 
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from thalweg.language.instances import apart, split_arguments, unquoted
 from thalweg.reference.bodies import Absence, Collect, Fact, Goal, Test
 from thalweg.reference.terms import LIST, Ground, Subst, Term, Var, constant, is_ground, resolve, text
-from thalweg.show.lanes import name_and_arguments
+
+_OPERATORS = ("mod", "rem", "div")
+"""Names that stand between what they compute with, as signs do."""
 
 
 def ground(written: str) -> Ground:
     """The term that results write like this.
 
-    >>> ground("voted('North Sea',3)")
-    ('voted', 'North Sea', 3)
+    >>> ground("voted('North Sea',3)"), ground("'-'(a,b)")
+    (('voted', 'North Sea', 3), ('-', 'a', 'b'))
     """
     written = written.strip()
     if written.startswith("'") and written.endswith("'") and len(written) > 1:
-        return written[1:-1].replace("\\'", "'").replace("\\\\", "\\")
+        return unquoted(written)
     if written.startswith("[") and written.endswith("]"):
-        inside = name_and_arguments(f"l({written[1:-1]})")[1] if len(written) > 2 else []
-        return (LIST, *map(ground, inside))
-    name, arguments = name_and_arguments(written)
-    return (name, *(ground(argument) for argument in arguments)) if arguments else constant(written)
+        return (LIST, *map(ground, split_arguments(written[1:-1]) if len(written) > 2 else []))
+    name, arguments = apart(written)
+    return (unquoted(name), *(ground(argument) for argument in arguments)) if arguments else constant(written)
 
 
 def worded(term: Term, subst: Subst) -> str:
@@ -32,9 +34,15 @@ def worded(term: Term, subst: Subst) -> str:
         return text(term)
     if term[0] == LIST:
         return "[" + ",".join(worded(item, subst) for item in term[1:]) + "]"
-    if len(term) == 3 and not term[0][:1].isalpha():
-        return f"{worded(term[1], subst)} {term[0]} {worded(term[2], subst)}"
     return f"{text(term[0])}({','.join(worded(argument, subst) for argument in term[1:])})"
+
+
+def _side(term: Term, subst: Subst, *, inner: bool = False) -> str:
+    """A side of a comparison: a computation as one writes it, with the values of its variables."""
+    if not (isinstance(term, tuple) and len(term) == 3 and (term[0] in _OPERATORS or not term[0][:1].isalpha())):
+        return worded(term, subst)
+    left, right = (_side(argument, subst, inner=True) for argument in term[1:])
+    return f"({left} {term[0]} {right})" if inner else f"{left} {term[0]} {right}"
 
 
 def pair_text(fluent: Term, value: Term, subst: Subst | None = None) -> str:
@@ -53,7 +61,7 @@ def goal_text(goal: Goal, subst: Subst) -> str:
         case Fact(kind, (fluent, value, *_)):
             return f"{kind}({pair_text(fluent, value, subst)})"
         case Test(op, left, right):
-            return f"{worded(left, subst)} {op} {worded(right, subst)}"
+            return f"{_side(left, subst)} {op} {_side(right, subst)}"
         case Absence(alternatives):
             inner = [", ".join(goal_text(g, subst) for g in goals) for goals in alternatives]
             return "no " + " or ".join(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
 _HOLE = re.compile(r"'(?:[^'\\]|\\.)*'|(?<=[(,])_(?=[,)])", re.DOTALL)
@@ -73,6 +74,25 @@ def unquoted(text: str) -> str:
     if len(text) < 2 or not (text.startswith("'") and text.endswith("'")):
         return text
     return re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.DOTALL)
+
+
+def standard_order(text: str) -> tuple[Any, ...]:
+    """The place of a constant, as it is written, in the standard order of terms: numbers by value, then names by
+    alphabet, then terms by the number of their arguments, by name, by arguments. A list is a term of its first item and
+    the list of the others.
+
+    >>> sorted(["g(a)", "f(a,b)", "'Z'", "[z]", "b", "f(b)", "f(10)", "f(9)", "12", "-3.5"], key=standard_order)
+    ['-3.5', '12', "'Z'", 'b', 'f(9)', 'f(10)', 'f(b)', 'g(a)', '[z]', 'f(a,b)']
+    """
+    if NUMERAL.match(text):
+        return 0, int(text) if text.lstrip("+-").isdecimal() else float(text)
+    if text.endswith("]") and text != "[]":
+        place: tuple[Any, ...] = standard_order("[]")
+        for item in reversed(split_arguments(text[1:-1])):
+            place = 2, 2, "[|]", standard_order(item), place
+        return place
+    name, args = apart(text) if text.endswith(")") else (text, [])
+    return (2, len(args), unquoted(name), *map(standard_order, args)) if args else (1, unquoted(text))
 
 
 def quoted(name: str) -> str:

@@ -1,4 +1,4 @@
-"""One clause of the program as rules of the network: variables become slots, comparisons become tests.
+"""One clause of the program as rules of the network: variables become slots, comparisons become tests (`comparisons`).
 
 An aggregate that may be over nothing makes two rules of one (with a result, and with none and 0); so does an at-atom
 of a predicate that has background facts.
@@ -12,23 +12,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from thalweg.analysis.places import matches_alone, moved_variable, outside, places, with_free_places
-from thalweg.analysis.types import COMPUTED, NAMED, NUMBER, SYMBOL
-from thalweg.columns.symbols import number
-from thalweg.language.rules import Aggregate, Call, Clause, Compare, Kind, Literal, Windowed, literal_terms
+from thalweg.analysis.types import NUMBER, SYMBOL
+from thalweg.language.rules import Aggregate, Call, Clause, Compare, Literal, Windowed, literal_terms
 from thalweg.language.terms import (
-    Atom,
-    Compound,
     Number,
     Term,
     Variable,
     arguments,
-    is_ground,
     signature,
     variables,
 )
-from thalweg.lars import steps
 from thalweg.lars.aggregates import Aggregated
-from thalweg.lars.conditions import ORDER
+from thalweg.lars.comparisons import Comparisons, Placed, Unsupported
 from thalweg.lars.literals import (
     Elsewhere,
     Extra,
@@ -42,52 +37,13 @@ from thalweg.lars.literals import (
     renamed,
 )
 from thalweg.lars.present import without_points
-from thalweg.lars.rule import Option, Reads, Rule, Test, computing, ordered, within
+from thalweg.lars.rule import Option, Reads, Rule, Test, within
 from thalweg.lars.store import Store
 from thalweg.lars.windows import NO_CLIP, inside
 from thalweg.protocol import Ints
 
 if TYPE_CHECKING:
     from thalweg.lars.compile import Compiler
-
-_BINARY = {
-    "+": steps.ADD,
-    "-": steps.SUB,
-    "*": steps.MUL,
-    "/": steps.DIV,
-    "//": steps.INT_DIV,
-    "div": steps.FLOOR_DIV,
-    "mod": steps.MOD,
-    "min": steps.MIN,
-    "max": steps.MAX,
-    "**": steps.POWER,
-    "^": steps.POWER,
-}
-_UNARY = {
-    "-": steps.NEG,
-    "abs": steps.ABS,
-    "floor": steps.FLOOR,
-    "ceiling": steps.CEILING,
-    "round": steps.ROUND,
-    "truncate": steps.TRUNCATE,
-    "integer": steps.ROUND,
-    "sqrt": steps.SQRT,
-}
-_NUMERIC = {"<": steps.LT, "=<": steps.LE, ">": steps.GT, ">=": steps.GE, "=:=": steps.EQ, "=\\=": steps.NE}
-_OPPOSITE = {
-    "<": ">=", ">=": "<", ">": "=<", "=<": ">", "=:=": "=\\=", "=\\=": "=:=", "=": "\\=", "\\=": "=", "==": "\\==",
-    "\\==": "==", "is": "=\\=", "@<": "@>=", "@>=": "@<", "@>": "@=<", "@=<": "@>",
-}  # fmt: skip
-_AS_NUMBERS = {"=": "=:=", "==": "=:=", "is": "=:=", "\\=": "=\\=", "\\==": "=\\="}
-_SHIFT = 65536
-
-
-class Unsupported(Exception):
-    """A form that the checker should have refused; `term` is where it stands."""
-
-    def __init__(self, message: str, term: Term) -> None:
-        self.term = term
-        super().__init__(message)
 
 
 @dataclass(slots=True)
@@ -99,7 +55,7 @@ class Body:
     kinds: dict[int, str] = field(default_factory=dict)
     constants: dict[int, int] = field(default_factory=dict)
     reads: list[Reads] = field(default_factory=list)
-    pending: list[Callable[[Callable[[int], int]], Test]] = field(default_factory=list)
+    pending: list[Placed] = field(default_factory=list)
 
     def place(self, slot: int) -> int:
         """Where a slot is in the end."""
@@ -248,6 +204,9 @@ class RuleCompiler:
     def _kind(self, variable: Variable) -> str:
         return self.compiler.types.variable(self.index, variable.name)
 
+    def _tests(self, body: Body) -> Comparisons:
+        return Comparisons(partial(self._slot, body), self._kind, self.compiler.codes)
+
     def _slot(self, body: Body, term: Term, kind: str) -> int:
         """The slot of a term in an argument position; expressions get one of their own and a test."""
         match term:
@@ -259,7 +218,7 @@ class RuleCompiler:
                 return body.names[name]
             case _ if kind == NUMBER and not isinstance(term, Number):
                 slot = self._fresh()
-                body.pending.append(self._equation(body, slot, term))
+                body.pending.append(self._tests(body).equation(slot, term))
                 return slot
             case _:
                 code = self.compiler.codes.constant(term, kind)
@@ -294,7 +253,7 @@ class RuleCompiler:
             case Elsewhere(windowed):
                 self._point_in(body, windowed, outside=True)
             case Compare():
-                self._compare(body, literal)
+                body.pending.append(self._tests(body).compare(literal))
             case _:
                 raise Unsupported("this literal has no meaning in LARS", self.clause.head)
         return store
@@ -363,155 +322,11 @@ class RuleCompiler:
         self._read(body, occurrences, literal.atom, (Variable("a point"),), False)
         value = self._fresh()
         if literal.function == "count":
-            body.pending.append(self._equation(body, value, Number(1)))
+            body.pending.append(self._tests(body).equation(value, Number(1)))
         else:
-            body.pending.append(self._equation(body, value, literal.template))
+            body.pending.append(self._tests(body).equation(value, literal.template))
         pattern, self._count = self._finished(body, scratch, heads), outer
         compiler.network.operators.append(
             Aggregated(literal.function, occurrences, scratch, pattern, body.place(value), store)
         )
         return store, groups
-
-    # ------------------------------------------------------------------ comparisons
-
-    def _compare(self, body: Body, literal: Compare) -> None:
-        op = _OPPOSITE[literal.op] if literal.negated else literal.op
-        left, right = literal.left, literal.right
-        if op.startswith("@"):
-            body.pending.append(self._standard(body, op, left, right))
-        elif literal.op in _NUMERIC or literal.op == "is" or NUMBER in (self._sort(left), self._sort(right)):
-            if literal.op in ("=", "==", "is") and not literal.negated:
-                slot = self._slot(body, left, NUMBER)
-                body.pending.append(self._equation(body, slot, right))
-            else:
-                asked = _AS_NUMBERS.get(literal.op, literal.op)
-                body.pending.append(self._numeric(body, asked, left, right, negated=literal.negated))
-        else:
-            a, b = self._slot(body, left, SYMBOL), self._slot(body, right, SYMBOL)
-            body.pending.append(_same(a, b) if op in ("=", "==") else _different(a, b))
-
-    def _sort(self, term: Term) -> str:
-        match term:
-            case Variable():
-                return self._kind(term)
-            case Compound() if not is_ground(term) or (term.functor, len(term.args)) in COMPUTED[Kind.LARS]:
-                return NUMBER
-            case _:
-                return SYMBOL
-
-    def _standard(
-        self, body: Body, op: str, left: Term, right: Term
-    ) -> Callable[[Callable[[int], int]], Test]:
-        kinds = self._sort(left), self._sort(right)
-        mixed = NUMBER in kinds and any(
-            k == SYMBOL and isinstance(side, Variable) for k, side in zip(kinds, (left, right), strict=True)
-        )
-        if NUMBER in kinds and not mixed:
-            if isinstance(left, Atom) or isinstance(right, Atom):  # numbers come before texts
-                before = Number(0 if isinstance(right, Atom) else 1)
-                return self._numeric(body, ORDER[op], before, Number(0.5))
-            return self._numeric(body, ORDER[op], left, right)
-        a, b = self._slot(body, left, kinds[0]), self._slot(body, right, kinds[1])
-        ranks = partial(self.compiler.codes.ranks, kinds=kinds)
-
-        def make(place: Callable[[int], int]) -> Test:
-            step = ordered(op, place(a), place(b), ranks)
-            return Test((Option(frozenset({place(a), place(b)}), None, step),))
-
-        return make
-
-    def _numeric(
-        self, body: Body, op: str, left: Term, right: Term, *, negated: bool = False
-    ) -> Callable[[Callable[[int], int]], Test]:
-        code = [*self._code(body, left), *self._code(body, right), (_NUMERIC[op], int(negated))]
-
-        def make(place: Callable[[int], int]) -> Test:
-            placed = _placed(code, place)
-            return Test((Option(_needs(placed), None, computing(placed)),))
-
-        return make
-
-    def _equation(self, body: Body, slot: int, term: Term) -> Callable[[Callable[[int], int]], Test]:
-        """slot = term, usable as a test, to compute the slot, or, for ``V + k``, to compute V from the slot."""
-        code = self._code(body, term)
-        options = [
-            ([(steps.PUSH_SLOT, slot), *code, (steps.EQ, 0)], None),
-            ([*code, (steps.ASSIGN, slot)], slot),
-        ]
-        match term:
-            case Compound("+" | "-" as op, (Variable(name), Number(k))) | Compound(
-                "+" as op, (Number(k), Variable(name))
-            ):
-                back = steps.SUB if op == "+" else steps.ADD
-                source = self._slot(body, Variable(name), NUMBER)
-                inverse = [
-                    (steps.PUSH_SLOT, slot),
-                    (steps.PUSH_CONST, number(k)),
-                    (back, 0),
-                    (steps.ASSIGN, source),
-                ]
-                options.append((inverse, source))
-            case Variable(name):
-                source = self._slot(body, term, NUMBER)
-                options.append(([(steps.PUSH_SLOT, slot), (steps.ASSIGN, source)], source))
-            case _:
-                pass
-
-        def make(place: Callable[[int], int]) -> Test:
-            found = []
-            for instructions, gives in options:
-                placed = _placed(instructions, place)
-                found.append(
-                    Option(_needs(placed), None if gives is None else place(gives), computing(placed))
-                )
-            return Test(tuple(found))
-
-        return make
-
-    def _code(self, body: Body, term: Term) -> list[tuple[int, int]]:
-        """Instructions that push the value of a term."""
-        match term:
-            case Number(value):
-                return [(steps.PUSH_CONST, number(value))]
-            case Variable():
-                return [(steps.PUSH_SLOT, self._slot(body, term, NUMBER))]
-            case Atom(name) if name in NAMED:
-                return [(steps.PUSH_CONST, number(NAMED[name]))]
-            case Compound(functor, (only,)) if functor in _UNARY:
-                return [*self._code(body, only), (_UNARY[functor], 0)]
-            case Compound(functor, (left, right)) if functor in _BINARY:
-                return [*self._code(body, left), *self._code(body, right), (_BINARY[functor], 0)]
-            case _:
-                raise Unsupported("this cannot be computed", term)
-
-
-def _placed(code: list[tuple[int, int]], place: Callable[[int], int]) -> list[tuple[int, int]]:
-    with_slots = (steps.PUSH_SLOT, steps.ASSIGN)
-    return [(op, place(arg) if op in with_slots else arg) for op, arg in code]
-
-
-def _needs(code: list[tuple[int, int]]) -> frozenset[int]:
-    return frozenset(arg for op, arg in code if op == steps.PUSH_SLOT)
-
-
-def _same(left: int, right: int) -> Callable[[Callable[[int], int]], Test]:
-    def make(place: Callable[[int], int]) -> Test:
-        a, b = place(left), place(right)
-        test = computing([(steps.SAME, a * _SHIFT + b)])
-        return Test(
-            (
-                Option(frozenset({a, b}), None, test),
-                Option(frozenset({a}), b, computing([(steps.COPY, b * _SHIFT + a)])),
-                Option(frozenset({b}), a, computing([(steps.COPY, a * _SHIFT + b)])),
-            )
-        )
-
-    return make
-
-
-def _different(left: int, right: int) -> Callable[[Callable[[int], int]], Test]:
-    def make(place: Callable[[int], int]) -> Test:
-        a, b = place(left), place(right)
-        return Test((Option(frozenset({a, b}), None, computing([(steps.DIFFERENT, a * _SHIFT + b)])),))
-
-    return make

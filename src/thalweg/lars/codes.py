@@ -25,7 +25,7 @@ from thalweg.columns.symbols import (
     numbers,
 )
 from thalweg.columns.texts import Numbers
-from thalweg.language.instances import NUMERAL, quoted, unquoted
+from thalweg.language.instances import NUMERAL, quoted, standard_order
 from thalweg.language.terms import EXACT, Atom, Compound, Number, Sequence, Term
 from thalweg.protocol import Ints
 
@@ -126,10 +126,9 @@ class Codes:
         return written
 
     def ranks(self, left: Ints, right: Ints, kinds: tuple[str, str] = (SYMBOL, SYMBOL)) -> tuple[Ints, Ints]:
-        """The places of the codes of two columns in the standard order of terms: numbers by value, then texts by
-        alphabet."""
+        """The places of the codes of two columns in the standard order of terms."""
         texts = [*self.texts(left, kinds[0]).to_pylist(), *self.texts(right, kinds[1]).to_pylist()]
-        place = {t: i for i, t in enumerate(sorted(set(texts), key=_standard))}
+        place = {t: i for i, t in enumerate(sorted(set(texts), key=standard_order))}
         found = np.array([place[t] for t in texts], np.int64)
         return found[: len(left)], found[len(left) :]
 
@@ -137,7 +136,3 @@ class Codes:
         """The number that a symbol code stands for, if it is one."""
         text = self.text(code, SYMBOL)
         return float(text) if NUMERAL.match(text) else None
-
-
-def _standard(text: str) -> tuple[int, float, str]:
-    return (0, float(text), "") if NUMERAL.match(text) else (1, 0.0, unquoted(text))

@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import date, timedelta
-from itertools import islice, product
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
 
 from thalweg.analysis.checker import refuse_errors
-from thalweg.analysis.requests import Uncopied, point, refuse_other_kinds, whole
+from thalweg.analysis.requests import Uncopied, point, reachable, refuse_other_kinds, whole
 from thalweg.columns.compiled import njit
 from thalweg.columns.symbols import as_floats
 from thalweg.language.program import Program
@@ -23,7 +23,6 @@ from thalweg.language.terms import arguments, signature
 from thalweg.lars import migration
 from thalweg.lars.admission import EMPTY_REJECTED, ROW, Admission
 from thalweg.lars.calendar import Calendar
-from thalweg.lars.choice import Choice
 from thalweg.lars.codes import Codes
 from thalweg.lars.compile import Compiler, Network
 from thalweg.lars.diagonal import Diagonal
@@ -48,6 +47,7 @@ from thalweg.lars.tables import (
     revisions,
 )
 from thalweg.lars.texts import Texts
+from thalweg.lars.worlds import worlds
 from thalweg.protocol import Batch, Ints, Revision, refuse_other_batches
 
 _PACKING = 16
@@ -204,8 +204,9 @@ class Reasoner(Uncopied):
             self._admission.accept(rows, self._now)
 
     def advance(self, to: int | date) -> Revision:
-        """Run every tick up to and including `to`; a date or datetime where the program declares its tick."""
-        to = point(to, self.program)
+        """Run every tick up to and including `to`, none where it is the present one; a date or datetime where the
+        program declares its tick."""
+        to = reachable(to, self.program, self._now)
         found: list[Found] = []
         blank: list[Blank] = []
         models: list[pa.Table] = []
@@ -452,36 +453,13 @@ class Reasoner(Uncopied):
 
     def models(self, most: int = 0) -> pa.Table:
         """Every answer stream at the current tick (at most that many where that is not 0)."""
-        found: list[pa.Table] = []
-        for number, table in enumerate(self._worlds(list(self._engine.choices), most), 1):
-            found.append(model_table(self._now, number, table))
-        return pa.concat_tables(found) if found else MODELS.empty_table()
 
-    def _worlds(self, choices: list[Choice], most: int) -> Iterator[pa.Table]:
-        """The answers under each combination of what the choices allow; each is tried and taken back."""
-        if any(
-            len(c.blank.live(self._now)) and (c.blank.live(self._now)[:, 1] <= self._now).any()
-            for c in choices
-        ):
-            return
-        combinations = product(*(list(c.models(self._now, most)) for c in choices))
-        self._moment.horizon = self._moment.target = self._now
-        kept = [c.held(self._now) for c in choices]
-        for combination in islice(combinations, most or None):
-            for choice, atoms in zip(choices, combination, strict=True):
-                choice.pretend(atoms, self._now)
-            self._run_above(choices)
-            yield answers_table(self._outputs, self._now, self._texts, self._network.kinds, None)
-        for choice, labels in zip(choices, kept, strict=True):
-            choice.give_back(labels, self._now)
-        self._run_above(choices)
+        def answer() -> pa.Table:
+            return answers_table(self._outputs, self._now, self._texts, self._network.kinds, None)
 
-    def _run_above(self, choices: list[Choice]) -> None:
-        """Follow the changes of the choices, without choosing again."""
-        for part in self._engine.parts:
-            if part not in choices:
-                part.update(self._moment)
-        self._engine.end_round()
+        found = worlds(self._engine, self._moment, self._now, most, answer)
+        tables = [model_table(self._now, number, table) for number, table in enumerate(found, 1)]
+        return pa.concat_tables(tables) if tables else MODELS.empty_table()
 
     def answers(self) -> pa.Table:
         """The answer stream at the current tick: every derived atom with the ticks of its current interval."""

@@ -82,7 +82,8 @@ register(
     Code(
         "TW406",
         "a term with structure",
-        "Arguments are constants, variables or arithmetic. Write `p(f, X)` instead of `p(f(X))`.",
+        "Arguments, and what is compared, are constants, variables or arithmetic. Write `p(f, X)` instead of "
+        "`p(f(X))`.",
     ),
     Code(
         "TW407",
@@ -226,6 +227,11 @@ def _forms(rule: Clause) -> Iterator[Diagnostic]:
             if _structured(argument):
                 message = f"`{text(argument)}` in `{text(atom)}` has structure"
                 yield Diagnostic("TW406", Severity.ERROR, message, getattr(argument, "span", NOWHERE))
+    for literal in (x for x in rule.body if isinstance(x, Compare)):
+        for side in (literal.left, literal.right):
+            if _structured(side):
+                message = f"`{text(side)}` has structure, and is compared as a whole"
+                yield Diagnostic("TW406", Severity.ERROR, message, getattr(side, "span", literal.span))
     for literal in (x for x in rule.body if isinstance(x, Aggregate)):
         for argument in (a for a in arguments(literal.atom) if isinstance(a, Compound) and not _structured(a)):
             if not follows(argument, arguments(literal.atom)):

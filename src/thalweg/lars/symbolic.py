@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from thalweg.analysis.places import computes, moved_variable
-from thalweg.analysis.types import NAMED, NUMBER, SYMBOL
+from thalweg.analysis.types import COMPUTED, NAMED, NUMBER, SYMBOL
 from thalweg.columns.symbols import as_floats
-from thalweg.language.rules import Compare
-from thalweg.language.terms import Atom, Compound, Number, Term, Variable, is_ground, variables
+from thalweg.language.rules import Compare, Kind
+from thalweg.language.terms import Atom, Compound, Number, Term, Variable, is_ground, signature, variables
 from thalweg.lars.codes import Codes
 from thalweg.lars.conditions import (
     OPPOSITE,
@@ -69,8 +69,9 @@ class Terms:
         raise Unknown
 
     def _side(self, op: str, term: Term, bound: Bound, other: Term) -> Value:
-        """The value of a side of a comparison; in the standard order, a name is a text, whatever else it may mean."""
-        if op in ORDER and isinstance(term, Atom):
+        """The value of a side of a comparison; in the standard order, a name is a text, whatever else it may mean, and
+        so is a term that is not computed."""
+        if op in ORDER and (isinstance(term, Atom) or _is_term(term)):
             return self.codes.constant(term, SYMBOL)
         return self._either(term, bound, other)
 
@@ -172,6 +173,11 @@ def numeric(value: Value) -> Expression:
     if isinstance(value, int):
         raise Unknown
     return value
+
+
+def _is_term(term: Term) -> bool:
+    """A compound that stands for itself."""
+    return isinstance(term, Compound) and is_ground(term) and signature(term) not in COMPUTED[Kind.LARS]
 
 
 def _is_symbol(term: Term, other: Term | None, bound: Bound) -> bool:

@@ -138,23 +138,27 @@ def compare(test: Test, subst: Subst) -> Iterator[Subst]:
     left, right = resolve(test.left, subst), resolve(test.right, subst)
     try:
         if test.op == "=":
-            extended = unify(*_sides(left, right), subst)
+            extended = unify(*_sides(test, left, right), subst)
         elif test.op == "is":
             extended = unify(left, _finite(evaluate(right)), subst)
         else:
-            extended = subst if _true(test.op, left, right) else None
+            extended = subst if _true(test, left, right) else None
     except NoNumber:
         return
     if extended is not None:
         yield extended
 
 
-def _sides(left: Term, right: Term) -> tuple[Term, Term]:
-    """What the sides of an equation stand for: a computation for its result, beside one `pi` and the like for their
-    values, everything else for itself."""
-    if not (_computes(left) or _computes(right)):
+def _sides(test: Test, left: Term, right: Term) -> tuple[Term, Term]:
+    """What the sides of an equation or an order stand for: a computation for its result, beside one `pi` and the like
+    for their values, everything else for itself; so does a term that is the value of a variable."""
+    computed = _computes(test.left), _computes(test.right)
+    if not any(computed):
         return left, right
-    one, other = (evaluate(term) if _computes(term) or _is_named(term) else term for term in (left, right))
+    one, other = (
+        evaluate(term) if computes or _is_named(term) else term
+        for term, computes in zip((left, right), computed, strict=True)
+    )
     return one, other
 
 
@@ -172,15 +176,16 @@ def _finite(value: int | float) -> int | float:
     return value
 
 
-def _true(op: str, left: Term, right: Term) -> bool:
+def _true(test: Test, left: Term, right: Term) -> bool:
+    op = test.op
     if not (is_ground(left) and is_ground(right)):
         raise Unbound((op, left, right))
     if op in _NUMERIC:
         return _NUMERIC[op](evaluate(left), evaluate(right))
+    one, other = _sides(test, left, right)
     if op in _BY_ORDER:
-        return _BY_ORDER[op](order_key(left), order_key(right))
+        return _BY_ORDER[op](order_key(one), order_key(other))
     if op in ("==", "\\==", "\\="):
-        one, other = _sides(left, right)
         return bool(one == other) == (op == "==")
     raise NotImplementedError(f"no comparison {op!r}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from thalweg.language.rules import Compare
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable, arguments, signature, variables
@@ -119,26 +120,29 @@ def _as_number(term: Term) -> Term:
 
 
 def _true(op: str, left: Term, right: Term, bound: Bindings) -> bool:
-    if op in ("=", "==", "\\=", "\\=="):
+    if op in ("=", "==", "\\=", "\\==") or op.startswith("@"):
         one, other = (value_of(side, bound) for side in (left, right))
         if isinstance(left, Compound) or isinstance(right, Compound):
             one, other = (_as_number(side) for side in (one, other))
-        return (one == other) == (op in ("=", "=="))
-    if op.startswith("@"):
-        first, second = (_standard(substitute(side, bound)) for side in (left, right))
+        if not op.startswith("@"):
+            return (one == other) == (op in ("=", "=="))
+        first, second = _standard(one), _standard(other)
         return {"@<": first < second, "@>": first > second, "@=<": first <= second, "@>=": first >= second}[op]
     a, b = evaluate(left, bound), evaluate(right, bound)
     return {"<": a < b, ">": a > b, "=<": a <= b, ">=": a >= b, "=:=": a == b, "=\\=": a != b}[op]
 
 
-def _standard(term: Term) -> tuple[int, float, str]:
-    """The place of a constant in the standard order: numbers by value, then texts by alphabet."""
-    if isinstance(term, Atom):
-        return 1, 0.0, term.name
-    try:
-        return 0, evaluate(term, {}), ""
-    except ValueError:
-        return 1, 0.0, text(term)
+def _standard(term: Term) -> tuple[Any, ...]:
+    """The place of a constant in the standard order: numbers by value, then names by alphabet, then compounds by arity,
+    name and arguments."""
+    match term:
+        case Number(value):
+            return 0, value
+        case Atom(name):
+            return 1, name
+        case Compound(functor, args):
+            return 2, len(args), functor, *map(_standard, args)
+    raise TypeError(f"{term!r} is not ground")
 
 
 def compare(literal: Compare, bound: Bindings) -> Iterator[Bindings]:

@@ -169,11 +169,8 @@ def order_key(term: Ground) -> tuple[Any, ...]:
     return (2, len(term), term[0], tuple(order_key(argument) for argument in term[1:]))
 
 
-_INFIX = {"=", "+", "-", "*", "/", "//", "mod", ":", "<", ">", "=<", ">="}
-
-
 def text(term: Ground) -> str:
-    """The term as it is written in results: `status(m1)`, `'North Sea'`, `per(close_ballot(c,m))`.
+    """The term as it is written in results: `status(m1)`, `'North Sea'`, `per(close_ballot(c,m))`, `'-'(a,b)`.
 
     >>> text(("per", ("close_ballot", "c", 7)))
     'per(close_ballot(c,7))'
@@ -186,8 +183,8 @@ def text(term: Ground) -> str:
         return repr(term)
     if term[0] == LIST:
         return "[" + ",".join(map(text, term[1:])) + "]"
-    if term[0] in _INFIX and len(term) == 3:
-        return f"{text(term[1])}{term[0]}{text(term[2])}"
+    if term[0] == "=" and len(term) == 3:
+        return f"{text(term[1])}={text(term[2])}"
     return f"{_atom(term[0])}({','.join(map(text, term[1:]))})"
 
 

@@ -1,4 +1,4 @@
-"""The numbers of words by which rows are sent to shards: crc32 of each, where its text decides as it is."""
+"""The numbers of words by which rows are sent to shards: crc32 of each, where its text decides as it is (`keying`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 from thalweg.columns.compiled import kernel, part
 from thalweg.protocol import Ints
 
-_MINUS, _PLUS, _POINT, _ZERO, _NINE = (ord(letter) for letter in "-+.09")
+_MINUS, _PLUS, _POINT, _ZERO, _NINE, _BACKSLASH, _X = (ord(letter) for letter in "-+.09\\x")
 _DIGITS = 15
 """Integers with so many digits at most are exact."""
 
@@ -50,10 +50,11 @@ def _checksums(ends: Ints, letters: npt.NDArray[np.uint8], table: npt.NDArray[np
         if not _is_itself(letters, start, end):
             out[k] = -1
             continue
-        found = np.uint32(0xFFFFFFFF)
+        found, escaped = np.uint32(0xFFFFFFFF), False
         for at in range(start, end):
+            escaped |= letters[at] == _BACKSLASH and at + 1 < end and letters[at + 1] == _X
             found = table[(found ^ letters[at]) & np.uint32(0xFF)] ^ (found >> np.uint32(8))
-        out[k] = np.int64(found ^ np.uint32(0xFFFFFFFF))
+        out[k] = -1 if escaped else np.int64(found ^ np.uint32(0xFFFFFFFF))
 
 
 def checksums(words: pa.Array) -> Ints:

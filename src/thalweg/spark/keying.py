@@ -1,7 +1,8 @@
 """Which shard a key belongs to: one function, once as a Spark expression and once in Python.
 
 A shard is a place in a grid with one side per part of the reasoning key; along each side a constant lies at
-``crc32(text) mod size``. Constants that the reasoners hold for one (``12``, ``12.0``, ``0012``) have one text here.
+``crc32(text) mod size``. Constants that the reasoners hold for one (``12``, ``12.0``, ``0012``) have one text here;
+so have all bytes that are no UTF-8, and all texts with ``\\x`` in them, as which these bytes are read.
 Rows that carry only some parts of the key go to every place that agrees on those: of a grid of n shards, a row
 with one part of a pair goes to about the square root of n of them.
 """
@@ -34,6 +35,8 @@ _SIGN_AND_ZEROS = r"^[+]?(-?)0*"
 """What a large integer can be written with and without; of it only a minus counts."""
 _FAR = "far"
 """Stands for all numbers beyond exactness that are not written as integers."""
+_ESCAPE = "\\x"
+"""Begins what is written for bytes that are no UTF-8 (`io.decoding`), and stands for all texts with such bytes."""
 
 
 class Route(NamedTuple):
@@ -98,7 +101,7 @@ def key_text(constant: str) -> str:
     ('12', '12', 'v12', '12345678901234567890')
     """
     if not _IS_NUMBER.fullmatch(constant):
-        return constant
+        return _ESCAPE if _ESCAPE in constant else constant
     value = float(constant)
     if abs(value) < EXACT:
         return str(math.floor(value))
@@ -160,7 +163,12 @@ def key_column(column: Column, kind: DataType) -> Column:
         .otherwise(_FAR)
     )
     # Texts that begin like a number lie between "+" and ":"; no pattern is tried on the others.
-    return F.when((text < "+") | (text >= ":"), text).when(text.rlike(_all_of(_NUMBER)), canonical).otherwise(text)
+    return (
+        F.when(text.contains(_ESCAPE) | ~F.is_valid_utf8(text), _ESCAPE)
+        .when((text < "+") | (text >= ":"), text)
+        .when(text.rlike(_all_of(_NUMBER)), canonical)
+        .otherwise(text)
+    )
 
 
 def _all_of(pattern: str) -> str:

@@ -67,10 +67,10 @@ class Shard:
         self.reasoner.accept(rows)
 
     def advance(self, to: int) -> Outcome:
-        """Run every query time up to and including `to`."""
-        tables = dict(self.reasoner.advance(to).tables)
+        """Run every query time up to and including `to`; none where that has been passed, as it may have been where
+        rows of a batch are older than those of the last one."""
         self.query_time = max(self.query_time, to)
-        return self._outcome(tables)
+        return self._outcome(dict(self.reasoner.advance(self.query_time).tables))
 
     def changed(self, settings: Settings) -> Shard:
         """The same shard of a pipeline with a changed program; `revise` tells what that makes of the window."""

@@ -43,10 +43,12 @@ AVAILABLE = "available"
 _SHORT = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours"}
 _INTERVAL = re.compile(r"(?:\d+\s+(?:millisecond|second|minute|hour|day)s?\s*)+")
 KEPT_REPORTS = 1000
+GLANCE = 0.2
+"""Seconds between looks at whether a batch that is broken off has ended."""
 
 
 class Stopped(RuntimeError):
-    """A batch that does not begin, because the stream is to stop."""
+    """A batch that does not begin, or does not end, because the stream is to stop."""
 
 
 class Stream:
@@ -63,6 +65,7 @@ class Stream:
         self._failure: BaseException | None = None
         self._closing: threading.Thread | None = None
         self._stopping = False
+        self._broken_off = False
         self._busy = threading.Lock()
         self._listener: Any = None
 
@@ -120,13 +123,32 @@ class Stream:
             self._closing.join()
         self._release()
 
+    def break_off(self) -> None:
+        """Stop at once. The batch that is under way does not count, and comes first at the next start; `stop` may be
+        waiting for it in another thread."""
+        self._stopping = self._broken_off = True
+        jobs = self.tables.spark.sparkContext
+        while not self._busy.acquire(timeout=GLANCE):  # one job of a batch may follow another
+            jobs.cancelJobGroup(str(self.query.runId))
+        self._busy.release()
+        while self._closing is not None and self._closing.is_alive():
+            jobs.cancelJobGroup(self._closing_group)
+            self.query.stop()
+            self._closing.join(GLANCE)
+        self.stop()
+
     def _release(self) -> None:
-        if self.endpoint is not None:
-            self.endpoint.close()
-            self.endpoint = None
-        if self._listener is not None:
-            self.tables.spark.streams.removeListener(self._listener)
-            self._listener = None
+        endpoint, self.endpoint = self.endpoint, None
+        if endpoint is not None:
+            endpoint.close()
+        heard, self._listener = self._listener, None
+        if heard is not None:
+            self.tables.spark.streams.removeListener(heard)
+
+    @property
+    def _closing_group(self) -> str:
+        """What Spark's jobs at the end of the input are called: its query is over then, and does not cancel them."""
+        return f"thalweg-closing-{self.query.runId}"
 
     # ------------------------------------------------------------------ batches
 
@@ -146,6 +168,8 @@ class Stream:
             if report is not None:
                 self.reports.append(report)
         except BaseException as error:
+            if self._broken_off:  # in few words: Spark looks for its own interruptions in all that is said
+                raise Stopped("the batch was broken off: it comes first at the next start") from None
             self._failure = plainly(error)
             raise
 
@@ -184,11 +208,15 @@ class Stream:
         """When all that was available has been taken, run the query times that are still to come."""
         try:
             self._ended(None)
-            report = None if self._stopping else self.pipeline.close()
+            if self._stopping:
+                return
+            self.tables.spark.sparkContext.setJobGroup(self._closing_group, "the last query times", True)
+            report = self.pipeline.close()
             if report is not None:
                 self.reports.append(report)
         except BaseException as error:
-            self._failure = self._failure or plainly(error)
+            if not self._broken_off:
+                self._failure = self._failure or plainly(error)
 
 
 def _beat(df: DataFrame) -> tuple[int | None, DataFrame]:
@@ -249,7 +277,8 @@ def stream(
     - `start`: without it the stream starts before the first batch, and earlier rows in later batches are rejected.
     - `disorder`: by how much rows may come out of the order of their arrival times.
     - `max_ahead`: a row that arrives by more than this after everything known is rejected, so that one wrong clock does
-      not close the windows of everybody.
+      not close the windows of everybody. Of the first batch the earliest row after `start` is believed: without a
+      `start`, a clock that is far behind there has all others rejected.
     - `idle_timeout`: seconds after which a silent stream's clock follows the time on the wall.
     - `metrics_port`: where Prometheus finds the numbers (0: any free port, see `endpoint.port`).
     """
