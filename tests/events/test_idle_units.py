@@ -58,7 +58,8 @@ def asked_by(window: int, *, recompute: bool = False) -> dict[int, set[str]]:
 
     reasoner._evaluate = seen  # type: ignore[method-assign]
     reasoner.accept(to_batch(stream(EVENTS)))
-    reasoner.advance(100)
+    for query in range(10, 101, 10):
+        reasoner.advance(query)
     return found
 
 
