@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from thalweg import parse
+from thalweg import parse, run
 from thalweg.analysis.checker import check
 from thalweg.events.reasoner import Reasoner
 from thalweg.reference.events import Row
@@ -18,6 +18,19 @@ from thalweg.testing.engines import replay_with
 from thalweg.testing.tables import stream, timeline
 
 CASES = {
+    "a rule that gives no intervals adds none": (
+        r"""
+        initiatedAt(a(X)=true, T) :- happensAt(e(X), T).
+        terminatedAt(a(X)=true, T) :- happensAt(g(X), T).
+        holdsFor(f(X)=true, I) :- holdsFor(a(X)=true, A), \+ A=[], !, union_all([A], I).
+        holdsFor(f(_X)=true, []).
+        holdsFor(never(_)=true, []).
+        holdsFor(h(X)=true, I) :- holdsFor(f(X)=true, A), holdsFor(never(X)=true, B), union_all([A, B], I).
+        """,
+        "e(a) 3\ng(a) 6\ne(b) 8",
+        "a(a)=true [4,7)\na(b)=true [9,..)\nf(a)=true [4,7)\nf(b)=true [9,..)\nh(a)=true [4,7)\nh(b)=true [9,..)",
+        (10, 5, 20),
+    ),
     "a complement that another individual of its rule brings at first sight has no start": (
         """
         initiatedAt(near(X, Y)=true, T) :- happensAt(e(X, Y), T).
@@ -763,6 +776,27 @@ def test_a_running_interval_is_measured_up_to_the_last_point_of_a_query_between_
 def test_a_list_that_is_taken_apart_is_refused(condition: str) -> None:
     program = parse(f"initiatedAt(f(X)=true, T) :- happensAt(e(X), T), {condition}. likes(a, b).")
     assert "TW290" in {diagnostic.code for diagnostic in check(program)}
+
+
+@pytest.mark.parametrize(
+    ("rule", "column", "message"),
+    [
+        ("holdsFor(f(X)=true, [(3, 5)]) :- holdsFor(a(X)=true, _).", 21, "it does not list them"),
+        (r"holdsFor(f(X)=true, I) :- holdsFor(a(X)=true, I), I=[].", 51, "hangs on the window"),
+        (r"holdsFor(f(X)=true, I) :- holdsFor(a(X)=true, I), \+ I \= [].", 54, "hangs on the window"),
+    ],
+)
+def test_what_a_rule_over_intervals_cannot_say_is_refused_at_its_place(rule: str, column: int, message: str) -> None:
+    program = parse(f"fluent a(x).\n{rule}")
+    (found,) = [diagnostic for diagnostic in check(program) if diagnostic.code == "TW290"]
+    assert (found.span.line, found.span.column) == (2, column)
+    assert message in found.message
+
+
+def test_an_explanation_knows_the_place_of_a_rule_behind_one_that_gives_no_intervals() -> None:
+    rules = "fluent a(x).\nholdsFor(f(_)=true, []).\nholdsFor(f(X)=true, I) :- holdsFor(a(X)=true, I)."
+    events = [{"name": "a", "time": 3, "end": 9, "x": "b"}]
+    assert ":3" in str(run(parse(rules), events, window=10, step=10).why("f(b)=true @ 5"))
 
 
 def test_a_delay_that_is_no_multiple_of_the_tick_lasts_until_the_next_point() -> None:
