@@ -18,6 +18,61 @@ from thalweg.testing.engines import replay_with
 from thalweg.testing.tables import stream, timeline
 
 CASES = {
+    "a variable of a determined head that no condition binds ranges over what its grounding gives": (
+        """
+        initiatedAt(status(M)=open, T) :- happensAt(e(M), T).
+        terminatedAt(status(M)=open, T) :- happensAt(g(M), T).
+        holdsFor(pow(vote(_V, M))=true, I) :- holdsFor(status(M)=open, I).
+        holdsFor(long(_V, M)=true, I) :- holdsFor(status(M)=open, J), intDurGreater(J, 2, I).
+        initiatedAt(asked(V)=true, T) :- happensAt(start(pow(vote(V, M))=true), T).
+        grounding(pow(vote(V, M))=true) :- member_of(V, M).
+        grounding(long(V, m1)=true) :- member_of(V, m1).
+        member_of(ann, m1). member_of(bob, m1). member_of(bob, m2).
+        """,
+        "e(m1) 3\ng(m1) 6\ne(m2) 8\ne(m3) 9",
+        "status(m1)=open [4,7)\nstatus(m2)=open [9,..)\nstatus(m3)=open [10,..)\npow(vote(ann,m1))=true [4,7)\n"
+        "pow(vote(bob,m1))=true [4,7)\npow(vote(bob,m2))=true [9,..)\nlong(ann,m1)=true [4,7)\n"
+        "long(bob,m1)=true [4,7)\nasked(ann)=true [4,..)\nasked(bob)=true [4,..)",
+        (10, 5, 20),
+    ),
+    "where no grounding and no other rule names an instance, a determined head with a free variable is about nobody": (
+        """
+        initiatedAt(status(M)=open, T) :- happensAt(e(M), T).
+        holdsFor(pow(_P, M)=true, I) :- holdsFor(status(M)=open, I).
+        initiatedAt(able(P)=true, T) :- happensAt(k(P, M), T), holdsAt(pow(P, M)=true, T).
+        """,
+        "e(m1) 3\nk(ann,m1) 5",
+        "status(m1)=open [4,..)",
+        (10, 5, 20),
+    ),
+    "a variable of a determined head that no condition binds ranges over whom other rules know": (
+        """
+        initiatedAt(status(M)=open, T) :- happensAt(e(M), T).
+        initiatedAt(chair(P, M)=true, T) :- happensAt(k(P, M), T).
+        terminatedAt(chair(P, M)=true, T) :- happensAt(q(P, M), T).
+        holdsFor(pow(P, M)=true, I) :- holdsFor(chair(P, M)=true, I).
+        holdsFor(pow(_P, M)=true, I) :- holdsFor(status(M)=open, I).
+        """,
+        "k(ann,m1) 2\nq(ann,m1) 4\ne(m1) 6\nk(bob,m1) 8\nk(cid,m2) 9",
+        "status(m1)=open [7,..)\nchair(ann,m1)=true [3,5)\nchair(bob,m1)=true [9,..)\nchair(cid,m2)=true [10,..)\n"
+        "pow(ann,m1)=true [3,5) [7,..)\npow(bob,m1)=true [8,..)\npow(cid,m1)=true [9,..)\npow(cid,m2)=true [10,..)",
+        (10, 5, 20),
+    ),
+    "a free variable of a determined head, a grounding over domains that fill up": (
+        """
+        initiatedAt(status(M)=open, T) :- happensAt(e(M), T).
+        holdsFor(pow(_V, M)=true, I) :- holdsFor(status(M)=open, I).
+        initiatedAt(here(V)=true, T) :- happensAt(k(V), T).
+        grounding(pow(V, M)=true) :- person(V), good(M).
+        grounding(k(V)) :- person(V).
+        dynamicDomain(person(_)).
+        good(m1).
+        """,
+        "k(ann) 2\ne(m1) 3\nk(bob) 8\ne(m2) 9",
+        "status(m1)=open [4,..)\nstatus(m2)=open [10,..)\nhere(ann)=true [3,..)\nhere(bob)=true [9,..)\n"
+        "pow(ann,m1)=true [4,..)\npow(bob,m1)=true [8,..)",
+        (10, 5, 20),
+    ),
     "a rule that gives no intervals adds none": (
         r"""
         initiatedAt(a(X)=true, T) :- happensAt(e(X), T).

@@ -363,8 +363,11 @@ class Domains:
     # ----------------------------------------------------------------- determined fluents
 
     def _instances(self, name: str, rule: SpanRule) -> None:
-        """The heads of a rule are known when all its variables have known values and its tests agree."""
-        self._since(name, rule.args, *self._conditions(rule))
+        """The heads of a rule are known when all its variables have known values and its tests agree; nobody where it
+        leaves an argument open."""
+        ranged, tests = self._conditions(rule)
+        if not _free(rule.args, (*ranged, *tests)):
+            self._since(name, rule.args, ranged, tests)
 
     def _conditions(self, rule: SpanRule) -> tuple[list[HoldsAt], tuple[Flat, ...]]:
         """When a rule speaks about an instance: all its variables have known values, and its tests agree."""

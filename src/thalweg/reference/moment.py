@@ -117,10 +117,18 @@ class Snapshot:
 
     def heads(self, rule: DeterminedRule, subst: Subst) -> Iterator[Pair]:
         """The wanted pairs of a rule's instance."""
-        for extended in self.domains.instances(rule.fluent, subst, self.state):
+        for extended in self.domains.instances(rule.fluent, subst, self.state, self._named):
             pair = resolve(rule.fluent, extended), resolve(rule.value, extended)
             if self.domains.wants_pair(pair, self.state):
                 yield pair
+
+    def _named(self, key: Signature) -> Iterator[Pair]:
+        """The instances of a fluent that effects and rules for its determined values name, where no grounding does."""
+        if key not in self.domains.grounded:
+            yield from self._affected(key)
+            for rule in self._rules(key, ANY):
+                fluents = (resolve(rule.fluent, subst) for _, subst in self.instances(rule))
+                yield from ((fluent, None) for fluent in fluents if is_ground(fluent))
 
     def instances(self, rule: DeterminedRule) -> list[tuple[tuple[Ground, ...], Subst]]:
         """The instances of a rule, each with a key. A variable ranges over the constants that the known
