@@ -18,6 +18,52 @@ from thalweg.testing.engines import replay_with
 from thalweg.testing.tables import stream, timeline
 
 CASES = {
+    "a fact that is true of everything asks for no value and gives none": (
+        """
+        initiatedAt(paid(X)=true, T) :- happensAt(sends(X, Goods, Key), T), opens(Goods, Key, In), fits(In, X, _).
+        initiatedAt(dear(X)=true, T) :- happensAt(sends(X, Goods, _), T), price(Goods, P), P > 5.
+        terminatedAt(paid(X)=true, T) :- happensAt(sends(X, Goods, Key), T), \\+ opens(Goods, Key, _).
+        opens(_, _, _).
+        fits(_, _, _).
+        price(_, 10).
+        """,
+        "sends(a,box,3) 2\nsends(b,bag,4) 5",
+        "paid(a)=true [3,..)\npaid(b)=true [6,..)\ndear(a)=true [3,..)\ndear(b)=true [6,..)",
+        (10, 5, 20),
+    ),
+    "a value that no grounding gives ends the others and does not hold": (
+        r"""
+        initiatedAt(noise(X)=V, T) :- happensAt(level(X, V), T).
+        initiatedAt(vote(X)=aye, T) :- happensAt(e(X), T).
+        initiatedAt(vote(X)=null, T) :- happensAt(g(X), T), \+ holdsAt(vote(X)=null, T).
+        initiatedAt(shut(X)=true, T) :- happensAt(end(vote(X)=aye), T).
+        initiatedAt(told(X)=true, T) :- happensAt(g(X), T), terminatedAt(vote(X)=aye, T).
+        terminatedAt(vote(X)=_, T) :- happensAt(k(X), T).
+        grounding(noise(X)=high) :- bus(X).
+        grounding(noise(X)=low) :- bus(X), X = b.
+        grounding(vote(X)=aye) :- bus(X).
+        bus(a). bus(b).
+        """,
+        "level(a,high) 2\nlevel(b,high) 2\nlevel(b,low) 4\nlevel(a,low) 5\nlevel(a,low) 7\nlevel(b,none) 7\n"
+        "level(a,high) 8\nlevel(a,low) 8\nlevel(c,high) 8\ne(a) 3\ng(a) 7\ne(a) 9\nk(a) 11\ne(b) 12\ng(b) 12",
+        "noise(a)=high [3,6)\nnoise(b)=high [3,5)\nnoise(b)=low [5,8)\nvote(a)=aye [4,8) [10,12)\nshut(a)=true [8,..)",
+        (10, 5, 20),
+    ),
+    "a value that no grounding gives stops the countdowns of the others": (
+        r"""
+        initiatedAt(f(X)=on, T) :- happensAt(e(X), T), \+ holdsAt(h(X)=true, T).
+        initiatedAt(f(X)=off, T) :- happensAt(g(X), T).
+        initiatedAt(h(X)=true, T) :- happensAt(k(X), T), holdsAt(f(X)=on, T).
+        fi(f(X)=on, f(X)=late, 5).
+        fi(f(X)=late, f(X)=off, 2).
+        grounding(f(X)=on) :- some(X).
+        grounding(f(X)=late) :- some(X).
+        some(a). some(b).
+        """,
+        "e(a) 2\ng(a) 4\ne(b) 2\ng(b) 11",
+        "f(a)=on [3,5)\nf(b)=on [3,8)\nf(b)=late [8,12)",
+        (10, 5, 20),
+    ),
     "a variable of a determined head that no condition binds ranges over what its grounding gives": (
         """
         initiatedAt(status(M)=open, T) :- happensAt(e(M), T).
@@ -134,7 +180,7 @@ CASES = {
         holdsFor(rest(X)=true, I) :- holdsFor(both(X)=_, I1), complement_all([I1], I).
         """,
         "e(1) 3\ne(3) 5\ng(a) 6",
-        "f=1 [4,..)\nnot_each=true [0,..)\nwalk(a)=true [7,..)\nrest(a)=true [6,..)",
+        "f=1 [4,6)\nnot_each=true [0,..)\nwalk(a)=true [7,..)\nrest(a)=true [6,..)",
         (10, 5, 20),
     ),
     "a complement of all that a grounding gives holds from the start": (

@@ -41,6 +41,9 @@ from thalweg.events.normal import apply, holes
 from thalweg.language.rules import Edge, Effect
 from thalweg.language.terms import NOWHERE, Term, Variable, variables
 
+_ANY = Variable("_Any")
+"""A value that is left open."""
+
 
 def _free(args: tuple[Term, ...], body: tuple[Flat, ...], time: str | None = None) -> set[str]:
     return {v.name for a in args for v in variables(a)} - binding(body, time)
@@ -73,7 +76,7 @@ class Domains:
         normal = self.normal
         self._domain_rules()
         mixed = {fluent for fluent in self.determined if self.is_simple(fluent)}
-        normal.points = [self._effect(p) for rule in normal.points for p in split_edges(rule, mixed)]
+        normal.points = [x for rule in normal.points for p in split_edges(rule, mixed) for x in self._effect(p)]
         for start in normal.starts:
             self._initially(start)
         normal.spans = self.newcomers.with_twins(Bounds(self).bounded(normal.spans))
@@ -155,13 +158,29 @@ class Domains:
 
     # ----------------------------------------------------------------- rules
 
-    def _effect(self, p: PointRule) -> PointRule:
+    def _effect(self, p: PointRule) -> Iterator[PointRule]:
+        """The rule about wanted pairs; and, where a value that is not wanted may be initiated, one that it ends the
+        others."""
         if hidden(p.relation):
-            return p
+            yield p
+            return
         body = self.newcomers.visible(self._timed(p.body, shift=False))
         if p.effect is not None and _free(p.args, body, p.time):
             body = (*body, HoldsAt(self.known(p.relation), p.args, TRUE))
-        return replace(p, body=body + self.filter_(p.relation, p.args, p.value, shift=False))
+        wanted = self.filter_(p.relation, p.args, p.value, shift=False)
+        yield replace(p, body=body + wanted)
+        if p.effect is Effect.INITIATES and self._may_displace(p):
+            instance = self.filter_(p.relation, p.args, _ANY, shift=False)
+            unwanted = tuple(replace(x, negated=True) for x in wanted if isinstance(x, Missing))
+            ends = replace(p, effect=Effect.TERMINATES, value=_ANY, displaces=True)
+            yield replace(ends, body=body + instance + unwanted)
+
+    def _may_displace(self, p: PointRule) -> bool:
+        """May the rule initiate a value that is not wanted of an instance of which another is?"""
+        wanted = self.declaring(p.relation)
+        constant = None if isinstance(p.value, Variable) else p.value
+        given = [_shape(w) for w in wanted if w.value is not None and (w.value == constant or _open(w.value, w.args))]
+        return any(_shape(w) not in given for w in wanted)
 
     def filter_(
         self, relation: str, args: tuple[Term, ...], value: Term | None, *, shift: bool
@@ -429,6 +448,16 @@ class Domains:
     def dynamic(self, x: Flat) -> bool:
         """Is this a fact of a domain that fills up?"""
         return isinstance(x, Fact) and x.relation in self.normal.domains and not x.negated
+
+
+def _shape(w: Wanted) -> Wanted:
+    """The instances that a grounding rule gives: without its value, and with variables by their places."""
+    found = {v.name for a in w.args for v in variables(a)}
+    order = [v.name for a in w.args for v in variables(a)] + sorted(names(w.body) - found)
+    places = {name: Variable(f"_{at}") for at, name in enumerate(dict.fromkeys(order))}
+    same = rebuild(replace(w, value=None), partial(apply, binding=places))
+    assert isinstance(same, Wanted)
+    return same
 
 
 def _variables_of(w: Wanted) -> set[str]:

@@ -377,19 +377,24 @@ class Moment:
 
     def _fires(self, rule: EffectRule) -> frozenset[Pair]:
         """The effects of one rule at this point."""
+        return frozenset(pair for pair in self._said(rule) if self._wants(pair))
+
+    def _wants(self, pair: Pair) -> bool:
+        if pair[1] is None:
+            return self.domains.wants_instance(pair[0], self.state)
+        return self.domains.wants_pair(pair, self.state)
+
+    def _said(self, rule: EffectRule) -> frozenset[Pair]:
+        """The same, whether or not the pairs are wanted."""
         return self._memo(("rule", id(rule)), lambda: frozenset(self._effects_of(rule)))
 
     def _effects_of(self, rule: EffectRule) -> Iterator[Pair]:
         for answer in self._solutions(rule):
             for extended in self.domains.instances(rule.fluent, answer, self.state, self._determined):
                 fluent, value = resolve(rule.fluent, extended), resolve(rule.value, extended)
-                if not is_ground(value):
-                    if rule.effect == "initiatedAt":
-                        raise UnsafeRule(f"the value of {fluent} in an initiation has none")
-                    if self.domains.wants_instance(fluent, self.state):
-                        yield fluent, None
-                elif self.domains.wants_pair((fluent, value), self.state):
-                    yield fluent, value
+                if not is_ground(value) and rule.effect == "initiatedAt":
+                    raise UnsafeRule(f"the value of {fluent} in an initiation has none")
+                yield fluent, value if is_ground(value) else None
 
     def _determined(self, key: Signature) -> Iterable[Pair]:
         """The instances that rules of determined values of a fluent know."""
@@ -408,6 +413,16 @@ class Moment:
         """The pairs that are terminated, by rules or by delayed effects."""
         delayed = {c.pair for c in self.fired(key) if c.target is None}
         return self._by_rules("terminatedAt", key, value) | delayed
+
+    def _displaced(self, key: Signature) -> set[Pair]:
+        """The ends of all values of instances of which a rule initiates a value that no grounding gives."""
+        rules = self.description.effects.get(("initiatedAt", key), ())
+        unwanted = {fluent for rule in rules for fluent, value in self._said(rule) if not self._wants((fluent, value))}
+        return {(fluent, None) for fluent in unwanted if self._wants((fluent, None))}
+
+    def _broken(self, key: Signature) -> set[Pair]:
+        """What ends at this point other than by an initiation that is seen."""
+        return self.terminated(key) | self._displaced(key)
 
     def fired(self, key: Signature) -> frozenset[Countdown]:
         """The delayed effects of this point."""
@@ -438,7 +453,7 @@ class Moment:
         keys = self.description.simple
         return (
             frozenset(pair for key in keys for pair in self.initiated(key)),
-            frozenset(pair for key in keys for pair in self.terminated(key)),
+            frozenset(pair for key in keys for pair in self._broken(key)),
         )
 
     def busy(self) -> bool:
@@ -451,7 +466,7 @@ class Moment:
     def _next_values(self, key: Signature) -> set[Pair]:
         """The simple fluents of a signature one point later."""
         values = {f: v for f, v in self.state.values.items() if signature(f) == key}
-        initiated, terminated = frozenset(self.initiated(key)), frozenset(self.terminated(key))
+        initiated, terminated = frozenset(self.initiated(key)), frozenset(self._broken(key))
         state = State(values=values, domain=self.state.domain)
         after, _ = settled(self.domains, state, self.time, initiated, terminated)
         return set(after.items())

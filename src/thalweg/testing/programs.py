@@ -190,7 +190,7 @@ class _Writer:
             if fluent.kind != "input" and self.chance(15):
                 rules.append(self._grounding(fluent.name, fluent.sorts, "_"))
             elif fluent.kind != "input" and fluent.values[0] not in OPEN:
-                values = fluent.values[:-1] if len(fluent.values) == 3 and self.chance(20) else fluent.values
+                values = fluent.values[:-1] if len(fluent.values) > 1 and self.chance(20) else fluent.values
                 rules += [self._grounding(fluent.name, fluent.sorts, value) for value in values]
         return rules
 

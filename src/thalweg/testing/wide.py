@@ -412,7 +412,8 @@ class _Writer:
             self.rules += [f"dom({written})." for written, _ in self.rng.sample(self.individuals, 2)]
         for fluent in self.fluents:
             if fluent.kind != "input" and set(fluent.sorts) <= {"x"} and self.chance(70):
-                for value in ("_",) if fluent.open or self.chance(30) else fluent.values:
+                values = fluent.values[:-1] if len(fluent.values) > 1 and self.chance(20) else fluent.values
+                for value in ("_",) if fluent.open or self.chance(30) else values:
                     self._grounding(fluent.name, fluent.sorts, domain, value)
 
     def _grounding(self, name: str, sorts: str, domain: str, value: str | None) -> None:
