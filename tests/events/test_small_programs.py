@@ -18,6 +18,38 @@ from thalweg.testing.engines import replay_with
 from thalweg.testing.tables import stream, timeline
 
 CASES = {
+    "what an Allen relation keeps may be the common part, or what only one side has": (
+        """
+        fluent a(x). fluent b(x).
+        holdsFor(common(X)=true, I) :-
+            holdsFor(a(X)=true, A), holdsFor(b(X)=true, B), allen(overlaps, A, B, intersection, I).
+        holdsFor(before(X)=true, I) :-
+            holdsFor(a(X)=true, A), holdsFor(b(X)=true, B), overlaps(A, B, relative_complement, I).
+        holdsFor(after(X)=true, I) :-
+            holdsFor(a(X)=true, A), holdsFor(b(X)=true, B), allen(overlaps, A, B, relative_complement_inverse, I).
+        holdsFor(left(X)=true, I) :- holdsFor(a(X)=true, A), holdsFor(b(X)=true, B), allen(overlaps, A, B, lhs, I).
+        holdsFor(right(X)=true, I) :- holdsFor(a(X)=true, A), holdsFor(b(X)=true, B), overlaps(A, B, rhs, I).
+        """,
+        "a(x)=true 2..8\nb(x)=true 5..11\na(x)=true 13..15\nb(x)=true 13..17",
+        "common(x)=true [5,8)\nbefore(x)=true [2,5)\nafter(x)=true [8,11)\nleft(x)=true [2,8)\nright(x)=true [5,11)",
+        (20, 5, 20),
+    ),
+    "a rule that reads the start of an input interval is about whom the interval shows": (
+        r"""
+        dynamicDomain(id(_)).
+        grounding(walk(P)=_) :- id(P).
+        grounding(gone(P)) :- id(P).
+        grounding(person(P)=true) :- id(P).
+        grounding(comes(P)) :- id(P).
+        initiatedAt(person(P)=true, T) :- happensAt(start(walk(P)=true), T), \+ happensAt(gone(P), T).
+        initiatedAt(person(P)=false, T) :- happensAt(gone(P), T).
+        happensAt(comes(P), T) :- happensAt(start(walk(P)=true), T).
+        initiatedAt(seen(P)=true, T) :- happensAt(comes(P), T).
+        """,
+        "walk(a)=true points 4 5 11\ngone(a) 7\nwalk(b)=true points 11 12",
+        "person(a)=true [4,8) [11,..)\nperson(b)=true [11,..)\nseen(a)=true [4,..)\nseen(b)=true [11,..)",
+        (10, 5, 20),
+    ),
     "a fact that is true of everything asks for no value and gives none": (
         """
         initiatedAt(paid(X)=true, T) :- happensAt(sends(X, Goods, Key), T), opens(Goods, Key, In), fits(In, X, _).

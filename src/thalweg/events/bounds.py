@@ -78,7 +78,7 @@ class Bounds:
 
     def _headed(self, s: SpanRule) -> SpanRule:
         """Variables of the head that no condition binds range over the known instances of its fluent."""
-        if set(names((HoldsAt(s.fluent, s.args, TRUE),))) <= names(x for _, x in s.inputs) | binding(s.tests):
+        if names((HoldsAt(s.fluent, s.args, TRUE),)) <= names([x for _, x in s.inputs]) | binding(s.tests):
             return s
         return self._bounded(s, HoldsAt(self.domains.known(s.fluent), s.args, TRUE))
 

@@ -167,13 +167,18 @@ class Domains:
         body = self.newcomers.visible(self._timed(p.body, shift=False))
         if p.effect is not None and _free(p.args, body, p.time):
             body = (*body, HoldsAt(self.known(p.relation), p.args, TRUE))
-        wanted = self.filter_(p.relation, p.args, p.value, shift=False)
+        shift = any(self._starts_input(x) for x in p.body)
+        wanted = self.filter_(p.relation, p.args, p.value, shift=shift)
         yield replace(p, body=body + wanted)
         if p.effect is Effect.INITIATES and self._may_displace(p):
-            instance = self.filter_(p.relation, p.args, _ANY, shift=False)
+            instance = self.filter_(p.relation, p.args, _ANY, shift=shift)
             unwanted = tuple(replace(x, negated=True) for x in wanted if isinstance(x, Missing))
             ends = replace(p, effect=Effect.TERMINATES, value=_ANY, displaces=True)
             yield replace(ends, body=body + instance + unwanted)
+
+    def _starts_input(self, x: Flat) -> bool:
+        """Does this read the start of an input interval? It may tell a domain of somebody at its first point."""
+        return isinstance(x, EdgeAt) and x.edge is Edge.START and not x.negated and x.fluent in self.inputs
 
     def _may_displace(self, p: PointRule) -> bool:
         """May the rule initiate a value that is not wanted of an instance of which another is?"""

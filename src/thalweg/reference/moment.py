@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from thalweg.reference.background import Knowledge, compare
-from thalweg.reference.bodies import Fact, Test, Unbound, UnsafeRule, solve
+from thalweg.reference.bodies import Fact, Goal, Test, Unbound, UnsafeRule, solve
 from thalweg.reference.description import DeterminedRule, EffectRule, EventRule
 from thalweg.reference.intervals import Intervals, contains
 from thalweg.reference.state import Countdown, Domains, Input, Pair, State, settled, shown
@@ -356,45 +356,56 @@ class Moment:
                 yield from self._events_of(rule)
 
     def _events_of(self, rule: EventRule) -> Iterator[Ground]:
-        for answer in self._solutions(rule):
+        for answer, state in self._solutions(rule):
             event = resolve(rule.event, answer)
             if not is_ground(event):
                 raise UnsafeRule(f"derived event {event} has variables without a value")
-            if self.domains.wants_event(event, self.state):
+            if self.domains.wants_event(event, state):
                 yield event
 
     def all_derived(self) -> frozenset[Ground]:
         return frozenset(event for key in self.description.derived for event in self.happening(key))
 
-    def _solutions(self, rule: EventRule | EffectRule) -> Iterator[Subst]:
+    def _solutions(self, rule: EventRule | EffectRule) -> Iterator[tuple[Subst, State]]:
+        """Each solution with the state that says who is wanted: where a start of input is read, that of its first
+        point, since the input tells of somebody there."""
         subst = unify(rule.time, self.time, EMPTY)
-        try:
-            yield from solve(rule.alternatives, subst, self) if subst is not None else ()
-        except Unbound as problem:
-            raise UnsafeRule(f"variables of {rule} are bound by no positive condition") from problem
+        if subst is None:
+            return
+        for goals in rule.alternatives:
+            state = self._met if any(map(self._starts_input, goals)) else self.state
+            try:
+                yield from ((answer, state) for answer in solve((goals,), subst, self))
+            except Unbound as problem:
+                raise UnsafeRule(f"variables of {rule} are bound by no positive condition") from problem
+
+    def _starts_input(self, goal: Goal) -> bool:
+        match goal:
+            case Fact("start", (fluent, *_)):
+                return signature(fluent) in self.description.input_fluents
+        return False
 
     # effects
 
     def _fires(self, rule: EffectRule) -> frozenset[Pair]:
         """The effects of one rule at this point."""
-        return frozenset(pair for pair in self._said(rule) if self._wants(pair))
+        return frozenset((fluent, value) for fluent, value, seen in self._effects(rule) if seen)
 
-    def _wants(self, pair: Pair) -> bool:
-        if pair[1] is None:
-            return self.domains.wants_instance(pair[0], self.state)
-        return self.domains.wants_pair(pair, self.state)
-
-    def _said(self, rule: EffectRule) -> frozenset[Pair]:
-        """The same, whether or not the pairs are wanted."""
+    def _effects(self, rule: EffectRule) -> frozenset[tuple[Ground, Ground | None, bool]]:
+        """The same, each with whether rules see it: not the end of all values by one that no grounding gives."""
         return self._memo(("rule", id(rule)), lambda: frozenset(self._effects_of(rule)))
 
-    def _effects_of(self, rule: EffectRule) -> Iterator[Pair]:
-        for answer in self._solutions(rule):
+    def _effects_of(self, rule: EffectRule) -> Iterator[tuple[Ground, Ground | None, bool]]:
+        for answer, state in self._solutions(rule):
             for extended in self.domains.instances(rule.fluent, answer, self.state, self._determined):
                 fluent, value = resolve(rule.fluent, extended), resolve(rule.value, extended)
-                if not is_ground(value) and rule.effect == "initiatedAt":
+                if is_ground(value) and self.domains.wants_pair((fluent, value), state):
+                    yield fluent, value, True
+                elif rule.effect == "initiatedAt" and not is_ground(value):
                     raise UnsafeRule(f"the value of {fluent} in an initiation has none")
-                yield fluent, value if is_ground(value) else None
+                elif rule.effect == "initiatedAt" or not is_ground(value):
+                    if self.domains.wants_instance(fluent, state):
+                        yield fluent, None, rule.effect == "terminatedAt"
 
     def _determined(self, key: Signature) -> Iterable[Pair]:
         """The instances that rules of determined values of a fluent know."""
@@ -417,8 +428,7 @@ class Moment:
     def _displaced(self, key: Signature) -> set[Pair]:
         """The ends of all values of instances of which a rule initiates a value that no grounding gives."""
         rules = self.description.effects.get(("initiatedAt", key), ())
-        unwanted = {fluent for rule in rules for fluent, value in self._said(rule) if not self._wants((fluent, value))}
-        return {(fluent, None) for fluent in unwanted if self._wants((fluent, None))}
+        return {(fluent, None) for rule in rules for fluent, _, seen in self._effects(rule) if not seen}
 
     def _broken(self, key: Signature) -> set[Pair]:
         """What ends at this point other than by an initiation that is seen."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from random import Random
 
+from thalweg.reference.intervals import MODES
+
 ENTITIES = ("a", "b", "c")
 PLACES = ("home", "work")
 EVENTS = {"e": ("x",), "g": ("x",), "h": ("x", "x"), "v": ("x", "n"), "go": ("x", "p"), "k": ()}
@@ -187,7 +189,9 @@ class _Writer:
         for name, sorts in EVENTS.items():
             rules.append(self._grounding(name, sorts, None))
         for fluent in self.fluents:
-            if fluent.kind != "input" and self.chance(15):
+            if fluent.kind == "input" and self._dynamic and self.chance(50):
+                rules.append(self._grounding(fluent.name, fluent.sorts, "_"))
+            elif fluent.kind != "input" and self.chance(15):
                 rules.append(self._grounding(fluent.name, fluent.sorts, "_"))
             elif fluent.kind != "input" and fluent.values[0] not in OPEN:
                 values = fluent.values[:-1] if len(fluent.values) > 1 and self.chance(20) else fluent.values
@@ -470,7 +474,7 @@ class _Writer:
             name = self.rng.choice(("intDurGreater", "intDurLess"))
             return f"{name}({leaves[-1]}, {self.rng.randint(1, 8)}, {result})"
         relation = self.rng.choice(("before", "meets", "overlaps", "starts", "finishes", "during", "equal"))
-        mode = self.rng.choice(("source", "target", "union"))
+        mode = self.rng.choice(MODES)
         return f"allen({relation}, {self.rng.choice(leaves)}, {leaves[-1]}, {mode}, {result})"
 
 

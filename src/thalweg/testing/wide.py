@@ -18,6 +18,7 @@ from thalweg.language.diagnostics import Severity
 from thalweg.language.program import Program
 from thalweg.reference.description import Description
 from thalweg.reference.events import Row
+from thalweg.reference.intervals import MODES
 from thalweg.reference.terms import Ground
 from thalweg.testing.streams import TIDY, Mess, Scenario, histories
 
@@ -393,7 +394,7 @@ class _Writer:
             if self.chance(20):
                 return [f"limit(D{result})", f"{name}({last}, D{result}, {result})"]
             return [f"{name}({last}, {self.rng.choice(('3', '5', '2.5', '1', '8'))}, {result})"]
-        relation, mode = self.rng.choice(ALLEN), self.rng.choice(("source", "target", "union"))
+        relation, mode = self.rng.choice(ALLEN), self.rng.choice(MODES)
         return [f"allen({relation}, {self.rng.choice(pool)}, {pool[-1]}, {mode}, {result})"]
 
     # ------------------------------------------------------------------- groundings
