@@ -136,6 +136,7 @@ def check_reach(program: Program, known: Entities) -> Iterator[Diagnostic]:
     yield from _never_used(fluents)
     yield from _unreachable(program, known, fluents)
     yield from _about_nobody(program)
+    yield from _without_value(program, fluents)
     yield from check_twice(program)
 
 
@@ -156,6 +157,17 @@ def _about_nobody(program: Program) -> Iterator[Diagnostic]:
             help_ = f"write `grounding({pair}) :- ...`, or bind it with a fact"
             yield Diagnostic("TW210", Severity.WARNING, message, variable.span, (), help_)
             break
+
+
+def _without_value(program: Program, fluents: dict[Signature, _Fluent]) -> Iterator[Diagnostic]:
+    """Groundings of a fluent that name no value."""
+    for statement in program.statements:
+        if isinstance(statement, Grounding) and pair_of(statement.entity) is None:
+            key = signature(statement.entity)
+            if key in fluents and fluents[key].computed:
+                message = f"{sig(*key)} is a fluent: its grounding names a value, and this one says nothing"
+                help_ = f"write `grounding({text(statement.entity)}=...)`, with `_` for every value"
+                yield Diagnostic("TW021", Severity.WARNING, message, statement.entity.span, (), help_)
 
 
 def _left_open(statement: Statement, pair: Pair) -> list[Variable]:
@@ -251,6 +263,8 @@ def _needed(statement: Statement) -> Iterator[tuple[Pair, str]]:
     match statement:
         case EffectRule(Effect.TERMINATES, pair) | Delayed(pair):
             yield pair, "is never initiated"
+        case Grounding(entity) if (pair_ := pair_of(entity)) is not None:
+            yield pair_, "never holds"
         case _:
             pass
     if isinstance(statement, IntervalRule) and _is_only_part(statement):

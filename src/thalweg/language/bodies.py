@@ -274,11 +274,12 @@ class BodyReader:
                 fluent.span,
                 "write it as `name(Arguments)=value`",
             )
+        compared = term.functor if isinstance(term, Compound) and term.functor in ("==", "=:=", "is") else None
         raise Refused(
             "TW021",
             "a fluent-value pair `fluent=value` is expected here",
             term.span,
-            "write for instance `...=true`",
+            f"write `=` for `{compared}`" if compared else "write for instance `...=true`",
         )
 
     def event_literal(
