@@ -63,7 +63,7 @@ CASES = {
         "paid(a)=true [3,..)\npaid(b)=true [6,..)\ndear(a)=true [3,..)\ndear(b)=true [6,..)",
         (10, 5, 20),
     ),
-    "a value that no grounding gives ends the others and does not hold": (
+    "a value that a head or a grounding names ends the others, also where it is not wanted itself": (
         r"""
         initiatedAt(noise(X)=V, T) :- happensAt(level(X, V), T).
         initiatedAt(vote(X)=aye, T) :- happensAt(e(X), T).
@@ -78,10 +78,10 @@ CASES = {
         """,
         "level(a,high) 2\nlevel(b,high) 2\nlevel(b,low) 4\nlevel(a,low) 5\nlevel(a,low) 7\nlevel(b,none) 7\n"
         "level(a,high) 8\nlevel(a,low) 8\nlevel(c,high) 8\ne(a) 3\ng(a) 7\ne(a) 9\nk(a) 11\ne(b) 12\ng(b) 12",
-        "noise(a)=high [3,6)\nnoise(b)=high [3,5)\nnoise(b)=low [5,8)\nvote(a)=aye [4,8) [10,12)\nshut(a)=true [8,..)",
+        "noise(a)=high [3,6)\nnoise(b)=high [3,5)\nnoise(b)=low [5,..)\nvote(a)=aye [4,8) [10,12)\nshut(a)=true [8,..)",
         (10, 5, 20),
     ),
-    "a value that no grounding gives stops the countdowns of the others": (
+    "a value that is not wanted stops the countdowns of the others": (
         r"""
         initiatedAt(f(X)=on, T) :- happensAt(e(X), T), \+ holdsAt(h(X)=true, T).
         initiatedAt(f(X)=off, T) :- happensAt(g(X), T).
@@ -212,7 +212,7 @@ CASES = {
         holdsFor(rest(X)=true, I) :- holdsFor(both(X)=_, I1), complement_all([I1], I).
         """,
         "e(1) 3\ne(3) 5\ng(a) 6",
-        "f=1 [4,6)\nnot_each=true [0,..)\nwalk(a)=true [7,..)\nrest(a)=true [6,..)",
+        "f=1 [4,..)\nnot_each=true [0,..)\nwalk(a)=true [7,..)\nrest(a)=true [6,..)",
         (10, 5, 20),
     ),
     "a complement of all that a grounding gives holds from the start": (

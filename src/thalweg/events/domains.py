@@ -159,8 +159,8 @@ class Domains:
     # ----------------------------------------------------------------- rules
 
     def _effect(self, p: PointRule) -> Iterator[PointRule]:
-        """The rule about wanted pairs; and, where a value that is not wanted may be initiated, one that it ends the
-        others."""
+        """The rule about wanted pairs; and, where a value that is named and not wanted may be initiated, one by which it
+        ends the others."""
         if hidden(p.relation):
             yield p
             return
@@ -174,11 +174,29 @@ class Domains:
             instance = self.filter_(p.relation, p.args, _ANY, shift=shift)
             unwanted = tuple(replace(x, negated=True) for x in wanted if isinstance(x, Missing))
             ends = replace(p, effect=Effect.TERMINATES, value=_ANY, displaces=True)
-            yield replace(ends, body=body + instance + unwanted)
+            yield replace(ends, body=body + instance + unwanted + self._named(p, shift=shift))
 
     def _starts_input(self, x: Flat) -> bool:
         """Does this read the start of an input interval? It may tell a domain of somebody at its first point."""
         return isinstance(x, EdgeAt) and x.edge is Edge.START and not x.negated and x.fluent in self.inputs
+
+    def _named(self, p: PointRule, *, shift: bool) -> tuple[Flat, ...]:
+        """A literal that keeps the values that a head or a grounding names; none where the rule names its value."""
+        if not isinstance(p.value, Variable):
+            return ()
+        heads = [rule.value for rule in (*self.effects_of.get(p.relation, ()), *self._starts_of(p.relation))]
+        targets = [d.target for d in self.normal.delays if d.fluent == p.relation]
+        wanted = self.declaring(p.relation)
+        constants = {v for v in (*heads, *targets, *(w.value for w in wanted)) if not isinstance(v, Variable | None)}
+        ways: list[tuple[Flat, ...]] = [(Test("=", p.value, value),) for value in sorted(constants, key=str)]
+        for w in wanted:
+            if isinstance(w.value, Variable):
+                any_one = tuple(Variable(f"_Any{next(self.fresh)}") for _ in w.args)
+                ways.append(self._timed(self.instance(w, (*any_one, p.value)), shift=shift))
+        return (Missing(tuple(ways), negated=False),)
+
+    def _starts_of(self, fluent: str) -> list[StartRule]:
+        return [start for start in self.normal.starts if start.fluent == fluent]
 
     def _may_displace(self, p: PointRule) -> bool:
         """May the rule initiate a value that is not wanted of an instance of which another is?"""

@@ -392,7 +392,7 @@ class Moment:
         return frozenset((fluent, value) for fluent, value, seen in self._effects(rule) if seen)
 
     def _effects(self, rule: EffectRule) -> frozenset[tuple[Ground, Ground | None, bool]]:
-        """The same, each with whether rules see it: not the end of all values by one that no grounding gives."""
+        """The same, each with whether rules see it: not the end of all values by one that is named and not wanted."""
         return self._memo(("rule", id(rule)), lambda: frozenset(self._effects_of(rule)))
 
     def _effects_of(self, rule: EffectRule) -> Iterator[tuple[Ground, Ground | None, bool]]:
@@ -403,9 +403,10 @@ class Moment:
                     yield fluent, value, True
                 elif rule.effect == "initiatedAt" and not is_ground(value):
                     raise UnsafeRule(f"the value of {fluent} in an initiation has none")
-                elif rule.effect == "initiatedAt" or not is_ground(value):
-                    if self.domains.wants_instance(fluent, state):
-                        yield fluent, None, rule.effect == "terminatedAt"
+                elif not is_ground(value) and self.domains.wants_instance(fluent, state):
+                    yield fluent, None, True
+                elif rule.effect == "initiatedAt" and self.domains.displaces((fluent, value), state):
+                    yield fluent, None, False
 
     def _determined(self, key: Signature) -> Iterable[Pair]:
         """The instances that rules of determined values of a fluent know."""
@@ -426,7 +427,7 @@ class Moment:
         return self._by_rules("terminatedAt", key, value) | delayed
 
     def _displaced(self, key: Signature) -> set[Pair]:
-        """The ends of all values of instances of which a rule initiates a value that no grounding gives."""
+        """The ends of all values of instances of which a rule initiates a value that is named and not wanted."""
         rules = self.description.effects.get(("initiatedAt", key), ())
         return {(fluent, None) for rule in rules for fluent, _, seen in self._effects(rule) if not seen}
 
