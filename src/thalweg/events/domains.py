@@ -159,8 +159,8 @@ class Domains:
     # ----------------------------------------------------------------- rules
 
     def _effect(self, p: PointRule) -> Iterator[PointRule]:
-        """The rule about wanted pairs; and, where a value that is named and not wanted may be initiated, one by which it
-        ends the others."""
+        """The rule about wanted pairs; and, where a value that is named and not wanted may be initiated, one by which
+        it ends the others."""
         if hidden(p.relation):
             yield p
             return
