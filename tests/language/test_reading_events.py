@@ -249,6 +249,15 @@ def test_a_grounding_as_a_condition_of_its_own_pair_is_dropped_with_a_note() -> 
     assert program == thalweg.parse("fi(f(X)=on, f(X)=off, 4).\nft(f(X)=off, R) :- wait(R).\nwait(3).")
 
 
+def test_rules_that_another_system_has_compiled_are_told_from_rules_as_they_are_written() -> None:
+    _, diagnostics = read(
+        "initiatedAt(on(X)=true, T1, T, T2) :- happensAtIE(press(X), T), T1 =< T, T < T2.\n"
+        "holdsForSDFluent(lit(X)=true, I) :- holdsForProcessedSimpleFluent(X, on(X)=true, I)."
+    )
+    assert [(d.code, d.span.line) for d in diagnostics] == [("TW024", 1), ("TW024", 2)]
+    assert all("before it was compiled" in (d.suggestion or "") for d in diagnostics)
+
+
 def test_a_definition_of_the_known_duration_filter_is_not_used() -> None:
     program, diagnostics = read(
         "holdsFor(f=v, I) :- holdsFor(g=v, I1), intDurGreater(I1, 5, I).\n"

@@ -83,6 +83,14 @@ PROCEDURAL = {
 arguments their names are free: ``flag(vessel, country)``."""
 
 
+_KEPT = ("ProcessedIE", "ProcessedSDFluent", "ProcessedSimpleFluent")
+COMPILED = frozenset(
+    ["happensAtIE", "happensAtEv", "holdsForSDFluent", "holdsAtCyclic"]
+    + [word + kept for word in ("happensAt", "holdsAt", "holdsFor") for kept in _KEPT]
+)
+"""What RTEC's compiler writes for the words of the language."""
+
+
 Note = Callable[[str, Severity, str, Term, str | None], None]
 
 
@@ -246,6 +254,9 @@ class BodyReader:
             raise Refused(
                 "TW024", "a cut chooses by order of execution, which rules do not have", term.span, _CONTROL
             )
+        if name in COMPILED and self.kind is Kind.EVENTS:
+            message = f"`{name}` is what RTEC's compiler makes of a rule"
+            raise Refused("TW024", message, term.span, "give the event description as it was before it was compiled")
         if signature(term) in PROCEDURAL and self.kind is Kind.EVENTS:
             raise Refused(
                 "TW024",
