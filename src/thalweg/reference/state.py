@@ -166,7 +166,8 @@ class Domains:
         """Does a pair that is not wanted end the others? If another of its instance is wanted, and the head of a rule
         or a grounding of the fluent names its value."""
         d, (fluent, value) = self.description, pair
-        heads = [(rule.fluent, rule.value) for rule in (*d.effect_rules, *d.initially)]
+        heads = [(rule.fluent, rule.value) for rule in d.effect_rules]
+        heads += [(rule.fluent, rule.value) for rule in d.initially]
         targets = [rule.target for rule in d.delayed if rule.target is not None]
         given = [(g.entity, g.value) for g in d.groundings if g.value is not None]
         named = (*heads, *targets, *given, *self.declared(state))

@@ -190,7 +190,7 @@ class _Writer:
             rules.append(self._grounding(name, sorts, None))
         for fluent in self.fluents:
             if fluent.kind == "input" and self._dynamic and self.chance(50):
-                rules.append(self._grounding(fluent.name, fluent.sorts, "_"))
+                rules.append(self._grounding(fluent.name, fluent.sorts, "_", every=True))
             elif fluent.kind != "input" and self.chance(15):
                 rules.append(self._grounding(fluent.name, fluent.sorts, "_"))
             elif fluent.kind != "input" and fluent.values[0] not in OPEN:
@@ -198,10 +198,11 @@ class _Writer:
                 rules += [self._grounding(fluent.name, fluent.sorts, value) for value in values]
         return rules
 
-    def _grounding(self, name: str, sorts: tuple[str, ...], value: str | None) -> str:
+    def _grounding(self, name: str, sorts: tuple[str, ...], value: str | None, *, every: bool = False) -> str:
+        """A grounding over the domain; `every`: of all instances, which input has whether or not they are wanted."""
         variables = [f"X{i}" if sort == "x" else "_" for i, sort in enumerate(sorts)]
         body = ", ".join(f"dom(X{i})" for i, sort in enumerate(sorts) if sort == "x")
-        if len(sorts) == 2 and self.chance(20) and value is not None:
+        if len(sorts) == 2 and self.chance(20) and value is not None and not every:
             body += ", X0 @< X1"
         pair = _term(name, variables) + (f"={value}" if value else "")
         return f"grounding({pair}) :- {body}." if body else f"grounding({pair})."
