@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from thalweg import parse
+from thalweg import parse, run
 from thalweg.analysis.checker import check
 from thalweg.events.reasoner import Reasoner
 from thalweg.reference.events import Row
@@ -18,6 +18,152 @@ from thalweg.testing.engines import replay_with
 from thalweg.testing.tables import stream, timeline
 
 CASES = {
+    "what an Allen relation keeps may be the common part, or what only one side has": (
+        """
+        fluent a(x). fluent b(x).
+        holdsFor(common(X)=true, I) :-
+            holdsFor(a(X)=true, A), holdsFor(b(X)=true, B), allen(overlaps, A, B, intersection, I).
+        holdsFor(before(X)=true, I) :-
+            holdsFor(a(X)=true, A), holdsFor(b(X)=true, B), overlaps(A, B, relative_complement, I).
+        holdsFor(after(X)=true, I) :-
+            holdsFor(a(X)=true, A), holdsFor(b(X)=true, B), allen(overlaps, A, B, relative_complement_inverse, I).
+        holdsFor(left(X)=true, I) :- holdsFor(a(X)=true, A), holdsFor(b(X)=true, B), allen(overlaps, A, B, lhs, I).
+        holdsFor(right(X)=true, I) :- holdsFor(a(X)=true, A), holdsFor(b(X)=true, B), overlaps(A, B, rhs, I).
+        """,
+        "a(x)=true 2..8\nb(x)=true 5..11\na(x)=true 13..15\nb(x)=true 13..17",
+        "common(x)=true [5,8)\nbefore(x)=true [2,5)\nafter(x)=true [8,11)\nleft(x)=true [2,8)\nright(x)=true [5,11)",
+        (20, 5, 20),
+    ),
+    "a rule that reads the start of an input interval is about whom the interval shows": (
+        r"""
+        dynamicDomain(id(_)).
+        grounding(walk(P)=_) :- id(P).
+        grounding(gone(P)) :- id(P).
+        grounding(person(P)=true) :- id(P).
+        grounding(comes(P)) :- id(P).
+        initiatedAt(person(P)=true, T) :- happensAt(start(walk(P)=true), T), \+ happensAt(gone(P), T).
+        initiatedAt(person(P)=false, T) :- happensAt(gone(P), T).
+        happensAt(comes(P), T) :- happensAt(start(walk(P)=true), T).
+        initiatedAt(seen(P)=true, T) :- happensAt(comes(P), T).
+        """,
+        "walk(a)=true points 4 5 11\ngone(a) 7\nwalk(b)=true points 11 12",
+        "person(a)=true [4,8) [11,..)\nperson(b)=true [11,..)\nseen(a)=true [4,..)\nseen(b)=true [11,..)",
+        (10, 5, 20),
+    ),
+    "a fact that is true of everything asks for no value and gives none": (
+        """
+        initiatedAt(paid(X)=true, T) :- happensAt(sends(X, Goods, Key), T), opens(Goods, Key, In), fits(In, X, _).
+        initiatedAt(dear(X)=true, T) :- happensAt(sends(X, Goods, _), T), price(Goods, P), P > 5.
+        terminatedAt(paid(X)=true, T) :- happensAt(sends(X, Goods, Key), T), \\+ opens(Goods, Key, _).
+        opens(_, _, _).
+        fits(_, _, _).
+        price(_, 10).
+        """,
+        "sends(a,box,3) 2\nsends(b,bag,4) 5",
+        "paid(a)=true [3,..)\npaid(b)=true [6,..)\ndear(a)=true [3,..)\ndear(b)=true [6,..)",
+        (10, 5, 20),
+    ),
+    "a value that a head or a grounding names ends the others, also where it is not wanted itself": (
+        r"""
+        initiatedAt(noise(X)=V, T) :- happensAt(level(X, V), T).
+        initiatedAt(vote(X)=aye, T) :- happensAt(e(X), T).
+        initiatedAt(vote(X)=null, T) :- happensAt(g(X), T), \+ holdsAt(vote(X)=null, T).
+        initiatedAt(shut(X)=true, T) :- happensAt(end(vote(X)=aye), T).
+        initiatedAt(told(X)=true, T) :- happensAt(g(X), T), terminatedAt(vote(X)=aye, T).
+        terminatedAt(vote(X)=_, T) :- happensAt(k(X), T).
+        grounding(noise(X)=high) :- bus(X).
+        grounding(noise(X)=low) :- bus(X), X = b.
+        grounding(vote(X)=aye) :- bus(X).
+        bus(a). bus(b).
+        """,
+        "level(a,high) 2\nlevel(b,high) 2\nlevel(b,low) 4\nlevel(a,low) 5\nlevel(a,low) 7\nlevel(b,none) 7\n"
+        "level(a,high) 8\nlevel(a,low) 8\nlevel(c,high) 8\ne(a) 3\ng(a) 7\ne(a) 9\nk(a) 11\ne(b) 12\ng(b) 12",
+        "noise(a)=high [3,6)\nnoise(b)=high [3,5)\nnoise(b)=low [5,..)\nvote(a)=aye [4,8) [10,12)\nshut(a)=true [8,..)",
+        (10, 5, 20),
+    ),
+    "a value that is not wanted stops the countdowns of the others": (
+        r"""
+        initiatedAt(f(X)=on, T) :- happensAt(e(X), T), \+ holdsAt(h(X)=true, T).
+        initiatedAt(f(X)=off, T) :- happensAt(g(X), T).
+        initiatedAt(h(X)=true, T) :- happensAt(k(X), T), holdsAt(f(X)=on, T).
+        fi(f(X)=on, f(X)=late, 5).
+        fi(f(X)=late, f(X)=off, 2).
+        grounding(f(X)=on) :- some(X).
+        grounding(f(X)=late) :- some(X).
+        some(a). some(b).
+        """,
+        "e(a) 2\ng(a) 4\ne(b) 2\ng(b) 11",
+        "f(a)=on [3,5)\nf(b)=on [3,8)\nf(b)=late [8,12)",
+        (10, 5, 20),
+    ),
+    "a variable of a determined head that no condition binds ranges over what its grounding gives": (
+        """
+        initiatedAt(status(M)=open, T) :- happensAt(e(M), T).
+        terminatedAt(status(M)=open, T) :- happensAt(g(M), T).
+        holdsFor(pow(vote(_V, M))=true, I) :- holdsFor(status(M)=open, I).
+        holdsFor(long(_V, M)=true, I) :- holdsFor(status(M)=open, J), intDurGreater(J, 2, I).
+        initiatedAt(asked(V)=true, T) :- happensAt(start(pow(vote(V, M))=true), T).
+        grounding(pow(vote(V, M))=true) :- member_of(V, M).
+        grounding(long(V, m1)=true) :- member_of(V, m1).
+        member_of(ann, m1). member_of(bob, m1). member_of(bob, m2).
+        """,
+        "e(m1) 3\ng(m1) 6\ne(m2) 8\ne(m3) 9",
+        "status(m1)=open [4,7)\nstatus(m2)=open [9,..)\nstatus(m3)=open [10,..)\npow(vote(ann,m1))=true [4,7)\n"
+        "pow(vote(bob,m1))=true [4,7)\npow(vote(bob,m2))=true [9,..)\nlong(ann,m1)=true [4,7)\n"
+        "long(bob,m1)=true [4,7)\nasked(ann)=true [4,..)\nasked(bob)=true [4,..)",
+        (10, 5, 20),
+    ),
+    "where no grounding and no other rule names an instance, a determined head with a free variable is about nobody": (
+        """
+        initiatedAt(status(M)=open, T) :- happensAt(e(M), T).
+        holdsFor(pow(_P, M)=true, I) :- holdsFor(status(M)=open, I).
+        initiatedAt(able(P)=true, T) :- happensAt(k(P, M), T), holdsAt(pow(P, M)=true, T).
+        """,
+        "e(m1) 3\nk(ann,m1) 5",
+        "status(m1)=open [4,..)",
+        (10, 5, 20),
+    ),
+    "a variable of a determined head that no condition binds ranges over whom other rules know": (
+        """
+        initiatedAt(status(M)=open, T) :- happensAt(e(M), T).
+        initiatedAt(chair(P, M)=true, T) :- happensAt(k(P, M), T).
+        terminatedAt(chair(P, M)=true, T) :- happensAt(q(P, M), T).
+        holdsFor(pow(P, M)=true, I) :- holdsFor(chair(P, M)=true, I).
+        holdsFor(pow(_P, M)=true, I) :- holdsFor(status(M)=open, I).
+        """,
+        "k(ann,m1) 2\nq(ann,m1) 4\ne(m1) 6\nk(bob,m1) 8\nk(cid,m2) 9",
+        "status(m1)=open [7,..)\nchair(ann,m1)=true [3,5)\nchair(bob,m1)=true [9,..)\nchair(cid,m2)=true [10,..)\n"
+        "pow(ann,m1)=true [3,5) [7,..)\npow(bob,m1)=true [8,..)\npow(cid,m1)=true [9,..)\npow(cid,m2)=true [10,..)",
+        (10, 5, 20),
+    ),
+    "a free variable of a determined head, a grounding over domains that fill up": (
+        """
+        initiatedAt(status(M)=open, T) :- happensAt(e(M), T).
+        holdsFor(pow(_V, M)=true, I) :- holdsFor(status(M)=open, I).
+        initiatedAt(here(V)=true, T) :- happensAt(k(V), T).
+        grounding(pow(V, M)=true) :- person(V), good(M).
+        grounding(k(V)) :- person(V).
+        dynamicDomain(person(_)).
+        good(m1).
+        """,
+        "k(ann) 2\ne(m1) 3\nk(bob) 8\ne(m2) 9",
+        "status(m1)=open [4,..)\nstatus(m2)=open [10,..)\nhere(ann)=true [3,..)\nhere(bob)=true [9,..)\n"
+        "pow(ann,m1)=true [4,..)\npow(bob,m1)=true [8,..)",
+        (10, 5, 20),
+    ),
+    "a rule that gives no intervals adds none": (
+        r"""
+        initiatedAt(a(X)=true, T) :- happensAt(e(X), T).
+        terminatedAt(a(X)=true, T) :- happensAt(g(X), T).
+        holdsFor(f(X)=true, I) :- holdsFor(a(X)=true, A), \+ A=[], !, union_all([A], I).
+        holdsFor(f(_X)=true, []).
+        holdsFor(never(_)=true, []).
+        holdsFor(h(X)=true, I) :- holdsFor(f(X)=true, A), holdsFor(never(X)=true, B), union_all([A, B], I).
+        """,
+        "e(a) 3\ng(a) 6\ne(b) 8",
+        "a(a)=true [4,7)\na(b)=true [9,..)\nf(a)=true [4,7)\nf(b)=true [9,..)\nh(a)=true [4,7)\nh(b)=true [9,..)",
+        (10, 5, 20),
+    ),
     "a complement that another individual of its rule brings at first sight has no start": (
         """
         initiatedAt(near(X, Y)=true, T) :- happensAt(e(X, Y), T).
@@ -763,6 +909,27 @@ def test_a_running_interval_is_measured_up_to_the_last_point_of_a_query_between_
 def test_a_list_that_is_taken_apart_is_refused(condition: str) -> None:
     program = parse(f"initiatedAt(f(X)=true, T) :- happensAt(e(X), T), {condition}. likes(a, b).")
     assert "TW290" in {diagnostic.code for diagnostic in check(program)}
+
+
+@pytest.mark.parametrize(
+    ("rule", "column", "message"),
+    [
+        ("holdsFor(f(X)=true, [(3, 5)]) :- holdsFor(a(X)=true, _).", 21, "it does not list them"),
+        (r"holdsFor(f(X)=true, I) :- holdsFor(a(X)=true, I), I=[].", 51, "hangs on the window"),
+        (r"holdsFor(f(X)=true, I) :- holdsFor(a(X)=true, I), \+ I \= [].", 54, "hangs on the window"),
+    ],
+)
+def test_what_a_rule_over_intervals_cannot_say_is_refused_at_its_place(rule: str, column: int, message: str) -> None:
+    program = parse(f"fluent a(x).\n{rule}")
+    (found,) = [diagnostic for diagnostic in check(program) if diagnostic.code == "TW290"]
+    assert (found.span.line, found.span.column) == (2, column)
+    assert message in found.message
+
+
+def test_an_explanation_knows_the_place_of_a_rule_behind_one_that_gives_no_intervals() -> None:
+    rules = "fluent a(x).\nholdsFor(f(_)=true, []).\nholdsFor(f(X)=true, I) :- holdsFor(a(X)=true, I)."
+    events = [{"name": "a", "time": 3, "end": 9, "x": "b"}]
+    assert ":3" in str(run(parse(rules), events, window=10, step=10).why("f(b)=true @ 5"))
 
 
 def test_a_delay_that_is_no_multiple_of_the_tick_lasts_until_the_next_point() -> None:

@@ -70,6 +70,13 @@ def test_a_missing_include_is_reported_where_it_is_asked_for(tmp_path: Path) -> 
     assert len(program.statements) == 2
 
 
+def test_a_missing_include_that_lies_beside_the_file_is_pointed_out(tmp_path: Path) -> None:
+    write(tmp_path, rules=":- ['data/facts'].\n:- ['data/gone'].\n", facts="a.\n")
+    _, (moved, gone) = read_files(tmp_path / "rules.ec")
+    assert "`facts.ec` lies beside it" in (moved.suggestion or "")
+    assert "--background" in (gone.suggestion or "")
+
+
 def test_a_missing_file_is_a_program_error(tmp_path: Path) -> None:
     with pytest.raises(ProgramError) as caught:
         thalweg.load(tmp_path / "gone.ec")

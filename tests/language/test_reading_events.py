@@ -232,6 +232,32 @@ def test_a_cut_after_the_check_for_empty_intervals_is_dropped_with_a_note() -> N
     assert [type(s) for s in program.statements] == [IntervalRule, IntervalRule]
 
 
+def test_an_initiation_before_the_stream_is_what_holds_initially() -> None:
+    program, diagnostics = read(
+        "initiatedAt(f(_)=full, T1, -1, T2) :- T1 =< (-1), -1 < T2.\n"
+        "initiatedAt(g(X)=full, T1, -1, T2) :- T1 =< -1, -1 < T2, big(X).\nbig(a)."
+    )
+    assert not diagnostics
+    assert program == thalweg.parse("initially(f(_)=full).\ninitially(g(X)=full) :- big(X).\nbig(a).")
+
+
+def test_a_grounding_as_a_condition_of_its_own_pair_is_dropped_with_a_note() -> None:
+    program, diagnostics = read(
+        "fi(f(X)=on, f(X)=off, 4) :- grounding(f(X)=on).\nft(f(X)=off, R) :- grounding(f(X)=off), wait(R).\nwait(3)."
+    )
+    assert [d.code for d in diagnostics] == ["TW026"]
+    assert program == thalweg.parse("fi(f(X)=on, f(X)=off, 4).\nft(f(X)=off, R) :- wait(R).\nwait(3).")
+
+
+def test_rules_that_another_system_has_compiled_are_told_from_rules_as_they_are_written() -> None:
+    _, diagnostics = read(
+        "initiatedAt(on(X)=true, T1, T, T2) :- happensAtIE(press(X), T), T1 =< T, T < T2.\n"
+        "holdsForSDFluent(lit(X)=true, I) :- holdsForProcessedSimpleFluent(X, on(X)=true, I)."
+    )
+    assert [(d.code, d.span.line) for d in diagnostics] == [("TW024", 1), ("TW024", 2)]
+    assert all("before it was compiled" in (d.suggestion or "") for d in diagnostics)
+
+
 def test_a_definition_of_the_known_duration_filter_is_not_used() -> None:
     program, diagnostics = read(
         "holdsFor(f=v, I) :- holdsFor(g=v, I1), intDurGreater(I1, 5, I).\n"

@@ -117,9 +117,12 @@ def test_at_most_one_relation_holds_between_two_intervals(a: Intervals, b: Inter
 
 
 @given(a=interval_lists(), b=interval_lists(), relation=st.sampled_from(RELATIONS))
-def test_union_mode_is_the_union_of_source_and_target(a: Intervals, b: Intervals, relation: str) -> None:
-    source, target, both = (allen(relation, a, b, mode) for mode in MODES)
+def test_the_other_modes_combine_source_and_target(a: Intervals, b: Intervals, relation: str) -> None:
+    source, target, both, common, first, second = (allen(relation, a, b, mode) for mode in MODES)
     assert both == union_all([source, target])
+    assert common == intersect_all([source, target])
+    assert first == relative_complement_all(source, [target])
+    assert second == relative_complement_all(target, [source])
 
 
 def test_an_unknown_relation_or_mode_is_refused() -> None:

@@ -16,7 +16,7 @@ from thalweg.analysis.nearest import near
 from thalweg.analysis.pause import collection_paused
 from thalweg.analysis.quotes import check_quotes
 from thalweg.analysis.reach import check_reach, check_twice
-from thalweg.analysis.roles import entities, named
+from thalweg.analysis.roles import entities, may_equal, named
 from thalweg.analysis.safety import Safety, occurrences, safety
 from thalweg.analysis.shape import check_shape
 from thalweg.analysis.types import COMPUTED, FUNCTIONS, Types, infer
@@ -30,6 +30,8 @@ from thalweg.language.rules import (
     Clause,
     Compare,
     Duration,
+    HoldsFor,
+    IntervalRule,
     Kind,
     Literal,
     Statement,
@@ -46,7 +48,7 @@ REASONER_CHECKS = {
 """Modules whose `check(program)` knows what their reasoner can run."""
 
 
-PARTIAL = frozenset({"TW101", "TW104", "TW202", "TW203", "TW204", "TW207", "TW208"})
+PARTIAL = frozenset({"TW101", "TW104", "TW202", "TW203", "TW204", "TW207", "TW208", "TW210"})
 """What cannot be said of a program of which parts could not be read."""
 
 
@@ -290,7 +292,18 @@ def _cycle(program: Program, cycle: Cycle) -> Diagnostic:
         message = f"the cycle {chain} looks at whole intervals, which are not known yet"
         return Diagnostic("TW132", Severity.ERROR, message, span, notes)
     help_ = "let one of the rules read the state before, with `holdsAt` of a simple fluent"
+    if any(_differs_by_constant(program.statements[rule]) for rule in rules):
+        help_ = "what differs in a constant only is one fluent here; give each a name of its own: `close_25(A, B)`"
     return Diagnostic("TW130", Severity.ERROR, f"the cycle {chain} has no step in time", span, notes, help_)
+
+
+def _differs_by_constant(statement: Statement) -> bool:
+    """Does a rule make intervals of a fluent from those of the same with other constants?"""
+    if not isinstance(statement, IntervalRule):
+        return False
+    read = [where.literal.pair.fluent for where in literals(statement.body) if isinstance(where.literal, HoldsFor)]
+    fluent = statement.pair.fluent
+    return any(signature(x) == signature(fluent) and not may_equal(x, fluent) for x in read)
 
 
 def _calls_back(clause: Clause, group: tuple[tuple[str, int], ...]) -> bool:

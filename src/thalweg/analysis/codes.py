@@ -269,4 +269,13 @@ register(
         "initiatedAt(watched=true, T) :- happensAt(gap_start('227'), T).",
         "initiatedAt(watched=true, T) :- happensAt(gap_start(227), T).",
     ),
+    _code(
+        "TW210",
+        "a rule about nobody",
+        "A variable of the head that no condition binds ranges over the known instances of the fluent. Where that "
+        "is determined, no other rule names its instances and no grounding lists them, none are known.",
+        "holdsFor(may_vote(_Member, M)=true, I) :- holdsFor(open(M)=true, I).",
+        "holdsFor(may_vote(_Member, M)=true, I) :- holdsFor(open(M)=true, I).\n"
+        "grounding(may_vote(P, M)=true) :- member_of(P, M).",
+    ),
 )

@@ -6,14 +6,15 @@ Facts and rules over facts give all their arguments. A rule that computes, such 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from thalweg.analysis.bodies import literals
 from thalweg.analysis.order import strong_components
 from thalweg.analysis.roles import named
 from thalweg.language.program import Program
-from thalweg.language.rules import Call, Clause, DynamicDomain, Kind
+from thalweg.language.rules import Call, Clause, DynamicDomain, Kind, literal_terms
 from thalweg.language.terms import Term, Variable, arguments, signature, variables
 
 Signature = tuple[str, int]
@@ -36,12 +37,19 @@ class Modes:
 
     needs: Mapping[Signature, frozenset[int]]
     recursive: tuple[tuple[Signature, ...], ...] = ()
+    indifferent: Mapping[Signature, frozenset[int]] = field(default_factory=dict)
+    """The positions at which a predicate is true of anything: it needs no value there and gives none."""
 
     def needed(self, goal: Term) -> frozenset[int]:
         if not named(goal):
             return frozenset()
         key = signature(goal)
         return self.needs.get(key) or GIVEN_BUILTINS.get(key, frozenset())
+
+    def given(self, goal: Term) -> list[Term]:
+        """The arguments of a call that have values afterwards."""
+        nothing = self.indifferent.get(signature(goal), ()) if named(goal) else ()
+        return [argument for at, argument in enumerate(arguments(goal)) if at not in nothing]
 
 
 def names(term: Term) -> set[str]:
@@ -59,6 +67,7 @@ def modes(program: Program, unbound: Callable[[Clause, Modes], set[str]]) -> Mod
     if program.kind is not Kind.EVENTS:
         return Modes({})
     rules: dict[Signature, list[Clause]] = {}
+    indifferent = _indifferent(program)
     domains = {
         signature(s.predicate)
         for s in program.statements
@@ -71,17 +80,35 @@ def modes(program: Program, unbound: Callable[[Clause, Modes], set[str]]) -> Mod
                 rules.setdefault(signature(statement.head), []).append(statement)
             elif (open_positions := _open(statement.head)) and signature(statement.head) not in domains:
                 key = signature(statement.head)
-                needs[key] = needs.get(key, frozenset()) | open_positions
+                needs[key] = needs.get(key, frozenset()) | open_positions - indifferent[key]
     groups = _callees_first(rules)
     for group in groups:
         for predicate in group:
             missing = needs.get(predicate, frozenset())
             for clause in rules.get(predicate, ()):
-                missing |= _positions(clause.head, unbound(clause, Modes(needs)))
+                found = _positions(clause.head, unbound(clause, Modes(needs, indifferent=indifferent)))
+                missing |= found - indifferent[predicate]
             if missing:
                 needs[predicate] = missing
     recursive = tuple(tuple(group) for group in groups if _recursive(group, rules))
-    return Modes(needs, recursive)
+    return Modes(needs, recursive, indifferent)
+
+
+def _indifferent(program: Program) -> dict[Signature, frozenset[int]]:
+    """Per background predicate the positions at which every clause has a variable that it mentions nowhere else."""
+    found: dict[Signature, frozenset[int]] = {}
+    for statement in program.statements:
+        if isinstance(statement, Clause) and named(statement.head):
+            terms = [t for place in literals(statement.body) for t in literal_terms(place.literal)]
+            count = Counter(variable.name for t in (statement.head, *terms) for variable in variables(t))
+            free = frozenset(
+                at
+                for at, argument in enumerate(arguments(statement.head))
+                if isinstance(argument, Variable) and (argument.name == "_" or count[argument.name] == 1)
+            )
+            key = signature(statement.head)
+            found[key] = found.get(key, free) & free
+    return found
 
 
 def _open(head: Term) -> frozenset[int]:

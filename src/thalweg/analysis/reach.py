@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.analysis.bodies import body_of, literals
 from thalweg.analysis.nearest import Names
-from thalweg.analysis.roles import Entities, EntityKind
+from thalweg.analysis.roles import Entities, EntityKind, may_equal, pair_of
 from thalweg.analysis.types import FUNCTIONS
 from thalweg.analysis.wording import listed, pair_text, place, sig, text
 from thalweg.language.diagnostics import Diagnostic, Severity
@@ -37,8 +37,19 @@ from thalweg.language.rules import (
     Pair,
     Role,
     Statement,
+    literal_terms,
 )
-from thalweg.language.terms import Atom, Compound, Number, Span, Term, Variable, is_ground, signature
+from thalweg.language.terms import (
+    Atom,
+    Compound,
+    Number,
+    Span,
+    Term,
+    Variable,
+    is_ground,
+    signature,
+    variables,
+)
 
 Signature = tuple[str, int]
 
@@ -124,7 +135,46 @@ def check_reach(program: Program, known: Entities) -> Iterator[Diagnostic]:
     yield from _never_ending(fluents)
     yield from _never_used(fluents)
     yield from _unreachable(program, known, fluents)
+    yield from _about_nobody(program)
+    yield from _without_value(program, fluents)
     yield from check_twice(program)
+
+
+# --------------------------------------------------------------------------- instances
+
+
+def _about_nobody(program: Program) -> Iterator[Diagnostic]:
+    """Determined fluents of which nothing says whom a variable of the head stands for."""
+    told = [pair_of(s.entity) for s in program.statements if isinstance(s, Grounding)]
+    named = [pair.fluent for pair in told if pair is not None]
+    named += [pair.fluent for s in program.statements for pair in _pairs(s) if not _left_open(s, pair)]
+    for statement in program.statements:
+        if not isinstance(statement, IntervalRule) or any(may_equal(statement.pair.fluent, x) for x in named):
+            continue
+        for variable in _left_open(statement, statement.pair):
+            pair = pair_text(statement.pair)
+            message = f"nothing says whom `{variable.name}` stands for: `{pair}` holds for nobody"
+            help_ = f"write `grounding({pair}) :- ...`, or bind it with a fact"
+            yield Diagnostic("TW210", Severity.WARNING, message, variable.span, (), help_)
+            break
+
+
+def _without_value(program: Program, fluents: dict[Signature, _Fluent]) -> Iterator[Diagnostic]:
+    """Groundings of a fluent that name no value."""
+    for statement in program.statements:
+        if isinstance(statement, Grounding) and pair_of(statement.entity) is None:
+            key = signature(statement.entity)
+            if key in fluents and fluents[key].computed:
+                message = f"{sig(*key)} is a fluent: its grounding names a value, and this one says nothing"
+                help_ = f"write `grounding({text(statement.entity)}=...)`, with `_` for every value"
+                yield Diagnostic("TW021", Severity.WARNING, message, statement.entity.span, (), help_)
+
+
+def _left_open(statement: Statement, pair: Pair) -> list[Variable]:
+    """The variables of a head that no condition mentions."""
+    body = [term for place in literals(body_of(statement)) for term in literal_terms(place.literal)]
+    said = {variable.name for term in body for variable in variables(term)}
+    return [variable for variable in variables(pair.fluent) if variable.anonymous or variable.name not in said]
 
 
 # --------------------------------------------------------------------------- values
@@ -213,6 +263,8 @@ def _needed(statement: Statement) -> Iterator[tuple[Pair, str]]:
     match statement:
         case EffectRule(Effect.TERMINATES, pair) | Delayed(pair):
             yield pair, "is never initiated"
+        case Grounding(entity) if (pair_ := pair_of(entity)) is not None:
+            yield pair_, "never holds"
         case _:
             pass
     if isinstance(statement, IntervalRule) and _is_only_part(statement):

@@ -111,7 +111,7 @@ def _needs(literal: Literal, known: Modes) -> list[Term]:
             return []
 
 
-def _gives(literal: Literal) -> list[Term]:
+def _gives(literal: Literal, known: Modes) -> list[Term]:
     """The terms whose variables the literal binds, once it is evaluated."""
     match literal:
         case Happens(event, time, negated):
@@ -123,7 +123,7 @@ def _gives(literal: Literal) -> list[Term]:
         case HoldsFor(pair, intervals):
             return [pair.fluent, pair.value, intervals]
         case Call(goal, negated):
-            return [] if negated else [goal]
+            return [] if negated else known.given(goal)
         case Compare("is", left, _, negated):
             return [] if negated else [left]
         case Compare("=", left, right, negated):
@@ -144,7 +144,7 @@ def _gives(literal: Literal) -> list[Term]:
 def _results(literal: Literal, known: Modes) -> set[str]:
     """The variables that a literal gives and does not need."""
     needed = {name for term in _needs(literal, known) for name in names(term)}
-    return {name for term in _gives(literal) for name in names(term)} - needed
+    return {name for term in _gives(literal, known) for name in names(term)} - needed
 
 
 def _ready(literal: Literal, bound: set[str], known: Modes) -> bool:
@@ -192,7 +192,7 @@ def bind(body: Body, bound: set[str], known: Modes) -> list[tuple[Variable, str]
                 progress = True
             elif _ready(literal, bound, known):
                 progress = True
-                for term in _gives(literal):
+                for term in _gives(literal, known):
                     bound |= names(term)
             else:
                 waiting.append(literal)
@@ -216,7 +216,7 @@ def _stuck(pending: list[Literal], bound: set[str], known: Modes) -> set[str]:
         before = len(stuck)
         for literal in equations:
             if _ready(literal, bound | stuck, known):
-                stuck |= {name for term in _gives(literal) for name in names(term)} - bound
+                stuck |= {name for term in _gives(literal, known) for name in names(term)} - bound
     return stuck
 
 

@@ -213,7 +213,7 @@ def _restarts(effects: Ints, first: int, counts: Ints, at: int, value: int, post
                 initiated = True
             else:
                 broken = True
-        elif kind == TERMINATE_ALL or effects[e, 2] == value:
+        elif kind >= TERMINATE_ALL or effects[e, 2] == value:
             broken = True
         e = effects[e, 3]
     if broken:

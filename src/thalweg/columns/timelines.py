@@ -18,6 +18,8 @@ GREET = -1
 INITIATE = 0
 TERMINATE = 1
 TERMINATE_ALL = 2
+DISPLACE = 3
+"""Termination of all values by another, which no grounding gives and does not hold; no rule sees it as an effect."""
 
 
 @part

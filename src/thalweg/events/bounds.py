@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from thalweg.analysis.roles import may_equal
-from thalweg.events.forms import Fact, Flat, HoldsAt, SpanRule, names
+from thalweg.events.forms import Fact, Flat, HoldsAt, SpanRule, binding, names
 from thalweg.events.supports import covered, indispensable
 from thalweg.language.rules import Allen, Combine, Duration
 from thalweg.language.terms import NOWHERE, Atom, Term, Variable
@@ -45,7 +45,7 @@ class Bounds:
 
     def bounded(self, rules: Sequence[SpanRule]) -> list[SpanRule]:
         """The rules, each about the instances that are known and wanted."""
-        spans = [rule for s in rules for rule in self._wanted_span(self._ranged(s))]
+        spans = [rule for s in rules for rule in self._wanted_span(self._headed(self._ranged(s)))]
         seen = [self._viewed(rule) for rule in spans]
         return self._with_pasts([*self._of_both_kinds(seen), *seen])
 
@@ -75,6 +75,12 @@ class Bounds:
             if v not in bound:
                 s = self._bounded(s, HoldsAt(self.domains.range(written, v), (Variable(v),), TRUE))
         return s
+
+    def _headed(self, s: SpanRule) -> SpanRule:
+        """Variables of the head that no condition binds range over the known instances of its fluent."""
+        if names((HoldsAt(s.fluent, s.args, TRUE),)) <= names([x for _, x in s.inputs]) | binding(s.tests):
+            return s
+        return self._bounded(s, HoldsAt(self.domains.known(s.fluent), s.args, TRUE))
 
     def _viewed(self, s: SpanRule) -> SpanRule:
         """Read a simple fluent by value where the value is a variable, and one that has determined values too where

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from thalweg.columns.cells import ANY, END, START
 from thalweg.columns.symbols import number
-from thalweg.columns.timelines import GREET, INITIATE, TERMINATE, TERMINATE_ALL
+from thalweg.columns.timelines import DISPLACE, GREET, INITIATE, TERMINATE, TERMINATE_ALL
 from thalweg.events.arithmetic import CopyStep, SameStep
 from thalweg.events.chains import ChainPlan
 from thalweg.events.compile import BodyCompiler, Catalogue, compile_body
@@ -72,7 +72,7 @@ def _effect(compiler: BodyCompiler, p: PointRule, bound: set[str]) -> tuple[tupl
     if value is not None and value.binds:
         if kind <= INITIATE:
             raise refuse(f"the value {p.value} is not bound", p.span, "add a literal that gives it a value")
-        kind, value = TERMINATE_ALL, None
+        kind, value = DISPLACE if p.displaces else TERMINATE_ALL, None
     for slot in slots:
         if slot.binds:
             raise refuse(f"head variable {slot.name} is not bound", p.span, "add a literal that gives it a value")

@@ -41,6 +41,9 @@ from thalweg.events.normal import apply, holes
 from thalweg.language.rules import Edge, Effect
 from thalweg.language.terms import NOWHERE, Term, Variable, variables
 
+_ANY = Variable("_Any")
+"""A value that is left open."""
+
 
 def _free(args: tuple[Term, ...], body: tuple[Flat, ...], time: str | None = None) -> set[str]:
     return {v.name for a in args for v in variables(a)} - binding(body, time)
@@ -73,7 +76,7 @@ class Domains:
         normal = self.normal
         self._domain_rules()
         mixed = {fluent for fluent in self.determined if self.is_simple(fluent)}
-        normal.points = [self._effect(p) for rule in normal.points for p in split_edges(rule, mixed)]
+        normal.points = [x for rule in normal.points for p in split_edges(rule, mixed) for x in self._effect(p)]
         for start in normal.starts:
             self._initially(start)
         normal.spans = self.newcomers.with_twins(Bounds(self).bounded(normal.spans))
@@ -155,13 +158,52 @@ class Domains:
 
     # ----------------------------------------------------------------- rules
 
-    def _effect(self, p: PointRule) -> PointRule:
+    def _effect(self, p: PointRule) -> Iterator[PointRule]:
+        """The rule about wanted pairs; and, where a value that is named and not wanted may be initiated, one by which
+        it ends the others."""
         if hidden(p.relation):
-            return p
+            yield p
+            return
         body = self.newcomers.visible(self._timed(p.body, shift=False))
         if p.effect is not None and _free(p.args, body, p.time):
             body = (*body, HoldsAt(self.known(p.relation), p.args, TRUE))
-        return replace(p, body=body + self.filter_(p.relation, p.args, p.value, shift=False))
+        shift = any(self._starts_input(x) for x in p.body)
+        wanted = self.filter_(p.relation, p.args, p.value, shift=shift)
+        yield replace(p, body=body + wanted)
+        if p.effect is Effect.INITIATES and self._may_displace(p):
+            instance = self.filter_(p.relation, p.args, _ANY, shift=shift)
+            unwanted = tuple(replace(x, negated=True) for x in wanted if isinstance(x, Missing))
+            ends = replace(p, effect=Effect.TERMINATES, value=_ANY, displaces=True)
+            yield replace(ends, body=body + instance + unwanted + self._named(p, shift=shift))
+
+    def _starts_input(self, x: Flat) -> bool:
+        """Does this read the start of an input interval? It may tell a domain of somebody at its first point."""
+        return isinstance(x, EdgeAt) and x.edge is Edge.START and not x.negated and x.fluent in self.inputs
+
+    def _named(self, p: PointRule, *, shift: bool) -> tuple[Flat, ...]:
+        """A literal that keeps the values that a head or a grounding names; none where the rule names its value."""
+        if not isinstance(p.value, Variable):
+            return ()
+        heads = [rule.value for rule in (*self.effects_of.get(p.relation, ()), *self._starts_of(p.relation))]
+        targets = [d.target for d in self.normal.delays if d.fluent == p.relation]
+        wanted = self.declaring(p.relation)
+        constants = {v for v in (*heads, *targets, *(w.value for w in wanted)) if not isinstance(v, Variable | None)}
+        ways: list[tuple[Flat, ...]] = [(Test("=", p.value, value),) for value in sorted(constants, key=str)]
+        for w in wanted:
+            if isinstance(w.value, Variable):
+                any_one = tuple(Variable(f"_Any{next(self.fresh)}") for _ in w.args)
+                ways.append(self._timed(self.instance(w, (*any_one, p.value)), shift=shift))
+        return (Missing(tuple(ways), negated=False),)
+
+    def _starts_of(self, fluent: str) -> list[StartRule]:
+        return [start for start in self.normal.starts if start.fluent == fluent]
+
+    def _may_displace(self, p: PointRule) -> bool:
+        """May the rule initiate a value that is not wanted of an instance of which another is?"""
+        wanted = self.declaring(p.relation)
+        constant = None if isinstance(p.value, Variable) else p.value
+        given = [_shape(w) for w in wanted if w.value is not None and (w.value == constant or _open(w.value, w.args))]
+        return any(_shape(w) not in given for w in wanted)
 
     def filter_(
         self, relation: str, args: tuple[Term, ...], value: Term | None, *, shift: bool
@@ -363,8 +405,11 @@ class Domains:
     # ----------------------------------------------------------------- determined fluents
 
     def _instances(self, name: str, rule: SpanRule) -> None:
-        """The heads of a rule are known when all its variables have known values and its tests agree."""
-        self._since(name, rule.args, *self._conditions(rule))
+        """The heads of a rule are known when all its variables have known values and its tests agree; nobody where it
+        leaves an argument open."""
+        ranged, tests = self._conditions(rule)
+        if not _free(rule.args, (*ranged, *tests)):
+            self._since(name, rule.args, ranged, tests)
 
     def _conditions(self, rule: SpanRule) -> tuple[list[HoldsAt], tuple[Flat, ...]]:
         """When a rule speaks about an instance: all its variables have known values, and its tests agree."""
@@ -426,6 +471,16 @@ class Domains:
     def dynamic(self, x: Flat) -> bool:
         """Is this a fact of a domain that fills up?"""
         return isinstance(x, Fact) and x.relation in self.normal.domains and not x.negated
+
+
+def _shape(w: Wanted) -> Wanted:
+    """The instances that a grounding rule gives: without its value, and with variables by their places."""
+    found = {v.name for a in w.args for v in variables(a)}
+    order = [v.name for a in w.args for v in variables(a)] + sorted(names(w.body) - found)
+    places = {name: Variable(f"_{at}") for at, name in enumerate(dict.fromkeys(order))}
+    same = rebuild(replace(w, value=None), partial(apply, binding=places))
+    assert isinstance(same, Wanted)
+    return same
 
 
 def _variables_of(w: Wanted) -> set[str]:

@@ -41,6 +41,15 @@ from thalweg.events.stores import Access, FluentStore
 from thalweg.events.units import Clock, instance_frame
 from thalweg.protocol import Ints
 
+MODES = {
+    "source": (spans.UNION, (0,)),
+    "target": (spans.UNION, (1,)),
+    "union": (spans.UNION, (0, 1)),
+    "intersection": (spans.INTERSECTION, (0, 1)),
+    "relative_complement": (spans.DIFFERENCE, (0, 1)),
+    "relative_complement_inverse": (spans.DIFFERENCE, (1, 0)),
+}
+"""What an Allen relation keeps: which sides, and how they are combined."""
 Joins = list[tuple[FluentStore, tuple[Slot, ...]]]
 """Other fluents that bind the variables of a rule, with their arguments."""
 
@@ -376,9 +385,9 @@ class SpanPlan:
             case Related(relation, left, right, mode):
                 a = self._whole(left, where, clock)
                 b = self._whole(right, where, clock)
-                picks = {"source": (0,), "target": (1,), "union": (0, 1)}[mode]
+                op, picks = MODES[mode]
                 parts = [spans.allen(relation, pick, *a, *b, self.tick) for pick in picks]
-                return parts[0] if len(parts) == 1 else spans.combine(spans.UNION, *parts[0], *parts[1])
+                return parts[0] if len(parts) == 1 else spans.combine(op, *parts[0], *parts[1])
 
     def _whole(self, node: Node, where: Where, clock: Clock) -> spans.Batch:
         """All whole intervals that meet or touch the stretches; of rules that look far, all there are."""

@@ -106,6 +106,8 @@ class PointRule:
     span: Span
     greets: bool = False
     """An ``initially``: no rule sees it as an effect."""
+    displaces: bool = False
+    """The initiation of a value that no grounding gives: it ends the others, and no rule sees it as an effect."""
     lag: int = 0
     """How many ticks after the rule's time the effect is placed; -1, so that it shows at that time (hidden rules)."""
 

@@ -503,6 +503,11 @@ class Normaliser:
 
     def _span_rule(self, index: int, rule: r.IntervalRule) -> None:
         fluent, args, value = self._pair(rule.pair, rule.span)
+        if rule.intervals == ListTerm(()):
+            return  # the intervals of all rules for one pair are united
+        if not isinstance(rule.intervals, Variable):
+            help_ = "let them come as input, as those of an input fluent"
+            raise refuse("a rule computes intervals, it does not list them", rule.intervals.span, help_)
         for choice in self._unfold(rule.body, rule.span):
             inputs: list[tuple[str, HoldsAt]] = []
             steps: list[r.Combine | r.Allen | r.Duration] = []
@@ -513,13 +518,14 @@ class Normaliser:
                         inputs.append((name, HoldsAt(*self._pair(pair, rule.span))))
                     case r.Combine() | r.Allen() | r.Duration():
                         steps.append(x)
-                    case r.Compare(_, left, right) if ListTerm(()) in (left, right):
-                        continue
+                    case r.Compare(op, left, right, negated) if ListTerm(()) in (left, right):
+                        if (op in ("=", "==")) != negated:
+                            help_ = "subtract with `relative_complement_all`, or use `complement_all`"
+                            raise refuse("whether intervals are empty hangs on the window", x.span, help_)
                     case r.Compare() | r.Call() | r.Absent():
                         tests += self._literal(x, None, rule.span, {})
                     case _:
                         raise refuse("this cannot stand in a holdsFor rule", x.span, "use holdsFor and intervals")
-            assert isinstance(rule.intervals, Variable)
             self.out.spans.append(
                 SpanRule(
                     fluent,

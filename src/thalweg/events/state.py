@@ -21,7 +21,7 @@ from thalweg.events.waiting import Coded, Waiting, by_arrival, joined
 if TYPE_CHECKING:
     from thalweg.events.reasoner import Reasoner
 
-KIND = b"thalweg-events-9"
+KIND = b"thalweg-events-10"
 SMALL = 1024
 """Bytes below which an array is stored as it is."""
 _CODEC = pa.Codec("lz4_raw")

@@ -17,7 +17,7 @@ from thalweg.language import rules as language
 from thalweg.language.program import Program
 from thalweg.language.terms import Span
 from thalweg.reference.background import Knowledge, compare
-from thalweg.reference.bodies import Fact, Goals, Test, Unbound, disjuncts, solve
+from thalweg.reference.bodies import Fact, Goals, Test, Unbound, interval_bodies, solve
 from thalweg.reference.description import Conditional, Description, DeterminedRule, EffectRule, EventRule
 from thalweg.reference.intervals import Intervals, contains, maximal
 from thalweg.reference.state import Domains, Pair
@@ -88,7 +88,7 @@ class Known:
         found += zip(d.event_rules, (s.span for s in of if isinstance(s, language.EventRule)), strict=True)
         found += zip(d.initially, (s.span for s in of if isinstance(s, language.Initially)), strict=True)
         found += zip(d.delayed, (s.span for s in of if isinstance(s, language.Delayed)), strict=True)
-        spans = (s.span for s in of if isinstance(s, language.IntervalRule) for _ in disjuncts(s.body))
+        spans = (s.span for s in of if isinstance(s, language.IntervalRule) for _ in interval_bodies(s))
         found += zip(d.determined_rules, spans, strict=True)
         return {id(rule): place(span) for rule, span in found}
 

@@ -7,6 +7,7 @@ is a call. What only makes sense in a language that is executed is refused, with
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeGuard
 
 from thalweg.language.diagnostics import Refused, Severity
 from thalweg.language.operators import (
@@ -46,7 +47,9 @@ from thalweg.language.wording import counted
 MAX_BODY_DEPTH = 50
 """How deep negations and alternatives may be nested in each other."""
 ALLEN = ("before", "meets", "starts", "finishes", "during", "overlaps", "equal")
-_ALLEN_MODES = ("source", "target", "union")
+_ALLEN_MODES = ("source", "target", "union", "intersection", "relative_complement", "relative_complement_inverse")
+_ALLEN_SIDES = {"lhs": "source", "rhs": "target"}
+"""Other names of modes."""
 _EDGES = {"start": Edge.START, "startI": Edge.START, "end": Edge.END, "endI": Edge.END}
 DURATIONS = {"intDurGreater": ">", "intDurLess": "<", "intDurAtLeast": ">=", "intDurAtMost": "=<"}
 _WINDOW_FORMS = frozenset([AT_ATOM, WINDOW_AFTER, WINDOW_BEFORE, "sometime", "always", "at", "in"])
@@ -80,6 +83,14 @@ PROCEDURAL = {
 arguments their names are free: ``flag(vessel, country)``."""
 
 
+_KEPT = ("ProcessedIE", "ProcessedSDFluent", "ProcessedSimpleFluent")
+COMPILED = frozenset(
+    ["happensAtIE", "happensAtEv", "holdsForSDFluent", "holdsAtCyclic"]
+    + [word + kept for word in ("happensAt", "holdsAt", "holdsFor") for kept in _KEPT]
+)
+"""What RTEC's compiler writes for the words of the language."""
+
+
 Note = Callable[[str, Severity, str, Term, str | None], None]
 
 
@@ -103,6 +114,7 @@ class BodyReader:
                 "complement_all": self._combine,
                 "relative_complement_all": self._combine,
                 "allen": self._allen,
+                **dict.fromkeys(ALLEN, self._allen_by_name),
                 **dict.fromkeys(DURATIONS, self._duration),
             }
 
@@ -242,6 +254,9 @@ class BodyReader:
             raise Refused(
                 "TW024", "a cut chooses by order of execution, which rules do not have", term.span, _CONTROL
             )
+        if name in COMPILED and self.kind is Kind.EVENTS:
+            message = f"`{name}` is what RTEC's compiler makes of a rule"
+            raise Refused("TW024", message, term.span, "give the event description as it was before it was compiled")
         if signature(term) in PROCEDURAL and self.kind is Kind.EVENTS:
             raise Refused(
                 "TW024",
@@ -270,11 +285,12 @@ class BodyReader:
                 fluent.span,
                 "write it as `name(Arguments)=value`",
             )
+        compared = term.functor if isinstance(term, Compound) and term.functor in ("==", "=:=", "is") else None
         raise Refused(
             "TW021",
             "a fluent-value pair `fluent=value` is expected here",
             term.span,
-            "write for instance `...=true`",
+            f"write `=` for `{compared}`" if compared else "write for instance `...=true`",
         )
 
     def event_literal(
@@ -320,11 +336,18 @@ class BodyReader:
         relation, left, right, mode, result = term.args
         if not (isinstance(relation, Atom) and relation.name in ALLEN):
             raise Refused("TW023", f"an Allen relation is one of {', '.join(ALLEN)}", relation.span)
-        if not (isinstance(mode, Atom) and mode.name in _ALLEN_MODES):
+        if not _is_allen_mode(mode):
             raise Refused(
                 "TW023", f"the result of an Allen relation is one of {', '.join(_ALLEN_MODES)}", mode.span
             )
-        return Allen(relation.name, left, right, mode.name, result, span=term.span)
+        kept = _ALLEN_SIDES.get(mode.name, mode.name)
+        return Allen(relation.name, left, right, kept, result, span=term.span)
+
+    def _allen_by_name(self, term: Compound, negated: bool) -> Literal:
+        """``during(A, B, source, R)``; a predicate of that name without a mode is background knowledge."""
+        if len(term.args) != 4 or not _is_allen_mode(term.args[2]):
+            return Call(term, negated, span=term.span)
+        return self._allen(Compound("allen", (Atom(term.functor), *term.args), term.span), negated)
 
     def _duration(self, term: Compound, negated: bool) -> Literal:
         self.arity(term, 3)
@@ -332,6 +355,10 @@ class BodyReader:
         if isinstance(bound, Atom | Sequence):
             raise Refused("TW023", "a duration is a number of time-points or a variable", bound.span)
         return Duration(DURATIONS[term.functor], intervals, bound, result, span=term.span)
+
+
+def _is_allen_mode(term: Term) -> TypeGuard[Atom]:
+    return isinstance(term, Atom) and term.name in (*_ALLEN_MODES, *_ALLEN_SIDES)
 
 
 def _goals(term: Term) -> list[Term]:

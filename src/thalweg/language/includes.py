@@ -47,15 +47,25 @@ class Library:
                 data = path.read_bytes()
             except OSError as error:
                 reason = (error.strerror or "it cannot be read").lower()
-                self._report("TW028", f"cannot read `{source}`: {reason}", asked_by)
+                self._report("TW028", f"cannot read `{source}`: {reason}", asked_by, _elsewhere(path, asked_by))
                 return None
             text, problems = decode(data, source)
             self.diagnostics += problems
             self.clauses[source] = read_clauses(text, source, self.tick)
         return self.clauses[source]
 
-    def _report(self, code: str, message: str, span: Span) -> None:
-        self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, span))
+    def _report(self, code: str, message: str, span: Span, help_: str | None = None) -> None:
+        self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, span, suggestion=help_))
+
+
+def _elsewhere(path: Path, asked_by: Span) -> str | None:
+    """What to do about an include that is not there."""
+    if asked_by == NOWHERE:
+        return None
+    beside = _find(Path(asked_by.source), path.name)
+    if beside.is_file():
+        return f"names are relative to the file that includes: `{beside.name}` lies beside it"
+    return "names are relative to the file that includes; or leave it out and give the file with `--background`"
 
 
 def included(term: Term) -> list[str]:

@@ -14,6 +14,7 @@ from thalweg.language.diagnostics import Diagnostic, Refused, Severity
 from thalweg.language.operators import AT_ATOM, DECLARE, DIRECTIVE_WORDS, names_atom
 from thalweg.language.rules import (
     Body,
+    Call,
     Clause,
     Compare,
     Delayed,
@@ -32,7 +33,7 @@ from thalweg.language.rules import (
     Role,
     Statement,
 )
-from thalweg.language.terms import Atom, Compound, Term, Variable, signature, variables
+from thalweg.language.terms import Atom, Compound, Number, Term, Variable, signature, variables
 
 IGNORED = {
     ("cachingOrder", 1), ("cachingOrder", 2), ("cachingOrder2", 2), ("index", 2), ("indexOf", 2), ("event", 1),
@@ -124,8 +125,20 @@ class Reader:
                 return Ignored(clause, False, span=clause.span)
             reader = self._heads.get(name)
             if reader is not None:
-                return reader(head, body, clause)
+                return reader(head, self._without_own_grounding(head, body), clause)
         return self._clause(head, clause, body)
+
+    def _without_own_grounding(self, head: Compound, body: Body) -> Body:
+        """The body without the condition that a pair of the head is wanted: only wanted pairs are computed."""
+        kept: list[Literal] = []
+        for literal in body:
+            match literal:
+                case Call(Compound("grounding", (pair,)), False) if pair in head.args:
+                    message = "`grounding` as a condition has no effect here: only pairs that it gives are computed"
+                    self._note_once("TW026", "grounding", message, literal.goal)
+                case _:
+                    kept.append(literal)
+        return tuple(kept)
 
     def _clause(self, head: Term, clause: Term, body: Body) -> Clause:
         at: Term | None = None
@@ -170,6 +183,8 @@ class Reader:
         time = head.args[1 if len(head.args) == 2 else 2]
         if len(head.args) == 4:
             body = _without_bounds(body, head.args[1], head.args[3])
+            if head.functor == "initiatedAt" and time == Number(-1):
+                return Initially(self._bodies.pair(head.args[0]), body, span=clause.span)
         return EffectRule(Effect(head.functor), self._bodies.pair(head.args[0]), time, body, span=clause.span)
 
     def _old_effect_rule(self, head: Compound, body: Body, clause: Term) -> Statement:

@@ -157,7 +157,8 @@ class Combine:
 
 @dataclass(frozen=True, slots=True)
 class Allen:
-    """``allen(relation, left, right, mode, result)``; mode is ``source``, ``target`` or ``union``."""
+    """``allen(relation, left, right, mode, result)``; mode is ``source``, ``target``, ``union``, ``intersection``,
+    ``relative_complement`` or ``relative_complement_inverse``."""
 
     relation: str
     left: Term

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from thalweg.language import rules as language
+from thalweg.language.terms import Sequence
 from thalweg.reference.terms import Reader, Subst, Term, Var, is_ground, order_key, resolve, unify, variables
 
 
@@ -86,6 +87,11 @@ def disjuncts(body: language.Body) -> tuple[language.Body, ...]:
             choices = [flat for alternative in literal.alternatives for flat in disjuncts(alternative)]
         alternatives = [(*before, *choice) for before in alternatives for choice in choices]
     return tuple(alternatives)
+
+
+def interval_bodies(rule: language.IntervalRule) -> tuple[language.Body, ...]:
+    """The alternatives of a `holdsFor` rule; none where it says that there are no intervals: rules are united."""
+    return () if rule.intervals == Sequence(()) else disjuncts(rule.body)
 
 
 def read_body(body: language.Body, reader: Reader) -> tuple[Goals, ...]:

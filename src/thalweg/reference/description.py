@@ -21,7 +21,7 @@ from thalweg.reference.bodies import (
     Goal,
     Goals,
     UnsafeRule,
-    disjuncts,
+    interval_bodies,
     read_body,
     read_goals,
 )
@@ -263,7 +263,7 @@ def _grounding(rule: language.Grounding, reader: Reader) -> GroundingRule:
 
 
 def _determined(rule: language.IntervalRule, reader: Reader) -> list[DeterminedRule]:
-    return [_alternative(rule, body, reader) for body in disjuncts(rule.body)]
+    return [_alternative(rule, body, reader) for body in interval_bodies(rule)]
 
 
 def _alternative(rule: language.IntervalRule, body: language.Body, reader: Reader) -> DeterminedRule:
@@ -286,9 +286,10 @@ def _alternative(rule: language.IntervalRule, body: language.Body, reader: Reade
 
 
 def _asks_for_intervals(literal: language.Literal, intervals: set[str]) -> bool:
-    """`I \\= []`, a customary guard. It says nothing about any single time-point and is always true here."""
+    """`I \\= []` or `\\+ I = []`, a customary guard. It says nothing about any single time-point and is always true
+    here."""
     match literal:
-        case language.Compare("\\=" | "\\==", left, right):
+        case language.Compare("\\=" | "\\==", left, right, False) | language.Compare("=" | "==", left, right, True):
             names = {term.name for term in (left, right) if isinstance(term, language_terms.Variable)}
             return bool(names & intervals)
     return False

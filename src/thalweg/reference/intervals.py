@@ -163,7 +163,7 @@ def _relation(source: Interval, target: Interval, tick: int) -> str | None:
 
 
 RELATIONS = ("before", "meets", "overlaps", "starts", "finishes", "during", "equal")
-MODES = ("source", "target", "union")
+MODES = ("source", "target", "union", "intersection", "relative_complement", "relative_complement_inverse")
 
 
 def allen(
@@ -177,6 +177,16 @@ def allen(
     if relation not in RELATIONS or mode not in MODES:
         raise ValueError(f"no Allen relation {relation!r} with mode {mode!r}")
     pairs = [(a, b) for a in source for b in target if _relation(a, b, tick) == relation]
-    sources = [a for a, _ in pairs] if mode in ("source", "union") else []
-    targets = [b for _, b in pairs] if mode in ("target", "union") else []
-    return maximal(sources + targets)
+    sources, targets = maximal([a for a, _ in pairs]), maximal([b for _, b in pairs])
+    match mode:
+        case "source":
+            return sources
+        case "target":
+            return targets
+        case "union":
+            return union_all([sources, targets])
+        case "intersection":
+            return intersect_all([sources, targets])
+        case "relative_complement":
+            return relative_complement_all(sources, [targets])
+    return relative_complement_all(targets, [sources])

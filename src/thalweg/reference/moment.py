@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from thalweg.reference.background import Knowledge, compare
-from thalweg.reference.bodies import Fact, Test, Unbound, UnsafeRule, solve
+from thalweg.reference.bodies import Fact, Goal, Test, Unbound, UnsafeRule, solve
 from thalweg.reference.description import DeterminedRule, EffectRule, EventRule
 from thalweg.reference.intervals import Intervals, contains
 from thalweg.reference.state import Countdown, Domains, Input, Pair, State, settled, shown
@@ -117,10 +117,18 @@ class Snapshot:
 
     def heads(self, rule: DeterminedRule, subst: Subst) -> Iterator[Pair]:
         """The wanted pairs of a rule's instance."""
-        for extended in self.domains.instances(rule.fluent, subst, self.state):
+        for extended in self.domains.instances(rule.fluent, subst, self.state, self._named):
             pair = resolve(rule.fluent, extended), resolve(rule.value, extended)
             if self.domains.wants_pair(pair, self.state):
                 yield pair
+
+    def _named(self, key: Signature) -> Iterator[Pair]:
+        """The instances of a fluent that effects and rules for its determined values name, where no grounding does."""
+        if key not in self.domains.grounded:
+            yield from self._affected(key)
+            for rule in self._rules(key, ANY):
+                fluents = (resolve(rule.fluent, subst) for _, subst in self.instances(rule))
+                yield from ((fluent, None) for fluent in fluents if is_ground(fluent))
 
     def instances(self, rule: DeterminedRule) -> list[tuple[tuple[Ground, ...], Subst]]:
         """The instances of a rule, each with a key. A variable ranges over the constants that the known
@@ -348,40 +356,57 @@ class Moment:
                 yield from self._events_of(rule)
 
     def _events_of(self, rule: EventRule) -> Iterator[Ground]:
-        for answer in self._solutions(rule):
+        for answer, state in self._solutions(rule):
             event = resolve(rule.event, answer)
             if not is_ground(event):
                 raise UnsafeRule(f"derived event {event} has variables without a value")
-            if self.domains.wants_event(event, self.state):
+            if self.domains.wants_event(event, state):
                 yield event
 
     def all_derived(self) -> frozenset[Ground]:
         return frozenset(event for key in self.description.derived for event in self.happening(key))
 
-    def _solutions(self, rule: EventRule | EffectRule) -> Iterator[Subst]:
+    def _solutions(self, rule: EventRule | EffectRule) -> Iterator[tuple[Subst, State]]:
+        """Each solution with the state that says who is wanted: where a start of input is read, that of its first
+        point, since the input tells of somebody there."""
         subst = unify(rule.time, self.time, EMPTY)
-        try:
-            yield from solve(rule.alternatives, subst, self) if subst is not None else ()
-        except Unbound as problem:
-            raise UnsafeRule(f"variables of {rule} are bound by no positive condition") from problem
+        if subst is None:
+            return
+        for goals in rule.alternatives:
+            state = self._met if any(map(self._starts_input, goals)) else self.state
+            try:
+                yield from ((answer, state) for answer in solve((goals,), subst, self))
+            except Unbound as problem:
+                raise UnsafeRule(f"variables of {rule} are bound by no positive condition") from problem
+
+    def _starts_input(self, goal: Goal) -> bool:
+        match goal:
+            case Fact("start", (fluent, *_)):
+                return signature(fluent) in self.description.input_fluents
+        return False
 
     # effects
 
     def _fires(self, rule: EffectRule) -> frozenset[Pair]:
         """The effects of one rule at this point."""
+        return frozenset((fluent, value) for fluent, value, seen in self._effects(rule) if seen)
+
+    def _effects(self, rule: EffectRule) -> frozenset[tuple[Ground, Ground | None, bool]]:
+        """The same, each with whether rules see it: not the end of all values by one that is named and not wanted."""
         return self._memo(("rule", id(rule)), lambda: frozenset(self._effects_of(rule)))
 
-    def _effects_of(self, rule: EffectRule) -> Iterator[Pair]:
-        for answer in self._solutions(rule):
+    def _effects_of(self, rule: EffectRule) -> Iterator[tuple[Ground, Ground | None, bool]]:
+        for answer, state in self._solutions(rule):
             for extended in self.domains.instances(rule.fluent, answer, self.state, self._determined):
                 fluent, value = resolve(rule.fluent, extended), resolve(rule.value, extended)
-                if not is_ground(value):
-                    if rule.effect == "initiatedAt":
-                        raise UnsafeRule(f"the value of {fluent} in an initiation has none")
-                    if self.domains.wants_instance(fluent, self.state):
-                        yield fluent, None
-                elif self.domains.wants_pair((fluent, value), self.state):
-                    yield fluent, value
+                if is_ground(value) and self.domains.wants_pair((fluent, value), state):
+                    yield fluent, value, True
+                elif rule.effect == "initiatedAt" and not is_ground(value):
+                    raise UnsafeRule(f"the value of {fluent} in an initiation has none")
+                elif not is_ground(value) and self.domains.wants_instance(fluent, state):
+                    yield fluent, None, True
+                elif rule.effect == "initiatedAt" and self.domains.displaces((fluent, value), state):
+                    yield fluent, None, False
 
     def _determined(self, key: Signature) -> Iterable[Pair]:
         """The instances that rules of determined values of a fluent know."""
@@ -400,6 +425,15 @@ class Moment:
         """The pairs that are terminated, by rules or by delayed effects."""
         delayed = {c.pair for c in self.fired(key) if c.target is None}
         return self._by_rules("terminatedAt", key, value) | delayed
+
+    def _displaced(self, key: Signature) -> set[Pair]:
+        """The ends of all values of instances of which a rule initiates a value that is named and not wanted."""
+        rules = self.description.effects.get(("initiatedAt", key), ())
+        return {(fluent, None) for rule in rules for fluent, _, seen in self._effects(rule) if not seen}
+
+    def _broken(self, key: Signature) -> set[Pair]:
+        """What ends at this point other than by an initiation that is seen."""
+        return self.terminated(key) | self._displaced(key)
 
     def fired(self, key: Signature) -> frozenset[Countdown]:
         """The delayed effects of this point."""
@@ -430,7 +464,7 @@ class Moment:
         keys = self.description.simple
         return (
             frozenset(pair for key in keys for pair in self.initiated(key)),
-            frozenset(pair for key in keys for pair in self.terminated(key)),
+            frozenset(pair for key in keys for pair in self._broken(key)),
         )
 
     def busy(self) -> bool:
@@ -443,7 +477,7 @@ class Moment:
     def _next_values(self, key: Signature) -> set[Pair]:
         """The simple fluents of a signature one point later."""
         values = {f: v for f, v in self.state.values.items() if signature(f) == key}
-        initiated, terminated = frozenset(self.initiated(key)), frozenset(self.terminated(key))
+        initiated, terminated = frozenset(self.initiated(key)), frozenset(self._broken(key))
         state = State(values=values, domain=self.state.domain)
         after, _ = settled(self.domains, state, self.time, initiated, terminated)
         return set(after.items())

@@ -162,6 +162,17 @@ class Domains:
             return True
         return self._given(*pair, state)
 
+    def displaces(self, pair: Pair, state: State) -> bool:
+        """Does a pair that is not wanted end the others? If another of its instance is wanted, and the head of a rule
+        or a grounding of the fluent names its value."""
+        d, (fluent, value) = self.description, pair
+        heads = [(rule.fluent, rule.value) for rule in d.effect_rules]
+        heads += [(rule.fluent, rule.value) for rule in d.initially]
+        targets = [rule.target for rule in d.delayed if rule.target is not None]
+        given = [(g.entity, g.value) for g in d.groundings if g.value is not None]
+        named = (*heads, *targets, *given, *self.declared(state))
+        return self.wants_instance(fluent, state) and any(v == value and _alike(f, fluent) for f, v in named)
+
     def wants_instance(self, fluent: Ground, state: State) -> bool:
         """False for an instance of a fluent with grounding rules no pair of which any of them gives."""
         return signature(fluent) not in self.grounded or self._given(fluent, Var("whatever value"), state)
@@ -282,3 +293,13 @@ class _Happening:
 
     def compare(self, test: Test, subst: Subst) -> Iterator[Subst]:
         return compare(test, subst)
+
+
+def _alike(left: Term, right: Term) -> bool:
+    """The same fluent: of one name and number of arguments, and so all the terms in it."""
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return signature(left) == signature(right) and all(
+            isinstance(a, tuple) == isinstance(b, tuple) and (not isinstance(a, tuple) or _alike(a, b))
+            for a, b in zip(left[1:], right[1:], strict=True)
+        )
+    return bool(left == right)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from random import Random
 
+from thalweg.reference.intervals import MODES
+
 ENTITIES = ("a", "b", "c")
 PLACES = ("home", "work")
 EVENTS = {"e": ("x",), "g": ("x",), "h": ("x", "x"), "v": ("x", "n"), "go": ("x", "p"), "k": ()}
@@ -187,17 +189,20 @@ class _Writer:
         for name, sorts in EVENTS.items():
             rules.append(self._grounding(name, sorts, None))
         for fluent in self.fluents:
-            if fluent.kind != "input" and self.chance(15):
+            if fluent.kind == "input" and self._dynamic and self.chance(50):
+                rules.append(self._grounding(fluent.name, fluent.sorts, "_", every=True))
+            elif fluent.kind != "input" and self.chance(15):
                 rules.append(self._grounding(fluent.name, fluent.sorts, "_"))
             elif fluent.kind != "input" and fluent.values[0] not in OPEN:
-                values = fluent.values[:-1] if len(fluent.values) == 3 and self.chance(20) else fluent.values
+                values = fluent.values[:-1] if len(fluent.values) > 1 and self.chance(20) else fluent.values
                 rules += [self._grounding(fluent.name, fluent.sorts, value) for value in values]
         return rules
 
-    def _grounding(self, name: str, sorts: tuple[str, ...], value: str | None) -> str:
+    def _grounding(self, name: str, sorts: tuple[str, ...], value: str | None, *, every: bool = False) -> str:
+        """A grounding over the domain; `every`: of all instances, which input has whether or not they are wanted."""
         variables = [f"X{i}" if sort == "x" else "_" for i, sort in enumerate(sorts)]
         body = ", ".join(f"dom(X{i})" for i, sort in enumerate(sorts) if sort == "x")
-        if len(sorts) == 2 and self.chance(20) and value is not None:
+        if len(sorts) == 2 and self.chance(20) and value is not None and not every:
             body += ", X0 @< X1"
         pair = _term(name, variables) + (f"={value}" if value else "")
         return f"grounding({pair}) :- {body}." if body else f"grounding({pair})."
@@ -470,7 +475,7 @@ class _Writer:
             name = self.rng.choice(("intDurGreater", "intDurLess"))
             return f"{name}({leaves[-1]}, {self.rng.randint(1, 8)}, {result})"
         relation = self.rng.choice(("before", "meets", "overlaps", "starts", "finishes", "during", "equal"))
-        mode = self.rng.choice(("source", "target", "union"))
+        mode = self.rng.choice(MODES)
         return f"allen({relation}, {self.rng.choice(leaves)}, {leaves[-1]}, {mode}, {result})"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+from thalweg.reference.intervals import MODES
 from thalweg.testing.wide_bodies import Body
 from thalweg.testing.wide_words import (
     ALLEN,
@@ -245,7 +246,7 @@ class Writer:
             if self.chance(20):
                 return [f"limit(D{result})", f"{name}({last}, D{result}, {result})"]
             return [f"{name}({last}, {self.rng.choice(('3', '5', '2.5', '1', '8'))}, {result})"]
-        relation, mode = self.rng.choice(ALLEN), self.rng.choice(("source", "target", "union"))
+        relation, mode = self.rng.choice(ALLEN), self.rng.choice(MODES)
         return [f"allen({relation}, {self.rng.choice(pool)}, {pool[-1]}, {mode}, {result})"]
 
     # ------------------------------------------------------------------- groundings
@@ -264,7 +265,8 @@ class Writer:
             self.rules += [f"dom({written})." for written, _ in self.rng.sample(self.individuals, 2)]
         for fluent in self.fluents:
             if fluent.kind != "input" and set(fluent.sorts) <= {"x"} and self.chance(70):
-                for value in ("_",) if fluent.open or self.chance(30) else fluent.values:
+                values = fluent.values[:-1] if len(fluent.values) > 1 and self.chance(20) else fluent.values
+                for value in ("_",) if fluent.open or self.chance(30) else values:
                     self._grounding(fluent.name, fluent.sorts, domain, value)
 
     def _grounding(self, name: str, sorts: str, domain: str, value: str | None) -> None:

@@ -1,0 +1,2 @@
+motion(m1).
+motion(m2).

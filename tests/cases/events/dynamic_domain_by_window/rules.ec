@@ -1,0 +1,10 @@
+initiatedAt(status(M)=open,T):-happensAt(opens(M),T).
+terminatedAt(status(M)=open,T):-happensAt(closes(M),T).
+initiatedAt(obliged(_C,M)=true,T):-happensAt(start(status(M)=open),T).
+terminatedAt(obliged(C,_M)=true,T):-happensAt(speaks(C),T).
+dynamicDomain(chair(_)).
+grounding(opens(M)):-motion(M).
+grounding(closes(M)):-motion(M).
+grounding(speaks(C)):-chair(C).
+grounding(status(M)=open):-motion(M).
+grounding(obliged(C,M)=true):-chair(C),motion(M).

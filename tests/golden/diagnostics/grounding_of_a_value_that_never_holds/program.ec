@@ -1,0 +1,4 @@
+initiatedAt(gap(V)=near, T) :- happensAt(gap_start(V), T).
+terminatedAt(gap(V)=_, T) :- happensAt(gap_end(V), T).
+grounding(gap(V)=nearby) :- vessel(V).
+vessel(v1).
