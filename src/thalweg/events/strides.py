@@ -31,7 +31,7 @@ from thalweg.events.stores import FluentStore
 from thalweg.events.units import Clock
 from thalweg.protocol import Ints
 
-ROWS = 1 << 18
+ROWS = 1 << 19
 """So many rows, and no more, are looked at in one go, where one query time does not bring more."""
 QUERIES = 1 << 12
 """So many query times are evaluated in one go."""
