@@ -24,7 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import thalweg
-from measuring import run
+from measuring import stored
 from thalweg.language.program import Program
 from thalweg.language.rules import Clause, Declare, Effect, EffectRule, IntervalRule, Pair, Statement
 from thalweg.language.terms import Compound, Variable, arguments, variables
@@ -41,6 +41,13 @@ lasts(S, inf, Length) :- !, queryTime(Q), Length is Q - S.
 lasts(S, E, Length) :- Length is E - S.
 """
 """RTEC leaves this filter to its users."""
+SIZES = {
+    "most": (1_000_000, 5_000, 3600),
+    "many": (200_000, 2_000, 3600),
+    "some": (20_000, 100, 3600),
+    "few": (2_000, 5, 60),
+}
+"""Events, vessels and seconds from query to query; the first takes RTEC minutes, and is run when asked for."""
 MAIN = "from thalweg.cli.main import app as main; main()"
 RECOGNISED = re.compile(r"^recognitions\(predictions,(\w+),\[\[(.*)\],(\w+)\],\[(.*)\]\)\.$", re.MULTILINE)
 
@@ -150,7 +157,7 @@ def ours(case: Case) -> Took:
         for row in csv.DictReader(file):
             pair = f"{row['fluent']}={row['value']}"
             points[pair] = points.get(pair, 0) + int(row["end"] or case.end + 1) - max(int(row["start"]), 1)
-    return Took(run(case.workload, window=case.step, step=case.step).seconds, seconds, points)
+    return Took(stored(case.workload, step=case.step).seconds, seconds, points)
 
 
 def compare(case: Case, rtec: Path, swipl: str, rounds: int) -> None:
@@ -175,15 +182,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="The vessel program beside RTEC.")
     parser.add_argument("rtec", type=Path, nargs="?", help="a checkout of RTEC; nothing is measured without it")
     parser.add_argument("--swipl", default="swipl", help="SWI-Prolog")
-    parser.add_argument("--only", nargs="+", choices=("many", "some", "few"), default=("many", "some", "few"))
+    parser.add_argument("--only", nargs="+", choices=tuple(SIZES), default=("many", "some", "few"))
     parser.add_argument("--rounds", type=int, default=2)
     chosen = parser.parse_args()
     if chosen.rtec is None:
         print("not measured: it needs the path of a checkout of RTEC")
         return
-    sizes = {"many": (200_000, 2_000, 3600), "some": (20_000, 100, 3600), "few": (2_000, 5, 60)}
     for name in chosen.only:
-        events, vessels, step = sizes[name]
+        events, vessels, step = SIZES[name]
         with tempfile.TemporaryDirectory() as folder:
             workload = catalogue.vessels(events=events, vessels=vessels)
             case = Case(f"{name} ({vessels:,} vessels)", workload, step, Path(folder).resolve())

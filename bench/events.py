@@ -29,7 +29,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import thalweg
-from measuring import Run, first_and_last, run
+from measuring import Run, first_and_last, run, stored
 from thalweg._memory import keep_freed_memory
 from thalweg.events.reasoner import Reasoner
 from thalweg.io.sinks import Files
@@ -111,19 +111,12 @@ def growth(events: int) -> None:
         before = seconds
 
 
-def _filled(workload: Workload, step: int) -> tuple[Reasoner, list[Rows]]:
-    """A reasoner with windows that do not overlap that has all rows before its first query time."""
+def _queries(workload: Workload, step: int) -> list[tuple[float, int]]:
+    """What every query of windows that do not overlap takes, in CPU seconds, and how many events it is about."""
     rows = workload.rows()
     first, _ = first_and_last(rows)
     reasoner = Reasoner(thalweg.parse(workload.source()), window=step, step=step, start=first - 1)
     reasoner.accept(rows)
-    return reasoner, rows
-
-
-def _queries(workload: Workload, step: int) -> list[tuple[float, int]]:
-    """What every query of windows that do not overlap takes, in CPU seconds, and how many events it is about."""
-    reasoner, rows = _filled(workload, step)
-    first, _ = first_and_last(rows)
     times = np.concatenate([part.time for part in rows])
     counts = np.bincount((times - first) // step)
     took = []
@@ -142,13 +135,7 @@ def sparse() -> None:
     took = _queries(workload, step)
     for what, some in (("some", [t for t, n in took if n]), ("none", [t for t, n in took if not n])):
         print(f"| {what} | {len(some):,} | {1e6 * statistics.median(some):,.0f}, {1e6 * min(some):,.0f} |")
-    apart, together = sum(seconds for seconds, _ in took), []
-    for _ in range(3):
-        reasoner, _ = _filled(workload, step)
-        started = time.process_time()
-        reasoner.advance(reasoner.start + len(took) * step)
-        together.append(time.process_time() - started)
-    least = min(together)
+    apart, least = sum(seconds for seconds, _ in took), min(stored(workload, step=step).seconds for _ in range(3))
     print(f"all {len(took):,}: {apart:.2f} CPU s one by one, {least:.3f} in one go: {apart / least:.0f} times")
 
 
