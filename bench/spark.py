@@ -125,7 +125,7 @@ class Bench:
             pq.write_table(table.slice(part * size, size), file)
             if part < 8:
                 (folder / "in" / file.name).hardlink_to(file)
-        self.df = spark.read.parquet(str(folder / "in"))
+        self.df, self.all = (spark.read.parquet(str(folder / name)) for name in ("in", "all"))
 
     def shuffled(self, df: Any, shards: int) -> Any:
         """The shuffle of the pipeline."""
@@ -337,9 +337,10 @@ def stream(bench: Bench, rounds: int) -> None:
 
 
 def wide(bench: Bench, many: Bench) -> None:
-    """Ten times the vessels: in batch mode, in the first micro-batch of a stream, which sees every vessel for the first
-    time, and in those that follow, each from the end of the one before to its own."""
-    runs = [partial(of.recognise, 2) for of in (bench, many)]
+    """Ten times the vessels: in batch mode, over the first rows and over all, in the first micro-batch of a stream,
+    which sees every vessel for the first time, and in those that follow, each from the end of the one before to its
+    own."""
+    runs = [partial(of.recognise, 2, getattr(of, rows)) for rows in ("df", "all") for of in (bench, many)]
     for run in runs:
         run()
     changes = [[r.tables["changes"] for r in of.stream(8, floor=False, of="all") if r.rows] for of in (bench, many)]
@@ -356,7 +357,8 @@ def wide(bench: Bench, many: Bench) -> None:
     later = [Cost(*(sum(part) / LATER for part in zip(*map(astuple, found[1:]), strict=True))) for found in each]
     whole = [Cost(*(sum(part) for part in zip(*map(astuple, found), strict=True))) for found in each]
     parts = (
-        ("batch", costs),
+        ("batch", costs[:2]),
+        (f"batch, {LATER + 1} times the rows", costs[2:]),
         (f"a stream of {LATER + 1} micro-batches", whole),
         ("its first micro-batch", first),
         ("later ones, each", later),
