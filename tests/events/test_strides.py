@@ -162,7 +162,7 @@ def test_query_times_are_counted_until_a_row_that_is_late() -> None:
     assert reasoner.advance(10).tables["changes"].num_rows == 1
     admission = reasoner._admission
     assert admission.together(10, 9, 100) == 4  # 20 to 50; at 60 the row of 48 is late
-    assert admission.together(10, 9, 1) == 2  # 20 and 30: the second row comes at 40
+    assert admission.together(10, 9, 1) == 2  # 20 and 30: the row of 33 would be the second
     assert admission.together(10, 3, 100) == 3
     reasoner.advance(60)
     assert admission.together(60, 9, 100) == 9
