@@ -62,17 +62,15 @@ class SpanUnit(FluentUnit):
         return bool(self._found)
 
     def apply(self, clock: Clock, *, round: bool) -> bool:
-        if not self._found:
-            if round:
-                self.announce_nothing(clock)
-            if clock.step and self.looks_back:
-                self.store.hindsight = hindsight(self.store, self.plans, _NOBODY, clock)
-            return False
-        found = Touched.together(self._found)
-        self._found = []
-        changed = self._write(found, clock, round=round)
+        changed, touched = False, _NOBODY
+        if self._found:
+            found = Touched.together(self._found)
+            self._found = []
+            changed, touched = self._write(found, clock, round=round), found.ids
+        elif round:
+            self.announce_nothing(clock)
         if clock.step and self.looks_back:
-            self.store.hindsight = hindsight(self.store, self.plans, distinct(found.ids), clock)
+            self.store.hindsight = hindsight(self.store, self.plans, distinct(touched), clock)
         return changed
 
     def _write(self, found: Touched, clock: Clock, *, round: bool) -> bool:

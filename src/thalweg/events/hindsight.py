@@ -55,8 +55,7 @@ def unseen_starts(given: Ragged, ids: Ints, starts: Ints, clock: Clock) -> Hinds
 
 def _follow_queries(times: Ints, clock: Clock) -> Mask:
     """Which times are the first that the query time before did not know, of those evaluated in one go."""
-    before, there = ((times - gap - clock.start - 1) // clock.step for gap in (clock.tick, 0))
-    found: Mask = (times > clock.spoken) & (before < there)
+    found: Mask = (times > clock.spoken) & (clock.told_at(times - clock.tick) < clock.told_at(times))
     return found
 
 

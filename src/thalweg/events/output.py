@@ -238,7 +238,7 @@ class Output:
             if len(rows):
                 queries = np.full(len(rows), clock.query)
                 if clock.step:
-                    queries = strides.queries_of(rows[:, 0], clock)
+                    queries = clock.told_at(rows[:, 0])
                     order = np.argsort(queries, kind="stable")
                     rows, causes, queries = rows[order], causes[order], queries[order]
                 arguments = [np.ascontiguousarray(rows[:, 1 + i]) for i in range(store.arity)]

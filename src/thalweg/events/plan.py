@@ -42,12 +42,11 @@ from thalweg.events.forms import (
     EventAt,
     Flat,
     HoldsAt,
-    Missing,
     Normal,
     PointRule,
     SpanRule,
     StartRule,
-    Total,
+    literals,
     names,
 )
 from thalweg.events.frames import Frame, Reader, Slot, run_steps
@@ -193,18 +192,13 @@ class _Planner:
 
     def _literals(self, body: Sequence[Flat]) -> set[Key]:
         found: set[Key] = set()
-        for x in body:
+        for x in literals(body):
             match x:
                 case EventAt(relation, _, _):
                     if relation in self.derived:
                         found.add(("event", relation))
                 case HoldsAt() | EdgeAt() | EffectAt():
                     found |= self._fluent_keys(x.fluent)
-                case Missing(bodies):
-                    for inner in bodies:
-                        found |= self._literals(inner)
-                case Total(_, _, inner, _):
-                    found |= self._literals(inner)
                 case _:
                     pass
         return found

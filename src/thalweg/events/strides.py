@@ -88,12 +88,6 @@ def _can_look_back(plan: SpanPlan) -> bool:
     )
 
 
-def queries_of(times: Ints, clock: Clock) -> Ints:
-    """The first query time at or after each time."""
-    found: Ints = clock.start - (clock.start - times) // clock.step * clock.step
-    return found
-
-
 def told(difference: Difference | None, store: FluentStore, clock: Clock) -> Ints:
     """The changes of a fluent at each of the query times, in their order, as columns of `columns.telling`."""
     late, lists = store.hindsight, store.lists

@@ -54,6 +54,11 @@ class Clock:
         """The last point of which the last query has spoken: its effects show one point after it."""
         return self.previous - self.previous % self.tick + self.tick
 
+    def told_at(self, times: Ints) -> Ints:
+        """The first query time at or after each time, where several are evaluated in one go."""
+        found: Ints = self.start - (self.start - times) // self.step * self.step
+        return found
+
     @property
     def once(self) -> bool:
         """Is each row of the window looked at by this query only, and caused by nothing but time?"""
