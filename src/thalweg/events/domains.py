@@ -36,6 +36,7 @@ from thalweg.events.forms import (
     rebuild,
     split_edges,
 )
+from thalweg.events.meeting import Meeting, settle
 from thalweg.events.newcomers import Newcomers
 from thalweg.events.normal import apply, holes
 from thalweg.language.rules import Edge, Effect
@@ -63,6 +64,7 @@ class Domains:
         self.newcomers = Newcomers(self)
         self.fresh = itertools.count()
         """Numbers for new variables."""
+        self.meetings: list[Meeting] = []
         self._done: set[str] = set()
         self.greeted = {s.fluent for s in normal.starts if _free(s.args, s.body) or self.set_later(s.fluent)}
         self.effects_of: dict[str, list[PointRule]] = {}
@@ -84,6 +86,7 @@ class Domains:
             replace(d, body=self._timed(d.body, shift=False) + self._target_filter(d)) for d in normal.delays
         ]
         normal.postpones = [replace(p, body=self._timed(p.body, shift=False)) for p in normal.postpones]
+        settle(normal, self.meetings)
         normal.points = [p for rule in normal.points for p in split_edges(rule, mixed)]  # hidden rules too
 
     # ----------------------------------------------------------------- dynamic domains
@@ -307,7 +310,7 @@ class Domains:
             self._seen(name, fluent)
             self._reached(name, fluent)
             if self.meets(fluent):
-                self._met(name, fluent)
+                self.meetings.append(Meeting(name, fluent))
             for rule in giving:
                 self._instances(name, rule)
         return name
@@ -363,7 +366,7 @@ class Domains:
             self._done.add(seen)
             self.normal.fluents[seen] = self.normal.fluents[met] = self.normal.fluents[fluent]
             self._seen(seen, fluent)
-            self._met(met, fluent)
+            self.meetings.append(Meeting(met, fluent))
         return seen, met
 
     def meets(self, fluent: str) -> bool:
@@ -388,12 +391,6 @@ class Domains:
         for p in self.effects_of.get(fluent, []):
             if self._names(p):
                 self.add(name, p.args, self._triggers(p), lag=-1)
-
-    def _met(self, name: str, fluent: str) -> None:
-        args = tuple(Variable(f"A{i}") for i in range(self.normal.fluents[fluent]))
-        for effect in Effect:
-            self.add(name, args, (EffectAt(effect, fluent, args, Variable("_V")),))
-        self.add(name, args, (EffectAt(Effect.TERMINATES, fluent, args, Variable("_V"), every=True),))
 
     def _given(self, name: str, args: tuple[Term, ...], body: tuple[Flat, ...]) -> None:
         """Background knowledge and domains give the arguments; nobody where they leave one open."""

@@ -134,6 +134,7 @@ class Newcomers:
                 lag = p.lag + 1 if p.lag < 0 or name.startswith("domain ") else 0
                 self.domains.add(twin, p.args, (*body, *(g for x in body for g in self._greeted(x))), lag=lag)
             self.domains.seeds += [replace(rule, fluent=twin) for rule in self.domains.seeds if rule.fluent == name]
+            self.domains.meetings += [replace(m, name=twin) for m in self.domains.meetings if m.name == name]
         return twin
 
     def _set(self, fluent: str, lag: int = 0) -> str:
