@@ -129,7 +129,7 @@ def test_dictionaries_of_fixed_texts_are_still_remembered() -> None:
     table.expect_all()
     table.encode(pa.array(["new"]))
     table.forget([])
-    assert [len(names) for names, _ in table._recent] == [2000]
+    assert [len(recent.names) for recent in table._recent] == [2000]
 
 
 def test_it_is_time_when_the_texts_have_more_than_doubled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.columns import wording
-from thalweg.columns.wording import divided, renumbered, worded
+from thalweg.columns.wording import Wordbook, divided, renumbered, worded
 
 TEXTS = st.text(st.sampled_from("abé\0"), max_size=20) | st.text(max_size=9)
 
@@ -32,6 +32,21 @@ def test_there_is_room_for_many_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wording, "FEW", 2)
     texts = [f"{'v' * (n % 13)}{n % 5000}" for n in range(20_000)]
     assert worded(pa.array(texts)).equals(pa.array(texts).dictionary_encode())
+
+
+@given(st.lists(TEXTS, max_size=40, unique=True), st.lists(TEXTS, max_size=40), st.integers(0, 3))
+def test_texts_are_found_among_words(words: list[str], texts: list[str], before: int) -> None:
+    asked = [*texts, *words[::2]]
+    column = pa.array(["first"] * before + asked, pa.string()).slice(before)
+    found = Wordbook(pa.array(["last"] * before + words, pa.string()).slice(before)).look_up(column)
+    assert found.tolist() == [words.index(text) if text in words else -1 for text in asked]
+
+
+def test_many_texts_are_found_among_many_words() -> None:
+    words = [f"{'v' * (n % 13)}{n}" for n in range(5000)]
+    asked = words[::-3] + [f"w{n}" for n in range(5000)]
+    found = Wordbook(pa.array(words)).look_up(pa.array(asked))
+    assert found.tolist() == [*range(4999, -1, -3), *([-1] * 5000)]
 
 
 NUMBERED = st.tuples(st.lists(st.integers(0, 6), max_size=40), st.lists(st.integers(0, 2), min_size=7, max_size=7))

@@ -245,13 +245,13 @@ class KeyTable:
     def intern(self, columns: Sequence[Ints], length: int) -> Ints:
         """Ids of the tuples, adding unknown ones."""
         out = np.empty(length, np.int64)
-        done = 0
+        done, known = 0, self.count
         if self._direct is not None:
             column = np.ascontiguousarray(columns[0])
             while done < length and self._direct is not None:
                 self.count, done = _intern_direct(self._keys, self.count, self._direct, column, done, out)
                 if done < length:
-                    self._make_room(int(column[done]))
+                    self._make_room(int(column[done]), self._wanted(known, done, length))
             if done == length:
                 return out
         codes = self._packed(columns, length)
@@ -260,7 +260,7 @@ class KeyTable:
                 self._keys, self.count, self._table, self._shift(), self._bits, codes, done, out
             )
             if done < length:
-                self._grow(2 * len(self._keys))
+                self._grow(self._wanted(known, done, length))
         if done == length:
             return out
         if self._bits:
@@ -270,7 +270,7 @@ class KeyTable:
         while done < length:
             self.count, done = _intern(self._keys, self.count, self._table, rows, done, out)
             if done < length:
-                self._grow(2 * len(self._keys))
+                self._grow(self._wanted(known, done, length))
         return out
 
     def find(self, columns: Sequence[Ints], length: int) -> Ints:
@@ -308,11 +308,17 @@ class KeyTable:
     def _shift(self) -> int:
         return 65 - len(self._table).bit_length()
 
-    def _make_room(self, key: int) -> None:
+    def _wanted(self, known: int, done: int, length: int) -> int:
+        """Room for a table that is full: twice what there is, or four times where half of the tuples that were done,
+        of so many, were not known before."""
+        often = 4 if 2 * (self.count - known) >= done else 2
+        return max(2 * len(self._keys), min(often * len(self._keys), self.count + length - done))
+
+    def _make_room(self, key: int, room: int) -> None:
         """Grow the array of small keys, or give it up for the hash table."""
         assert self._direct is not None
         if self.count == len(self._keys):
-            self._grow(2 * len(self._keys))
+            self._grow(room)
         elif 0 <= key < SMALL:
             direct = np.zeros(max(2 * len(self._direct), key + 1), np.int64)
             direct[: len(self._direct)] = self._direct

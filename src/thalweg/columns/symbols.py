@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.columns.pieces import whole
+from thalweg.columns.wording import Wordbook
 from thalweg.language.instances import NUMERAL, standard_order
 from thalweg.language.terms import EXACT
 from thalweg.protocol import Ints
@@ -73,6 +75,22 @@ def _far_text(raw: str, value: float) -> str:
     return number_text(value) if math.isfinite(value) else raw
 
 
+class _Recent:
+    """A dictionary and the ids of its texts."""
+
+    def __init__(self, names: pa.Array, ids: Ints) -> None:
+        self.names, self.ids = names, ids
+
+    @cached_property
+    def _book(self) -> Wordbook:
+        return Wordbook(self.names)
+
+    def look_up(self, names: pa.Array) -> Ints:
+        """Ids of texts, -1 where they are not in the dictionary."""
+        places = self._book.look_up(names)
+        return np.where(places < 0, -1, self.ids[places])
+
+
 class SymbolTable:
     """Texts and their ids: free ones, the smallest first, then new ones, in order of first sight."""
 
@@ -83,7 +101,7 @@ class SymbolTable:
         self.kept = 0
         """How many texts were left when some were last forgotten."""
         self._array: pa.Array = pa.array([], pa.string())
-        self._recent: list[tuple[pa.Array, Ints]] = []
+        self._recent: list[_Recent] = []
         self._count_anew()
 
     def _count_anew(self) -> None:
@@ -135,7 +153,7 @@ class SymbolTable:
             self.texts[i] = FREE
         while self.texts and self.texts[-1] == FREE:
             self.texts.pop()
-        self._recent = [(names, ids) for names, ids in self._recent if ids.max(initial=-1) < self.fixed]
+        self._recent = [recent for recent in self._recent if recent.ids.max(initial=-1) < self.fixed]
         self._count_anew()
         self.kept = self.count
 
@@ -179,7 +197,7 @@ class SymbolTable:
         texts = self._array = pa.array(self.texts, pa.string())
         own = np.flatnonzero(pc.match_substring_regex(texts, _CANONICAL).to_numpy(zero_copy_only=False))
         if len(own) >= MANY:
-            self._recent = [(texts.take(pa.array(own)), own)]
+            self._recent = [_Recent(texts.take(pa.array(own)), own)]
 
     def add(self, text: str) -> int:
         """The id of a canonical text."""
@@ -241,9 +259,9 @@ class SymbolTable:
 
     def _encode_names(self, names: pa.Array) -> Ints:
         """Ids of distinct texts; columns that follow one another often bring the same ones."""
-        for known, ids in self._recent:
-            if len(known) == len(names) and known.equals(names):
-                return ids
+        for recent in self._recent:
+            if len(recent.names) == len(names) and recent.names.equals(names):
+                return recent.ids
         ids = self._remembered(names)
         left = np.flatnonzero(ids < 0)
         if len(left):
@@ -253,20 +271,17 @@ class SymbolTable:
             for place in np.flatnonzero(~canonical).tolist():
                 texts[place] = self._canonical(texts[place])
             ids[left] = self.add_all(texts)
-        self._recent = [(names, ids), *self._recent[: RECENT - 1]]
+        self._recent = [_Recent(names, ids), *self._recent[: RECENT - 1]]
         return ids
 
     def _remembered(self, names: pa.Array) -> Ints:
-        """Ids of texts that stand in the longest dictionary that is remembered, -1 for others; Arrow finds many of them
-        sooner than Python."""
-        found = np.full(len(names), -1, np.int64)
+        """Ids of texts that stand in the longest dictionary that is remembered, -1 for others; many of them are found
+        sooner so than by Python."""
         if len(names) >= MANY and self._recent:
-            known, ids = max(self._recent, key=lambda recent: len(recent[0]))
-            if len(known) >= MANY and known.type == names.type:
-                places = pc.index_in(names, value_set=known)
-                there = places.is_valid().to_numpy(zero_copy_only=False)
-                found[there] = ids[places.drop_null().to_numpy()]
-        return found
+            recent = max(self._recent, key=lambda recent: len(recent.names))
+            if len(recent.names) >= MANY and recent.names.type == names.type == pa.string():
+                return recent.look_up(names)
+        return np.full(len(names), -1, np.int64)
 
     def values(self, ids: Ints) -> npt.NDArray[np.float64]:
         """The numbers that the texts of ids are, NaN where they are none."""

@@ -53,11 +53,11 @@ def _key(letters: Eights, start: int, end: int) -> np.uint64:
 
 
 @part
-def _same(letters: Eights, start: int, end: int, other: int, until: int) -> bool:
+def _same(letters: Eights, start: int, end: int, others: Eights, other: int, until: int) -> bool:
     if until - other != end - start:
         return False
     for k in range(0, end - start, 8):
-        if _eight(letters, other + k, until) != _eight(letters, start + k, end):
+        if _eight(others, other + k, until) != _eight(letters, start + k, end):
             return False
     return True
 
@@ -78,7 +78,7 @@ def _number(
         while number >= 0:
             if keys[np.uintp(number)] == key:
                 known = first[np.uintp(number)]
-                if key < _LONG or _same(letters, start, end, ends[known], ends[known + 1]):
+                if key < _LONG or _same(letters, start, end, letters, ends[known], ends[known + 1]):
                     break
             place = (place + np.uint64(1)) & last
             number = places[place]
@@ -92,6 +92,12 @@ def _number(
 
 
 @kernel
+def _key_all(ends: Indices, letters: Eights, keys: Eights) -> None:
+    for row in range(len(keys)):
+        keys[row] = _key(letters, ends[row], ends[row + 1])
+
+
+@kernel
 def _put(keys: Eights, places: Indices) -> None:
     """Give words their places, all of which are free."""
     last = np.uint64(len(places) - 1)
@@ -102,15 +108,71 @@ def _put(keys: Eights, places: Indices) -> None:
         places[place] = number
 
 
+@kernel
+def _look_up(
+    ends: Indices, letters: Eights, known_ends: Indices, known_letters: Eights, places: Indices, keys: Eights, out: Indices
+) -> None:
+    """For each text the number of the word that is the same, -1 where there is none."""
+    last = np.uint64(len(places) - 1)
+    for row in range(len(out)):
+        start, end = ends[row], ends[row + 1]
+        key = _key(letters, start, end)
+        place = _mixed(key) & last
+        number = places[place]
+        while number >= 0:
+            if keys[np.uintp(number)] == key:
+                other, until = known_ends[number], known_ends[number + 1]
+                if key < _LONG or _same(letters, start, end, known_letters, other, until):
+                    break
+            place = (place + np.uint64(1)) & last
+            number = places[place]
+        out[row] = number
+
+
+def _letters(texts: pa.Array) -> tuple[Indices, Eights] | None:
+    """Where each of some texts (`string`) begins and the last one ends, and their letters; None where there are none,
+    or one is missing."""
+    _, offsets, data = texts.buffers()
+    if not len(texts) or texts.null_count:
+        return None
+    ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    letters = np.zeros((ends[-1] + 7) // 8 + 1, np.uint64)
+    if data is not None:
+        letters.view(np.uint8)[: ends[-1]] = np.frombuffer(data, np.uint8)[: ends[-1]]
+    return ends, letters
+
+
+class Wordbook:
+    """Different texts (`string`) that others are looked up among.
+
+    >>> Wordbook(pa.array(["ship", "tug"])).look_up(pa.array(["tug", "ferry", "ship"]))
+    array([ 1, -1,  0], dtype=int32)
+    """
+
+    def __init__(self, words: pa.Array) -> None:
+        self.words = words
+        self._known = _letters(words)
+        if self._known is not None:
+            self._keys: Eights = np.empty(len(words), np.uint64)
+            self._places: Indices = np.full(1 << (2 * len(words)).bit_length(), -1, np.int32)
+            _key_all(*self._known, self._keys)
+            _put(self._keys, self._places)
+
+    def look_up(self, texts: pa.Array) -> Indices:
+        """For each text its place among the words, -1 where it is none of them; no text is missing."""
+        found: Indices = np.full(len(texts), -1, np.int32)
+        given = _letters(texts)
+        if given is not None and self._known is not None:
+            _look_up(*given, *self._known, self._places, self._keys, found)
+        return found
+
+
 def worded(texts: pa.Array) -> pa.DictionaryArray:
     """A column of texts (`string`) as words, by first sight, and numbers for them."""
-    _, offsets, data = texts.buffers()
-    size = len(texts)
-    if not size or data is None or texts.null_count:
+    size, given = len(texts), _letters(texts)
+    if given is None:
         return texts.dictionary_encode()
-    ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + size + 1]
-    letters = np.zeros((ends[-1] + 7) // 8 + 1, np.uint64)
-    letters.view(np.uint8)[: ends[-1]] = np.frombuffer(data, np.uint8)[: ends[-1]]
+    ends, letters = given
     out = np.empty(size, np.int32)
     places: Indices = np.full(FEW, -1, np.int32)
     keys: Eights = np.empty(0, np.uint64)
