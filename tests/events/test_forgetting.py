@@ -42,7 +42,23 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_forgetting_after_every_query_changes_no_answer(subset: str | None, seed: int) -> None:
     scenario = scenario_of(seed, SUBSETS[subset] if subset else None, UNTIDY)
     make = partial(Reasoner, recompute=seed % 3 == 0)
-    assert difference(scenario, make, batches=seed) == ""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(forgetting, "MOST", (0.2, 0.75, 1.0)[seed % 3])
+        assert difference(scenario, make, batches=seed) == ""
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.parametrize(("ended", "numbered"), [(0, 100), (10, 100), (25, 75), (60, 40), (100, 0)])
+def test_a_store_of_which_most_is_alive_keeps_its_numbers(ended: int, numbered: int) -> None:
+    program = parse(
+        "initiatedAt(on(X)=true, T) :- happensAt(push(X), T). terminatedAt(on(X)=true, T) :- happensAt(pull(X), T)."
+    )
+    reasoner = Reasoner(program, window=10, step=10)
+    who = np.arange(100)
+    reasoner.accept([events("push", np.full(100, 2), who), events("pull", np.full(ended, 3), who[:ended])])
+    for time in (10, 20):
+        reasoner.advance(time)
+    assert forgetting.numbers(reasoner) == numbered
 
 
 def events(name: str, times: np.ndarray, *args: np.ndarray) -> Rows:

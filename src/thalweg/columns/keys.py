@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thalweg.columns.compiled import kernel, njit, owned, part
+from thalweg.columns.texts import Indices
 from thalweg.protocol import Ints
 
 
@@ -97,7 +98,7 @@ def matrix(columns: Sequence[Ints], length: int) -> Ints:
 
 
 @njit(cache=True)
-def _intern_direct(keys: Ints, count: int, direct: Ints, column: Ints, first: int, out: Ints) -> tuple[int, int]:
+def _intern_direct(keys: Ints, count: int, direct: Indices, column: Ints, first: int, out: Ints) -> tuple[int, int]:
     """`_intern` for single small keys: direct[key] is the id plus one. Stops at a key out of range or when full."""
     for i in range(first, len(column)):
         k = column[i]
@@ -114,7 +115,7 @@ def _intern_direct(keys: Ints, count: int, direct: Ints, column: Ints, first: in
 
 
 @njit(cache=True)
-def _find_direct(direct: Ints, column: Ints, out: Ints) -> None:
+def _find_direct(direct: Indices, column: Ints, out: Ints) -> None:
     """`_find` for single small keys."""
     for i in range(len(column)):
         k = column[i]
@@ -227,7 +228,7 @@ class KeyTable:
         self.width = width
         self.count = 0
         self._keys = np.empty((max(16, room), width), np.int64)
-        self._direct: Ints | None = np.zeros(64, np.int64) if width == 1 else None
+        self._direct: Indices | None = np.zeros(64, np.int32) if width == 1 else None
         self._bits = 62 // width if 2 <= width <= 5 else 0
         slots = 1 << (2 * max(16, room) - 1).bit_length()
         self._table = np.zeros((slots, 2) if self._bits else slots, np.int64)
@@ -320,7 +321,7 @@ class KeyTable:
         if self.count == len(self._keys):
             self._grow(room)
         elif 0 <= key < SMALL:
-            direct = np.zeros(max(2 * len(self._direct), key + 1), np.int64)
+            direct = np.zeros(max(2 * len(self._direct), key + 1), np.int32)
             direct[: len(self._direct)] = self._direct
             self._direct = direct
         else:

@@ -98,6 +98,7 @@ class SymbolTable:
         self.texts: list[str] = list(texts)
         self.fixed = 0
         """The texts with ids below this are never forgotten."""
+        self._fixed: pa.Array | None = None
         self.kept = 0
         """How many texts were left when some were last forgotten."""
         self._array: pa.Array = pa.array([], pa.string())
@@ -136,6 +137,15 @@ class SymbolTable:
     def fix(self) -> None:
         """What is known by now is never forgotten."""
         self.fixed = len(self.texts)
+        self._fixed = None
+
+    def fixed_texts(self) -> pa.Array:
+        """The texts that are never forgotten, of which a program may have a hundred thousand."""
+        if self._fixed is None:
+            known = self._array[: self.fixed]
+            more = pa.array(self.texts[len(known) : self.fixed], pa.string())
+            self._fixed = pa.concat_arrays([known, more])
+        return self._fixed
 
     def is_due(self) -> bool:
         """Is it time to forget? It is when the texts have more than doubled."""
@@ -164,6 +174,7 @@ class SymbolTable:
     def restore(self, state: dict[str, Any]) -> None:
         """Take back what `state` gave."""
         self.texts[:], self.fixed, self.kept = state["texts"], state["fixed"], state["kept"]
+        self._fixed = None
         self._array, self._recent = self._array[:0], []
         self._count_anew()
 

@@ -4,7 +4,8 @@ window and not the stream.
 An instance is kept while it has intervals or points that have not expired, while something runs for it (a countdown,
 an interval given ahead), or while a rule that is kept refers to it. One that is forgotten gets a new number when it is
 seen again; it looks no different from one that was never seen. The work is done when the numbers have more than
-doubled since the last time: first all is looked at, then every store and unit keeps its share.
+doubled since the last time: first all is looked at, then every store and unit keeps its share. A store of which most
+is alive stays as it is.
 
 So it is with texts: when they have more than doubled, those are forgotten whose ids stand nowhere in the state.
 """
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 FEW = 20_000
 """So many numbers are not worth the trouble."""
+MOST = 0.75
+"""The share of a store's instances that must be alive for the idle ones to keep their numbers too."""
 
 
 def numbers(reasoner: Reasoner) -> int:
@@ -99,10 +102,11 @@ class _Forgetting:
             points = store.points.live() > 0
             self.alive[id(store)][: len(points)] |= points
         bound = self._look_at_units()
-        stay = {id(s): np.flatnonzero(self.alive[id(s)]) for s in self.stores}
+        stay = {key: _staying(alive) for key, alive in self.alive.items()}
         new_of = {key: _numbered(ids, len(self.alive[key])) for key, ids in stay.items()}
         for store in self.stores:
-            store.keep(stay[id(store)])
+            if len(stay[id(store)]) < store.instances.count:
+                store.keep(stay[id(store)])
         for plan, owner, kept in bound:
             plan.keep(kept, new_of[id(owner)])
         for unit in self.plan.units():
@@ -152,6 +156,12 @@ class _Forgetting:
             kept[:] = True
         self.alive[id(store)][plan.heads[kept]] = True
         return np.flatnonzero(kept)
+
+
+def _staying(alive: Mask) -> Ints:
+    """The instances of a store that keep a number: those that are alive, or all where few of them are idle."""
+    kept = np.flatnonzero(alive)
+    return kept if len(kept) <= MOST * len(alive) else np.arange(len(alive))
 
 
 def _numbered(stay: Ints, count: int) -> Ints:

@@ -21,7 +21,7 @@ from thalweg.events.waiting import Coded, Waiting, by_arrival, joined
 if TYPE_CHECKING:
     from thalweg.events.reasoner import Reasoner
 
-KIND = b"thalweg-events-10"
+KIND = b"thalweg-events-11"
 SMALL = 1024
 """Bytes below which an array is stored as it is."""
 _CODEC = pa.Codec("lz4_raw")
@@ -93,15 +93,16 @@ def arrays(reasoner: Reasoner) -> dict[str, Any]:
 
 def pack(reasoner: Reasoner) -> bytes:
     """The state as bytes: a header, then arrays in a fixed order, compressed where that makes them smaller."""
-    found = arrays(reasoner)
+    found = {**arrays(reasoner), **_fixed_texts(reasoner._plan.symbols)}
     names = sorted(found)
     stored = [_stored(found[name]) for name in names]
+    symbols = reasoner._plan.symbols
     header: dict[str, Any] = {
         "identity": identity(reasoner),
         "query_time": reasoner.query_time,
         "kept": reasoner.kept,
         "seeded": bool(reasoner.query_time != reasoner.start),
-        "symbols": reasoner._plan.symbols.state(),
+        "symbols": {**symbols.state(), "texts": symbols.texts[symbols.fixed :]},
         "reasons": [*reasoner._admission.rejected.reasons],
         "arrays": [
             (name, found[name].dtype.str, found[name].shape, len(content))
@@ -110,6 +111,16 @@ def pack(reasoner: Reasoner) -> bytes:
     }
     text = json.dumps(header, sort_keys=True).encode()
     return sealed(KIND, (len(text).to_bytes(8, "little"), text, *stored))
+
+
+def _fixed_texts(symbols: SymbolTable) -> dict[str, Any]:
+    """The texts that are never forgotten as arrays."""
+    texts = symbols.fixed_texts()
+    if not len(texts):
+        return {"fixed.ends": np.zeros(1, np.int32), "fixed.letters": np.zeros(0, np.uint8)}
+    ends = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    letters = np.frombuffer(texts.buffers()[2] or b"", np.uint8)[ends[0] : ends[-1]]
+    return {"fixed.ends": ends - ends[0], "fixed.letters": letters}
 
 
 def _stored(array: Any) -> bytes:
@@ -138,6 +149,10 @@ def unpack(reasoner: Reasoner, state: bytes) -> None:
     for name, kind, shape, length in header["arrays"]:
         read[name] = _read(view[at : at + length], np.dtype(kind), shape)
         at += length
+    fixed = pa.StringArray.from_buffers(
+        len(read["fixed.ends"]) - 1, *(pa.py_buffer(read.pop(f"fixed.{part}")) for part in ("ends", "letters"))
+    )
+    header["symbols"]["texts"] = [*fixed.to_pylist(), *header["symbols"]["texts"]]
     _put(reasoner, header, read)
 
 

@@ -116,7 +116,10 @@ def _decimal_text(value: Decimal) -> str:
 
 def _plain_numbers(words: pa.Array) -> pa.Array:
     """Words that read as numbers, written the one way numbers are written: ``0012`` as ``12``."""
-    unusual = pc.and_(pc.match_substring_regex(words, _UNUSUAL), pc.match_substring_regex(words, _NUMBER))
+    numbers = pc.match_substring_regex(words, _NUMBER)
+    if not pc.any(numbers).as_py():
+        return words
+    unusual = pc.and_(numbers, pc.match_substring_regex(words, _UNUSUAL))
     where = np.flatnonzero(as_mask(unusual.fill_null(False)))
     if not len(where):
         return words
