@@ -50,6 +50,19 @@ CASES = {
         "person(a)=true [4,8) [11,..)\nperson(b)=true [11,..)\nseen(a)=true [4,..)\nseen(b)=true [11,..)",
         (10, 5, 20),
     ),
+    "a delayed effect of somebody whom a start of input shows comes": (
+        """
+        dynamicDomain(id(_)).
+        grounding(walk(P)=_) :- id(P).
+        grounding(pace(P)=quick) :- id(P).
+        grounding(pace(P)=slow) :- id(P).
+        initiatedAt(pace(P)=quick, T) :- happensAt(start(walk(P)=true), T).
+        fi(pace(P)=quick, pace(P)=slow, 3).
+        """,
+        "walk(b)=true 8..17",
+        "pace(b)=quick [8,11)\npace(b)=slow [11,..)",
+        (10, 5, 20),
+    ),
     "a fact that is true of everything asks for no value and gives none": (
         """
         initiatedAt(paid(X)=true, T) :- happensAt(sends(X, Goods, Key), T), opens(Goods, Key, In), fits(In, X, _).

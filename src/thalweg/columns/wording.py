@@ -110,7 +110,13 @@ def _put(keys: Eights, places: Indices) -> None:
 
 @kernel
 def _look_up(
-    ends: Indices, letters: Eights, known_ends: Indices, known_letters: Eights, places: Indices, keys: Eights, out: Indices
+    ends: Indices,
+    letters: Eights,
+    known_ends: Indices,
+    known_letters: Eights,
+    places: Indices,
+    keys: Eights,
+    out: Indices,
 ) -> None:
     """For each text the number of the word that is the same, -1 where there is none."""
     last = np.uint64(len(places) - 1)

@@ -36,6 +36,7 @@ from thalweg.events.forms import (
     rebuild,
     split_edges,
 )
+from thalweg.events.hanging import refuse_hanging
 from thalweg.events.meeting import Meeting, settle
 from thalweg.events.newcomers import Newcomers
 from thalweg.events.normal import apply, holes
@@ -76,6 +77,7 @@ class Domains:
     def extend(self) -> None:
         """Rewrite the rules: dynamic facts, free head variables, initially, grounding, complements."""
         normal = self.normal
+        refuse_hanging(self)
         self._domain_rules()
         mixed = {fluent for fluent in self.determined if self.is_simple(fluent)}
         normal.points = [x for rule in normal.points for p in split_edges(rule, mixed) for x in self._effect(p)]

@@ -10,7 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from thalweg.events.bounds import TRUE, viewed
-from thalweg.events.forms import EdgeAt, EffectAt, EventAt, Flat, HoldsAt, Normal, PointRule, literals
+from thalweg.events.forms import (
+    DelayRule,
+    EdgeAt,
+    EffectAt,
+    EventAt,
+    Flat,
+    HoldsAt,
+    Normal,
+    PointRule,
+    PostponeRule,
+    literals,
+)
 from thalweg.language.rules import Effect
 from thalweg.language.terms import NOWHERE, Term, Variable
 
@@ -85,7 +96,8 @@ def _reads(normal: Normal, meetings: Sequence[Meeting]) -> dict[str, set[str]]:
         found.setdefault(p.relation, set()).update(_relations(p.body))
     for s in normal.spans:
         found.setdefault(viewed(s.fluent), set()).update(_relations((*(x for _, x in s.inputs), *s.gates, *s.tests)))
-    for rule in (*normal.delays, *normal.postpones):
+    delays: list[DelayRule | PostponeRule] = [*normal.delays, *normal.postpones]
+    for rule in delays:
         found.setdefault(rule.fluent, set()).update(_relations(rule.body))
     for meeting in meetings:
         found.setdefault(meeting.name, set()).add(meeting.fluent)

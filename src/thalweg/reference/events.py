@@ -210,7 +210,7 @@ def _after(moment: Moment) -> State:
     """The state at the next time-point, before anybody new is seen there."""
     state = moment.state
     initiated, terminated = moment.all_effects()
-    values, countdowns = settled(moment.domains, state, moment.time, initiated, terminated)
+    values, countdowns = settled(moment.domains, state, moment.time, initiated, terminated, moment.met)
     pairs = initiated | {(fluent, value) for fluent, value in terminated if value is not None}
     fluents = {fluent for fluent, _ in initiated | terminated}
     return replace(

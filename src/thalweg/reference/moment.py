@@ -279,7 +279,7 @@ class Moment:
         )
 
     @cached_property
-    def _met(self) -> State:
+    def met(self) -> State:
         """The state with those that the input shows one point later."""
         return shown(self.domains, self.state, self.input, self.time + self.input.tick)
 
@@ -288,7 +288,7 @@ class Moment:
         """What holds one point later, newcomers included."""
         after = self.time + self.input.tick
         world = self.domains, self.input, self.whole
-        return Snapshot(*world, after, self._met, values=self._then_values, affected=self._affected)
+        return Snapshot(*world, after, self.met, values=self._then_values, affected=self._affected)
 
     # what the world answers
 
@@ -373,7 +373,7 @@ class Moment:
         if subst is None:
             return
         for goals in rule.alternatives:
-            state = self._met if any(map(self._starts_input, goals)) else self.state
+            state = self.met if any(map(self._starts_input, goals)) else self.state
             try:
                 yield from ((answer, state) for answer in solve((goals,), subst, self))
             except Unbound as problem:
@@ -485,9 +485,9 @@ class Moment:
     def _then_values(self, key: Signature) -> set[Pair]:
         """The same, with those that ``initially`` sets there."""
         touched = self.state.touched | {fluent for fluent, _ in self._affected(key)}
-        fresh = self.domains.initial(self._met) - self.state.initial
+        fresh = self.domains.initial(self.met) - self.state.initial
         reached = frozenset(pair for pair in fresh if signature(pair[0]) == key and pair[0] not in touched)
-        state = replace(self._met, values=dict(self._next_values(key)), countdowns=frozenset())
+        state = replace(self.met, values=dict(self._next_values(key)), countdowns=frozenset())
         after, _ = settled(self.domains, state, self.time, reached, frozenset())
         return set(after.items())
 

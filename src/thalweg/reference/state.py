@@ -87,8 +87,10 @@ def settled(
     time: int,
     initiated: frozenset[Pair],
     terminated: frozenset[Pair],
+    then: State | None = None,
 ) -> tuple[Mapping[Fluent, Ground], frozenset[Countdown]]:
-    """Values and countdowns after the effects at `time`: SEMANTICS 1.1 and 1.5, word for word."""
+    """Values and countdowns after the effects at `time`: SEMANTICS 1.1 and 1.5, word for word. `then` has those whom
+    the input has shown by the next point, where a countdown begins; without it, the state has."""
 
     def broken(pair: Pair) -> bool:
         fluent, value = pair
@@ -102,7 +104,7 @@ def settled(
         for c in state.countdowns
         if c.due > time and not broken(c.pair) and not (c.postponable and c.pair in initiated)
     }
-    started = {c for pair in initiated for c in domains.countdowns(pair, time, state)}
+    started = {c for pair in initiated for c in domains.countdowns(pair, time, then or state)}
     return values, frozenset(running | started)
 
 
