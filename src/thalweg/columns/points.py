@@ -19,9 +19,9 @@ def _thin(ids: Ints, times: Ints, kinds: Ints, values: Ints, starts: Ints, marks
     """Positions of the points that matter, in time order per id.
 
     The lists lie between `starts`, each in time order and of one kind; they are merged, `out` having room for where
-    each stands. `marks` has a row per id: stamp, last time, kind and value there, 1 if nothing else was there, and the
-    position of a point that was left out there. Linear in the points, times the number of lists where these take
-    turns.
+    each stands. `marks` has a row per id: a number for the stamp, the kind, and whether nothing else was there; the last
+    time, the value there, and the position of a point that was left out there. It is short, because many ids come in no
+    order. Linear in the points, times the number of lists where these take turns.
     """
     n = 0
     lists = len(starts) - 1
@@ -56,25 +56,22 @@ def _look(
     k: int, i: int, t: int, kind: int, value: int, marks: Ints, stamp: int, out: Ints, n: int
 ) -> int:
     """Does the k-th point matter? Returns how many do so far."""
-    same = marks[i, 0] == stamp and marks[i, 4] == 1 and marks[i, 2] == kind and marks[i, 3] == value
-    if marks[i, 0] != stamp or t > marks[i, 1]:
+    mark, alone = marks[i, 0], (stamp << 4) | ((kind + 2) << 1) | 1
+    same = mark == alone and marks[i, 2] == value
+    if mark >> 4 != stamp or t > marks[i, 1]:
         marks[i, 1] = t
         if same:
-            marks[i, 5] = k
+            marks[i, 3] = k
             return n
-        marks[i, 0] = stamp
-        marks[i, 2] = kind
-        marks[i, 3] = value
-        marks[i, 4] = 1
-        marks[i, 5] = -1
+        marks[i, 0], marks[i, 2], marks[i, 3] = alone, value, -1
     else:
         if same:
             return n
-        if marks[i, 5] >= 0:
-            out[n] = marks[i, 5]
+        if marks[i, 3] >= 0:
+            out[n] = marks[i, 3]
             n += 1
-            marks[i, 5] = -1
-        marks[i, 4] = 0
+            marks[i, 3] = -1
+        marks[i, 0] = (mark >> 1) << 1
     out[n] = k
     return n + 1
 
@@ -265,7 +262,7 @@ class Bench:
     _LOOK = 1024
 
     def __init__(self) -> None:
-        self.marks = np.zeros((8, 6), np.int64)
+        self.marks = np.zeros((8, 4), np.int64)
         self.counts = np.zeros(8, np.int64)
         self.points = np.empty((4, 0), np.int64)
         self.lists = np.empty((4, 16), np.int64)
@@ -283,7 +280,7 @@ class Bench:
             self.lists = np.empty((4, 2 * lists), np.int64)
         self._most = max(self._most, points)
         if ids > len(self.counts):
-            self.marks = np.zeros((max(ids, 2 * len(self.marks)), 6), np.int64)
+            self.marks = np.zeros((max(ids, 2 * len(self.marks)), 4), np.int64)
             self.counts = np.zeros(len(self.marks), np.int64)
         if points > len(self.rows) or (self.stamp % self._LOOK == 0 and len(self.rows) > 8 * self._most + 4096):
             length = self._most + (self._most >> 2)
