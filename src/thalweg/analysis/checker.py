@@ -48,7 +48,7 @@ REASONER_CHECKS = {
 """Modules whose `check(program)` knows what their reasoner can run."""
 
 
-PARTIAL = frozenset({"TW101", "TW104", "TW202", "TW203", "TW204", "TW207", "TW208", "TW210"})
+PARTIAL = frozenset({"TW101", "TW104", "TW202", "TW203", "TW204", "TW207", "TW208", "TW210", "TW211"})
 """What cannot be said of a program of which parts could not be read."""
 
 

@@ -278,4 +278,14 @@ register(
         "holdsFor(may_vote(_Member, M)=true, I) :- holdsFor(open(M)=true, I).\n"
         "grounding(may_vote(P, M)=true) :- member_of(P, M).",
     ),
+    _code(
+        "TW211",
+        "a grounding of what nobody reads",
+        "No rule reads or computes the event or fluent that the grounding lists. Often its name is misspelt, and then "
+        "the one that was meant is about everybody.",
+        "initiatedAt(moving(V)=true, T) :- happensAt(departs(V), T).\n"
+        "grounding(movng(V)=true) :- vessel(V).\nvessel(a).",
+        "initiatedAt(moving(V)=true, T) :- happensAt(departs(V), T).\n"
+        "grounding(moving(V)=true) :- vessel(V).\nvessel(a).",
+    ),
 )

@@ -20,6 +20,7 @@ from thalweg.language.rules import (
     Call,
     Clause,
     Declare,
+    DynamicDomain,
     Grounding,
     Happens,
     Holds,
@@ -59,6 +60,7 @@ def check_names(program: Program, known: Entities) -> Iterator[Diagnostic]:
     yield from _two_arities(known, grounded, uses)
     yield from _two_roles(known, uses)
     yield from _misspelt(program, known, grounded, uses)
+    yield from _only_grounded(program, known, uses)
 
 
 class _Uses:
@@ -292,6 +294,32 @@ def _misspelt(
                 f"did you mean {sig(nearest, best.arity)}? If not, declare it: `{_declaration(entity)}`"
                 if program.kind is Kind.EVENTS
                 else f"did you mean {sig(nearest, best.arity)}?",
+            )
+
+
+def _only_grounded(program: Program, known: Entities, uses: _Uses) -> Iterator[Diagnostic]:
+    """Groundings of what no rule reads or computes. Input that nobody reads is often listed with the rest, and may
+    fill a dynamic domain; it is told of where its name is nearly that of something else. (Where that is input which
+    nothing declares, `_misspelt` tells of it.)"""
+    fills = any(isinstance(statement, DynamicDomain) for statement in program.statements)
+    for kind in (EntityKind.EVENT, EntityKind.FLUENT):
+        group = known.of_kind(kind)
+        sure = Names(e.name for e in group if e.declared is not None or not e.is_input)
+        for entity in group:
+            if not entity.is_input or entity.declared is not None or uses.of(entity):
+                continue
+            nearest = sure.nearest(entity.name)
+            if nearest is None and (kind is EntityKind.EVENT or fills):
+                continue
+            yield Diagnostic(
+                "TW211",
+                Severity.HINT if nearest is None else Severity.WARNING,
+                f"no rule reads or computes the {kind} {sig(entity.name, entity.arity)}, which is grounded here",
+                entity.span,
+                (),
+                "read it in a rule, or leave the grounding out"
+                if nearest is None
+                else f"did you mean {sig(nearest, next(e.arity for e in group if e.name == nearest))}?",
             )
 
 
