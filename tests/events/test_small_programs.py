@@ -50,6 +50,20 @@ CASES = {
         "person(a)=true [4,8) [11,..)\nperson(b)=true [11,..)\nseen(a)=true [4,..)\nseen(b)=true [11,..)",
         (10, 5, 20),
     ),
+    "initially does not reach somebody whom a start of input shows and has an effect on": (
+        """
+        dynamicDomain(id(_)).
+        grounding(walk(P)=_) :- id(P).
+        grounding(seen(P)) :- id(P).
+        grounding(pace(P)=quick) :- id(P).
+        grounding(pace(P)=none) :- id(P).
+        initially(pace(_)=none).
+        initiatedAt(pace(P)=quick, T) :- happensAt(start(walk(P)=true), T).
+        """,
+        "walk(b)=true 8..17\nseen(a) 4\nwalk(a)=true 9..12",
+        "pace(b)=quick [8,..)\npace(a)=none [4,9)\npace(a)=quick [9,..)",
+        (10, 5, 20),
+    ),
     "a delayed effect of somebody whom a start of input shows comes": (
         """
         dynamicDomain(id(_)).

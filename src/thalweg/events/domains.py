@@ -345,6 +345,9 @@ class Domains:
         """Can an effect come before ``initially``, which then does not reach the instance?"""
         if any(self.dynamic(x) for x in start.body):
             return True
+        told = any(self.dynamic(x) for w in self.declaring(start.fluent) for x in w.body)
+        if told and any(self._starts_input(x) for p in self.effects_of.get(start.fluent, ()) for x in p.body):
+            return True  # a start of input tells of somebody, and has an effect on them, at once
         free = _free(start.args, start.body)
         return bool(free) and not self.is_declared(start.fluent) and self.meets(start.fluent)
 
