@@ -123,7 +123,8 @@ QUOTED = """
     lamp('North Sea').
     initiatedAt('Lamp of'(X)=on, T) :- happensAt(press(X), T).
     happensAt('Was pressed'(X), T) :- happensAt(press(X), T).
-    initiatedAt(near(X, Y)=true, T) :- happensAt(meet(X, Y), T), holdsAt('Lamp of'(X)=on, T), holdsAt('Lamp of'(Y)=on, T).
+    initiatedAt(near(X, Y)=true, T) :-
+        happensAt(meet(X, Y), T), holdsAt('Lamp of'(X)=on, T), holdsAt('Lamp of'(Y)=on, T).
     initiatedAt('Both of'(X, Y)=true, T) :- happensAt(meet(X, Y), T), happensAt('Was pressed'(Y), T)."""
 
 
@@ -151,6 +152,54 @@ def test_what_has_terms_as_arguments_is_not_cut_into_stages(tmp_path: Path) -> N
     fluents = expected["timeline"].column("fluent").to_pylist()
     assert {fluent.partition("(")[0] for fluent in fluents} == {"on", "near", "both"}
     assert_same(expected, run.tables())
+
+
+KNOWN = """
+    initiatedAt(on(X)=true, T) :- happensAt(press(X), T), X \\= b.
+    initiatedAt(near(X, Y)=true, T) :- happensAt(meet(X, Y), T), holdsAt(on(X)=true, T), holdsAt(on(Y)=true, T)."""
+
+
+@pytest.mark.parametrize(
+    ("rule", "free"),
+    [
+        ("holdsFor(quiet=true, I) :- holdsFor(on(_)=true, A), complement_all([A], I).", "_"),
+        (
+            "holdsFor(quiet(X)=true, I) :- holdsFor(on(X)=true, A), holdsFor(near(X, Y)=true, B),"
+            " relative_complement_all(A, [B], I).",
+            "Y",
+        ),
+        (
+            "holdsFor(quiet(X)=true, I) :- holdsFor(on(X)=true, A), holdsFor(near(X, Y)=true, B),"
+            " union_all([A, B], I).",
+            "Y",
+        ),
+        ("holdsFor(quiet(X)=V, I) :- holdsFor(on(X)=V, A), complement_all([A], I).", "V"),
+    ],
+)
+def test_who_is_known_without_ever_holding_counts_and_no_stage_hears_of_them(
+    tmp_path: Path, rule: str, free: str
+) -> None:
+    """What does not hold is told by nobody: rules that range over it see the whole stream."""
+    told = meetings(f"{KNOWN}\n{rule}")
+    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=5)
+    assert [stage.key for stage in run.pipeline.settings.stages] == [
+        f"one shard: in quiet, {free} ranges over all that is known"
+    ]
+    run.pipeline.batch(told.rows, 0)
+    run.pipeline.close()
+    expected = told.embedded()
+    assert any(fluent.startswith("quiet") for fluent in expected["timeline"].column("fluent").to_pylist())
+    assert_same(expected, run.tables())
+
+
+def test_what_must_hold_for_a_rule_to_say_anything_may_come_from_other_stages(tmp_path: Path) -> None:
+    body = "holdsFor(on(X)=true, A), holdsFor(near(X, _)=true, B), intersect_all([A, B], I)"
+    told = meetings(f"{KNOWN}\nholdsFor(met(X)=true, I) :- {body}.")
+    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=5)
+    assert [stage.shards for stage in run.pipeline.settings.stages] == [5, 5, 5]
+    run.pipeline.batch(told.rows, 0)
+    run.pipeline.close()
+    assert_same(told.embedded(), run.tables())
 
 
 NEAR = """

@@ -19,9 +19,9 @@ def _thin(ids: Ints, times: Ints, kinds: Ints, values: Ints, starts: Ints, marks
     """Positions of the points that matter, in time order per id.
 
     The lists lie between `starts`, each in time order and of one kind; they are merged, `out` having room for where
-    each stands. `marks` has a row per id: a number for the stamp, the kind, and whether nothing else was there; the last
-    time, the value there, and the position of a point that was left out there. It is short, because many ids come in no
-    order. Linear in the points, times the number of lists where these take turns.
+    each stands. `marks` has a row per id: a number for the stamp, the kind, and whether nothing else was there; the
+    last time, the value there, and the position of a point that was left out there. It is short, because many ids come
+    in no order. Linear in the points, times the number of lists where these take turns.
     """
     n = 0
     lists = len(starts) - 1

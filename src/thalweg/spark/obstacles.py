@@ -140,16 +140,29 @@ def _of_statement(statement: Statement, where: Mapping[Node, int], deep: Collect
         case Clause(_, body) if any(is_temporal(place.literal) for place in literals(body)):
             return "background rules read events or fluents"
         case IntervalRule(pair) if named(pair.fluent):
-            free = {v.name for v in variables(pair.fluent)} - bound_by(statement)
+            told = _told(statement)
+            free = told - bound_by(statement)
             foreign = any(where.get(node, here) != here for node in reads_of(statement))
-            if free and (foreign or len({v.name for v in variables(pair.fluent)}) > 1):
-                return f"in {signature(pair.fluent)[0]}, {min(free)} ranges over all that is known"
+            if free and (foreign or len(told) > 1):
+                return f"in {signature(pair.fluent)[0]}, {min(free).partition(' ')[0]} ranges over all that is known"
     for place in literals(body_of(statement)):
         match place.literal:
             case Affects(_, pair) if named(pair.fluent):
                 if where.get(Node("fluent", *signature(pair.fluent)), here) != here:
                     return "a rule reads the initiations of a fluent that has another key"
     return None
+
+
+def _told(rule: IntervalRule) -> set[str]:
+    """The variables of a rule's head, and of the pairs that it reads."""
+    head = {v.name for term in (rule.pair.fluent, rule.pair.value) for v in variables(term)}
+    return head.union(*(_of_pair(literal) for literal in rule.body if isinstance(literal, HoldsFor)))
+
+
+def _of_pair(literal: HoldsFor) -> set[str]:
+    """The variables of a pair; each ``_`` is one of its own, told by the intervals, behind a blank."""
+    found = {v.name for term in (literal.pair.fluent, literal.pair.value) for v in variables(term)}
+    return found - {"_"} | ({f"_ {literal.intervals}"} if "_" in found else set())
 
 
 def bound_by(rule: IntervalRule) -> set[str]:
@@ -162,10 +175,8 @@ def bound_by(rule: IntervalRule) -> set[str]:
 
     for literal in rule.body:
         match literal:
-            case HoldsFor(pair, result):
-                known[result] = {v.name for term in (pair.fluent, pair.value) for v in variables(term)} - {
-                    "_"
-                }
+            case HoldsFor(_, result):
+                known[result] = _of_pair(literal)
             case Combine("union_all", inputs, result):
                 sets = [of(given) for given in inputs]
                 known[result] = set.intersection(*sets) if sets else set()
