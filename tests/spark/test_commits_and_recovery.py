@@ -192,6 +192,33 @@ def test_who_is_known_without_ever_holding_counts_and_no_stage_hears_of_them(
     assert_same(expected, run.tables())
 
 
+SHOWN = """
+    happensAt(pressed(X), T) :- happensAt(press(X), T).
+    initiatedAt(near(X, Y)=true, T) :- happensAt(meet(X, Y), T).
+    initiatedAt(lit(X)=true, T) :-
+        happensAt(pressed(X), T), findall(Y, holdsAt(near(Y, _)=true, T), L), length(L, N), N > 5."""
+
+
+@pytest.mark.parametrize(
+    ("rule", "name"),
+    [
+        ("initiatedAt(lit(X)=off, T) :- happensAt(meet(_, _), T).", "lit"),
+        ("initially(lit(X)=off).", "lit"),
+        ("holdsFor(dark(X)=true, I) :- holdsFor(lit(X)=true, A), complement_all([A], I).", "dark"),
+    ],
+)
+def test_a_derived_event_shows_nobody_in_any_stage(tmp_path: Path, rule: str, name: str) -> None:
+    """Input events do; a stage that gets the derived events of another one would take them for those."""
+    told = meetings(f"{SHOWN}\n{rule}")
+    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
+    assert [stage.key for stage in run.pipeline.settings.stages] == [
+        f"one shard: in {name}, X ranges over all that is known"
+    ]
+    run.pipeline.batch(told.rows, 0)
+    run.pipeline.close()
+    assert_same(told.embedded(), run.tables())
+
+
 def test_what_must_hold_for_a_rule_to_say_anything_may_come_from_other_stages(tmp_path: Path) -> None:
     body = "holdsFor(on(X)=true, A), holdsFor(near(X, _)=true, B), intersect_all([A, B], I)"
     told = meetings(f"{KNOWN}\nholdsFor(met(X)=true, I) :- {body}.")
