@@ -45,6 +45,20 @@ def test_a_good_program_is_analysed(here: Path) -> None:
     assert "rows: while they lie in the window" in result.output
 
 
+def test_what_makes_a_program_one_shard_though_its_rules_have_keys_is_said(here: Path) -> None:
+    (here / "quiet.ec").write_text(
+        "initiatedAt(on(X)=true, T) :- happensAt(press(X), T). terminatedAt(on(X)=true, T) :- happensAt(release(X), T)."
+        " holdsFor(quiet=true, I) :- holdsFor(on(_)=true, A), complement_all([A], I)."
+    )
+    why = "in quiet, _ ranges over all that is known"
+    told = runner.invoke(app, ["check", "quiet.ec"]).output
+    assert "stage 1: on/1, split by" in told
+    assert f"all of it is one shard all the same: {why}" in told
+    assert "all of it is one shard" not in runner.invoke(app, ["check", "good.ec", "-b", "background.ec"]).output
+    (found,) = json.loads(runner.invoke(app, ["check", "quiet.ec", "--json"]).output)["files"]
+    assert found["analysis"]["one_shard_because"] == why
+
+
 def test_a_wrong_program_fails_with_its_place_and_a_caret(here: Path) -> None:
     result = runner.invoke(app, ["check", "wrong.ec"])
     assert result.exit_code == 1

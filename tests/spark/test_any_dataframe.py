@@ -251,6 +251,7 @@ def test_a_request_that_makes_no_sense_is_refused_before_anything_runs(
         (lambda: follow(trigger="1 second", idle_timeout="soon"), "idle_timeout soon is no number of seconds"),
         (lambda: follow(sinks={"chnges": print}), "no table chnges.* did you mean changes"),
         (lambda: follow(sinks={"timeline": print}), "timeline is the fold of changes"),
+        (lambda: follow(sinks={"changes": "/data/changes"}), "the sink of changes is str, and no function"),
         (lambda: ts.from_columns(df, event="press", time="tim", arguments=["k"]), "`tim`.* did you mean time"),
         (lambda: ts.from_json(df, SCHEMA), "no column `value`"),
         (lambda: ts.from_rtec(df, RULES), "no column `value`"),

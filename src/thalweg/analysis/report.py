@@ -11,6 +11,7 @@ from thalweg.analysis.dependencies import Component, Dependencies, dependencies
 from thalweg.analysis.horizon import Horizon, horizon, largest_duration
 from thalweg.analysis.joins import Path
 from thalweg.analysis.keys import Keys, Route, Stage, plain, reasoning_keys
+from thalweg.analysis.obstacles import obstacle_of
 from thalweg.analysis.pause import collection_paused
 from thalweg.analysis.roles import Entities, Entity, EntityKind, entities
 from thalweg.analysis.shape import rule_name
@@ -56,6 +57,7 @@ def facts(analysis: Analysis) -> dict[str, object]:
         "outputs": [_entity(analysis, entity) for entity in analysis.entities.outputs],
         "components": [_component(component) for component in analysis.dependencies.components],
         "stages": [_stage(analysis.program, stage) for stage in analysis.keys.stages],
+        "one_shard_because": obstacle_of(analysis.program, analysis.keys),
         "horizon": _horizon(analysis.horizon),
     }
 
@@ -205,6 +207,9 @@ def _key_lines(analysis: Analysis) -> Iterator[str]:
         everywhere = [_name(node_text(route.node)) for route in stage.routes if not route.parts]
         if everywhere:
             yield f"  sent to every shard: {listed(everywhere)}"
+    whole = obstacle_of(analysis.program, analysis.keys)
+    if whole is not None and any(stage.width for stage in stages):
+        yield f"all of it is one shard all the same: {whole}"
 
 
 def _positions(stage: Stage) -> str:

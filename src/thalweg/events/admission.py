@@ -225,7 +225,9 @@ class Admission:
                     continue
             if last.min() <= horizon:
                 late = last <= horizon
-                self.rejected.add(query, rows[ROW][late], TOO_LATE, f"the window starts after {horizon}")
+                own = late & (rows[COUNTS] == rows[FACT])  # what is left of a derived interval is known here
+                if own.any():
+                    self.rejected.add(query, rows[ROW][own], TOO_LATE, f"the window starts after {horizon}")
                 rows = rows.take(~late)
             if len(rows) and rows[COUNTS].max() > query:
                 ahead = rows[COUNTS] > query

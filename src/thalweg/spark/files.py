@@ -27,7 +27,8 @@ class DamagedFile(InputError):
     """A file of a checkpoint that is missing or is not what was written."""
 
     def __init__(self, path: str, what: str) -> None:
-        super().__init__("checkpoint", f"{path} {what}: the checkpoint is damaged")
+        remedy = "bring the file back from a copy, or begin anew with another checkpoint"
+        super().__init__("checkpoint", f"{path} {what}: the checkpoint is damaged; {remedy}")
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ class Sorter:
 
     def _find(self, instance: str) -> tuple[int, ...]:
         name, arguments = apart(instance)
-        routes = self.routes.get(Name(self.kind, name, len(arguments)), ())
+        routes = self.routes.get(Name(self.kind, unquoted(name), len(arguments)), ())
         return tuple(
             sorted(
                 {
@@ -188,7 +188,7 @@ def forwarded(table: pa.Table, sorter: Sorter) -> dict[int, list[Rows]]:
     parts = [apart(word) for word in words]
     for place, (name, arguments) in enumerate(parts):
         if targets[place]:
-            named.setdefault((name, len(arguments)), []).append(place)
+            named.setdefault((unquoted(name), len(arguments)), []).append(place)
     found: dict[int, list[Rows]] = {}
     for (name, arity), places in sorted(named.items()):
         constants = [[parts[place][1][i] for place in places] for i in range(arity)]

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from thalweg.analysis.bodies import body_of, literals
 from thalweg.analysis.dependencies import Node, dependencies
 from thalweg.analysis.keys import Stage, plain, reasoning_keys
+from thalweg.analysis.obstacles import head_of, is_temporal, obstacle_of, reads_of
 from thalweg.analysis.roles import Entities, EntityKind, Part, entities, named, pair_of
 from thalweg.analysis.types import infer
 from thalweg.language.program import Program
@@ -31,7 +32,6 @@ from thalweg.language.rules import (
 from thalweg.language.terms import signature
 from thalweg.language.wording import counted
 from thalweg.spark.keying import Grid, Route, grid_of
-from thalweg.spark.obstacles import head_of, is_temporal, obstacle_of, reads_of
 
 
 class Name(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -80,16 +80,19 @@ def refuse_hidden(spark: SparkSession, settings: Settings) -> None:
                 )
 
 
-def refuse_sinks(sinks: Iterable[str], settings: Settings) -> None:
-    """Refuse sinks that would never be called."""
+def refuse_sinks(sinks: Mapping[str, object], settings: Settings) -> None:
+    """Refuse sinks that would never be called, or cannot be."""
     known = settings.schemas()
     folds = FOLDS.get(Kind(settings.kind), {})
-    for name in sinks:
+    for name, sink in sinks.items():
         if name in folds:
             source = folds[name][0]
             raise InputError("sinks", f"{name} is the fold of {source}, and is not written", f"take {source}")
         if name not in known:
             raise InputError("sinks", f"there is no table {name}{did_you_mean(name, known)}")
+        if not callable(sink):
+            told = f"the sink of {name} is {type(sink).__name__}, and no function of (DataFrame, batch)"
+            raise InputError("sinks", told, "thalweg.spark.sinks has some: files, jdbc")
 
 
 def tables_of(spark: SparkSession, directory: Directory, settings: Settings, *, stream: bool) -> Tables:

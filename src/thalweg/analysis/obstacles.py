@@ -25,6 +25,7 @@ from thalweg.language.rules import (
     Delayed,
     Duration,
     DynamicDomain,
+    Effect,
     EffectRule,
     EventRule,
     Happens,
@@ -37,6 +38,7 @@ from thalweg.language.rules import (
     Postponable,
     Statement,
     Windowed,
+    literal_terms,
 )
 from thalweg.language.terms import Compound, Term, Variable, signature, variables
 
@@ -113,10 +115,45 @@ def _of_events(program: Program, keys: Keys) -> str | None:
                 return f"the values of {node.name} are computed by different keys"
             where[node] = index
     deep = {node for statement in program.statements for node in _deep(statement)}
+    seen = {node for statement in program.statements for node in _seen(statement, where)}
     for statement in program.statements:
-        found = _of_statement(statement, where, deep)
+        found = _of_statement(statement, where, deep) or _of_known(statement, seen)
         if found is not None:
             return found
+    return None
+
+
+def _seen(statement: Statement, where: Mapping[Node, int]) -> Iterator[Node]:
+    """The fluent of a rule that a derived event of another stage sets off. That event shows nobody; in this stage it
+    would be one of the input, which does."""
+    head = head_of(statement)
+    if isinstance(statement, EffectRule) and head is not None:
+        for place in literals(statement.body):
+            match place.literal:
+                case Happens(event) if named(event) and not place.negated:
+                    node = Node("event", *signature(event))
+                    if where.get(node, where.get(head)) != where.get(head):
+                        yield head
+
+
+def _of_known(statement: Statement, seen: Collection[Node]) -> str | None:
+    """Why a statement needs to know who has been seen, where stages see others."""
+    match statement:
+        case EffectRule(Effect.INITIATES, pair) | Initially(pair) if head_of(statement) in seen:
+            terms = [term for place in literals(body_of(statement)) for term in literal_terms(place.literal)]
+            body = {v.name for term in terms for v in variables(term)} - {"_"}
+            free = {v.name for term in (pair.fluent, pair.value) for v in variables(term)} - body
+            if free:
+                return f"in {signature(pair.fluent)[0]}, {min(free)} ranges over all that is known"
+        case IntervalRule(pair) if named(pair.fluent):
+            bound = bound_by(statement)
+            for literal in statement.body:
+                match literal:
+                    case HoldsFor(read) if named(read.fluent) and Node("fluent", *signature(read.fluent)) in seen:
+                        free = _of_pair(literal) - bound
+                        if free:
+                            unsure = min(free).partition(" ")[0]
+                            return f"in {signature(pair.fluent)[0]}, {unsure} ranges over all that is known"
     return None
 
 
@@ -140,16 +177,29 @@ def _of_statement(statement: Statement, where: Mapping[Node, int], deep: Collect
         case Clause(_, body) if any(is_temporal(place.literal) for place in literals(body)):
             return "background rules read events or fluents"
         case IntervalRule(pair) if named(pair.fluent):
-            free = {v.name for v in variables(pair.fluent)} - bound_by(statement)
+            told = _told(statement)
+            free = told - bound_by(statement)
             foreign = any(where.get(node, here) != here for node in reads_of(statement))
-            if free and (foreign or len({v.name for v in variables(pair.fluent)}) > 1):
-                return f"in {signature(pair.fluent)[0]}, {min(free)} ranges over all that is known"
+            if free and (foreign or len(told) > 1):
+                return f"in {signature(pair.fluent)[0]}, {min(free).partition(' ')[0]} ranges over all that is known"
     for place in literals(body_of(statement)):
         match place.literal:
             case Affects(_, pair) if named(pair.fluent):
                 if where.get(Node("fluent", *signature(pair.fluent)), here) != here:
                     return "a rule reads the initiations of a fluent that has another key"
     return None
+
+
+def _told(rule: IntervalRule) -> set[str]:
+    """The variables of a rule's head, and of the pairs that it reads."""
+    head = {v.name for term in (rule.pair.fluent, rule.pair.value) for v in variables(term)}
+    return head.union(*(_of_pair(literal) for literal in rule.body if isinstance(literal, HoldsFor)))
+
+
+def _of_pair(literal: HoldsFor) -> set[str]:
+    """The variables of a pair; each ``_`` is one of its own, told by the intervals, behind a blank."""
+    found = {v.name for term in (literal.pair.fluent, literal.pair.value) for v in variables(term)}
+    return found - {"_"} | ({f"_ {literal.intervals}"} if "_" in found else set())
 
 
 def bound_by(rule: IntervalRule) -> set[str]:
@@ -162,10 +212,8 @@ def bound_by(rule: IntervalRule) -> set[str]:
 
     for literal in rule.body:
         match literal:
-            case HoldsFor(pair, result):
-                known[result] = {v.name for term in (pair.fluent, pair.value) for v in variables(term)} - {
-                    "_"
-                }
+            case HoldsFor(_, result):
+                known[result] = _of_pair(literal)
             case Combine("union_all", inputs, result):
                 sets = [of(given) for given in inputs]
                 known[result] = set.intersection(*sets) if sets else set()
