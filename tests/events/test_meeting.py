@@ -51,6 +51,15 @@ WATCHED = {
 initiatedAt(inside(X, K)=twice, T) :- happensAt(wakes(X), T), holdsAt(inside(X, port)=true, T), kind(s, K).
 """,
     "an effect comes later": INSIDE + "fi(inside(X, K)=true, inside(X, K)=long, 4).\n" + "p(inside(X, K)=true).",
+    "a start begins it": INSIDE
+    + """
+initially(awake(X)=true) :- early(X).
+early(a).
+initiatedAt(awake(X)=true, T) :- happensAt(wakes(X), T).
+terminatedAt(awake(X)=true, T) :- happensAt(silent(X), T).
+initiatedAt(inside(X, K)=roused, T) :- happensAt(start(awake(X)=true), T), kind(p, K).
+initiatedAt(inside(X, K)=lost, T) :- happensAt(wakes(_), T).
+""",
     "a fluent above it begins it": INSIDE
     + """
 initiatedAt(alone(X)=true, T) :- happensAt(start(inside(X, fishing)=true), T).

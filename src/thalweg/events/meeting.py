@@ -1,7 +1,7 @@
 """Hidden fluents that hold once an effect has met an instance.
 
-Where the effect rules of a fluent do not hang on who was met before, the hidden fluent gets copies of them. Then it is
-evaluated before the fluent, once, and not round by round together with it.
+Where events drive the effect rules of a fluent, and who was met before plays no part in them, the hidden fluent gets
+copies of them. Then it is evaluated before the fluent, once, and not round by round together with it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def settle(normal: Normal, meetings: Sequence[Meeting]) -> None:
         reads = _reads(normal, left)
         delayed = any(d.fluent == meeting.fluent for d in normal.delays)
         asked = {name for p in rules for name in _relations(p.body)}
-        if delayed or {meeting.name, meeting.fluent} & _reached(asked, reads):
+        if delayed or not all(map(_by_event, rules)) or {meeting.name, meeting.fluent} & _reached(asked, reads):
             normal.points += _watching(meeting, normal.fluents[meeting.fluent])
         else:
             normal.points += [_after(meeting.name, p.args, p.body, p.time, p.lag) for p in rules]
@@ -61,6 +61,12 @@ def _effects(normal: Normal, fluent: str) -> list[PointRule]:
 def _says_nothing_new(p: PointRule, name: str) -> bool:
     """Does the rule speak about instances that were met before?"""
     return HoldsAt(name, p.args, TRUE) in p.body
+
+
+def _by_event(p: PointRule) -> bool:
+    """Does an event drive the rule? A hidden fluent sees more starts than others do: those of what holds from the very
+    beginning."""
+    return any(isinstance(x, EventAt) and not x.negated for x in p.body)
 
 
 def _watching(meeting: Meeting, arity: int) -> Iterator[PointRule]:
