@@ -225,6 +225,8 @@ class Admission:
                     continue
             if last.min() <= horizon:
                 late = last <= horizon
+                if not fluent:  # what an earlier stage derives at the horizon itself can still come and go
+                    late &= (last < horizon) | (rows[COUNTS] == rows[FACT])
                 own = late & (rows[COUNTS] == rows[FACT])  # what is left of a derived interval is known here
                 if own.any():
                     self.rejected.add(query, rows[ROW][own], TOO_LATE, f"the window starts after {horizon}")
