@@ -41,7 +41,7 @@ from thalweg.language.rules import (
 from thalweg.language.terms import Compound, Span, Term, Variable, arguments, signature, variables
 
 REASONER_CHECKS = {
-    Kind.EVENTS: "thalweg.events.normal",
+    Kind.EVENTS: "thalweg.events.domains",
     Kind.ANSWERS: "thalweg.answers.offline",
     Kind.LARS: "thalweg.lars.stratify",
 }

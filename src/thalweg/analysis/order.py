@@ -1,4 +1,4 @@
-"""Strongly connected components: the one graph algorithm that the analyses share."""
+"""What the analyses share of graphs: strongly connected components, and what some nodes lead to."""
 
 from __future__ import annotations
 
@@ -46,4 +46,20 @@ def strong_components(nodes: Iterable[T], successors: Mapping[T, Iterable[T]]) -
                         if member == node:
                             break
                     found.append(component)
+    return found
+
+
+def reached(nodes: Iterable[T], successors: Mapping[T, Iterable[T]]) -> set[T]:
+    """All that some nodes lead to, themselves included.
+
+    >>> sorted(reached(["b"], {"a": ["b"], "b": ["c"], "c": ["b"]}))
+    ['b', 'c']
+    """
+    found: set[T] = set()
+    left = list(nodes)
+    while left:
+        node = left.pop()
+        if node not in found:
+            found.add(node)
+            left += successors.get(node, ())
     return found

@@ -52,27 +52,8 @@ class _Result:
         if query is not None:
             self.program = _asking(self.program, query)
         found = check_read(self.program, found)
-        if not has_errors(found):
-            found = [*found, *_beyond(self.program)]
         self.diagnostics = as_errors(found) if strict else found
         self.failed = has_errors(self.diagnostics)
-
-
-def _beyond(program: Program) -> list[Diagnostic]:
-    """What the event reasoner refuses though its rules are in order: of delayed effects and domains that fill up, only
-    the normal form shows it."""
-    from thalweg.language.diagnostics import ProgramError
-    from thalweg.language.rules import Delayed, DynamicDomain
-
-    if not all(any(isinstance(s, kind) for s in program.statements) for kind in (Delayed, DynamicDomain)):
-        return []
-    from thalweg.events.outline import outline
-
-    try:
-        outline(program)
-    except ProgramError as error:
-        return list(error.diagnostics)
-    return []
 
 
 def _asking(program: Program, query: str) -> Program:

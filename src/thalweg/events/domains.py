@@ -39,7 +39,9 @@ from thalweg.events.forms import (
 from thalweg.events.hanging import refuse_hanging
 from thalweg.events.meeting import Meeting, settle
 from thalweg.events.newcomers import Newcomers
-from thalweg.events.normal import apply, holes
+from thalweg.events.normal import apply, holes, normalise
+from thalweg.language.diagnostics import Diagnostic, ProgramError
+from thalweg.language.program import Program
 from thalweg.language.rules import Edge, Effect
 from thalweg.language.terms import NOWHERE, Term, Variable, variables
 
@@ -77,7 +79,6 @@ class Domains:
     def extend(self) -> None:
         """Rewrite the rules: dynamic facts, free head variables, initially, grounding, complements."""
         normal = self.normal
-        refuse_hanging(self)
         self._domain_rules()
         mixed = {fluent for fluent in self.determined if self.is_simple(fluent)}
         normal.points = [x for rule in normal.points for p in split_edges(rule, mixed) for x in self._effect(p)]
@@ -473,6 +474,17 @@ class Domains:
     def dynamic(self, x: Flat) -> bool:
         """Is this a fact of a domain that fills up?"""
         return isinstance(x, Fact) and x.relation in self.normal.domains and not x.negated
+
+
+def check(program: Program) -> list[Diagnostic]:
+    """What this reasoner cannot do, of a program without other errors."""
+    try:
+        normal = program.once(normalise)
+        if normal.delays and normal.domains:
+            refuse_hanging(Domains(normal.copy(), set(), normal.points))
+    except ProgramError as error:
+        return list(error.diagnostics)
+    return []
 
 
 def _shape(w: Wanted) -> Wanted:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from thalweg.analysis.order import reached
 from thalweg.events.bounds import TRUE, viewed
 from thalweg.events.forms import (
     DelayRule,
@@ -39,10 +40,9 @@ def settle(normal: Normal, meetings: Sequence[Meeting]) -> None:
     left = list(meetings)
     for meeting in meetings:
         rules = [p for p in _effects(normal, meeting.fluent) if not _says_nothing_new(p, meeting.name)]
-        reads = _reads(normal, left)
+        below = reached({name for p in rules for name in _relations(p.body)}, _reads(normal, left))
         delayed = any(d.fluent == meeting.fluent for d in normal.delays)
-        asked = {name for p in rules for name in _relations(p.body)}
-        if delayed or not all(map(_by_event, rules)) or {meeting.name, meeting.fluent} & _reached(asked, reads):
+        if delayed or not all(map(_by_event, rules)) or not below.isdisjoint({meeting.name, meeting.fluent}):
             normal.points += _watching(meeting, normal.fluents[meeting.fluent])
         else:
             normal.points += [_after(meeting.name, p.args, p.body, p.time, p.lag) for p in rules]
@@ -107,16 +107,4 @@ def _reads(normal: Normal, meetings: Sequence[Meeting]) -> dict[str, set[str]]:
         found.setdefault(rule.fluent, set()).update(_relations(rule.body))
     for meeting in meetings:
         found.setdefault(meeting.name, set()).add(meeting.fluent)
-    return found
-
-
-def _reached(names: set[str], reads: dict[str, set[str]]) -> set[str]:
-    """What some events and fluents hang on, themselves included."""
-    found: set[str] = set()
-    left = list(names)
-    while left:
-        name = left.pop()
-        if name not in found:
-            found.add(name)
-            left += reads.get(name, ())
     return found

@@ -560,12 +560,3 @@ def _time(time: Term, span: Span) -> str:
 def normalise(program: Program) -> Normal:
     """The normal form of an event description; ask for it `once`, as the check does."""
     return Normaliser(program).run()
-
-
-def check(program: Program) -> list[Diagnostic]:
-    """What this reasoner cannot do, of a program without other errors."""
-    try:
-        program.once(normalise)
-    except ProgramError as error:
-        return list(error.diagnostics)
-    return []

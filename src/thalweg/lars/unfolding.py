@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from thalweg.analysis.order import reached
 from thalweg.analysis.types import NUMBER
 from thalweg.columns.symbols import number
 from thalweg.language.rules import Aggregate, Call, Compare, Literal, Window, Windowed
@@ -440,11 +441,4 @@ def above(network: Network, names: set[str]) -> set[str]:
     for operator in network.operators:
         for store in operator.reads:
             readers.setdefault(store.name, set()).add(operator.writes.name)
-    found: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += readers.get(name, ())
-    return found
+    return reached(names, readers)
