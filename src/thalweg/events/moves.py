@@ -187,10 +187,12 @@ class Pairs:
     causes: Ints
 
     @classmethod
-    def of(cls, removed: Spans, added: Spans, spoken: int) -> Pairs:
-        """What lies in intervals that went or in intervals that came, and not in both. What begins after the point
-        `spoken` is because of time."""
-
+    def of(cls, removed: Spans, added: Spans, where: Stretches, spoken: int) -> Pairs:
+        """What lies in intervals that went or in intervals that came, and not in both; `where`, whatever the value.
+        What begins after the point `spoken` is because of time."""
+        some = (removed if len(removed) else added).values[0]
+        if (removed.values == some).all() and (added.values == some).all():
+            return cls(where.ids, np.full(len(where.ids), some), where.froms, where.tos, where.causes)
         ids, values, causes = (
             np.concatenate([getattr(side, name) for side in (removed, removed, added, added)])
             for name in ("ids", "values", "causes")

@@ -355,8 +355,10 @@ class FluentStore:
         removed, added, dirty, first = changed_spans(*lists.view(version), lists.pool, ids, causes, expiry, spoken)
         ids, froms, tos, why = dirty
         gone, came = Spans(*removed), Spans(*added)
-        pairs = None if self.by_value or (why == TIME).all() else Pairs.of(gone, came, spoken)
-        return Difference(gone, came, Stretches(ids, froms, tos, why, first, pairs=pairs))
+        stretches = Stretches(ids, froms, tos, why, first)
+        if not self.by_value and (why != TIME).any():
+            stretches.pairs = Pairs.of(gone, came, stretches, spoken)
+        return Difference(gone, came, stretches)
 
     def compare_fresh(self, ids: Ints, before: int, start: int, expiry: int) -> Difference:
         """What changed in instances whose lists were just written, from `start` on in the pool; they had `before` rows.
