@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg.io.errors import InputError
+from thalweg.io.fold import concatenate
+from thalweg.io.sinks import FOLDED
 from thalweg.io.times import Duration
 from thalweg.language.program import Program
+from thalweg.language.rules import Kind
 from thalweg.plans import Options
 from thalweg.result import Summary
 from thalweg.runs import Progress, Sink
@@ -54,7 +57,7 @@ def drive(
         pipeline = Pipeline(settings, outputs, FilesEngine(spark))
         report = pipeline.whole(files)
         if report is not None:
-            _hand_over(outputs, sink)
+            _hand_over(outputs, settings, sink)
             if progress is not None:
                 seconds = time.perf_counter() - began
                 progress(Progress(report.rows, report.rows, report.moment.query_time, seconds))
@@ -63,12 +66,18 @@ def drive(
     )
 
 
-def _hand_over(outputs: Outputs, sink: Sink) -> None:
-    """Give the tables to the sink, file by file."""
+def _hand_over(outputs: Outputs, settings: Settings, sink: Sink) -> None:
+    """Give the tables to the sink, each with the rows of all shards; also those that have none."""
+    place = outputs.directory
+    folds = {target for target, _ in FOLDED[Kind(settings.kind)].values()}
+    for name, schema in settings.schemas().items():
+        if name not in folds:
+            sink.add(name, schema.empty_table())
     for name in outputs.present():
-        for batch in outputs.directory.names(name):
-            for file in outputs.directory.names(name, batch):
-                sink.add(name, outputs.directory.table(name, batch, file))
+        parts = [place.table(name, batch, file) for batch in place.names(name) for file in place.names(name, batch)]
+        sink.add(name, concatenate(parts))
+    if settings.plan.reach is not None:
+        sink.settle(settings.plan.reach)
 
 
 def _summary(
