@@ -185,13 +185,22 @@ class Files:
         self._write(name, table)
         if name == "timeline" and self._instances is not None:
             for fluent in self._instances.fluents:
-                self.folder.write(f"fluents/{fluent}", self._instances.columns(table, fluent, whole=False))
+                self.folder.write(f"fluents/{_file_name(fluent)}", self._instances.columns(table, fluent, whole=False))
 
     def _write(self, name: str, table: pa.Table) -> None:
         if self.kind is Kind.EVENTS and name in MAY_BE_EMPTY:
             table = _filled(table, MAY_BE_EMPTY[name])
         self.folder.write(name, table)
         self.sizes[name] = self.sizes.get(name, 0) + table.num_rows
+
+
+def _file_name(name: str) -> str:
+    """A name, which may hold anything, as that of a file.
+
+    >>> _file_name("On it"), _file_name("../50 %")
+    ('On it', '..%2F50 %25')
+    """
+    return name.replace("%", "%25").replace("/", "%2F").replace("\0", "%00")
 
 
 def _filled(table: pa.Table, may_be_empty: set[str]) -> pa.Table:
