@@ -222,6 +222,19 @@ def test_a_checkpoint_goes_on_with_its_own_tables_only(follow: Callable[..., Any
         follow(out=tmp_path / "two")
 
 
+def test_a_source_with_other_times_is_refused(follow: Callable[..., Any], tmp_path: Path) -> None:
+    """Without a column `arrival` rows arrive at their own times, and the clock of the checkpoint would mean another."""
+    written(tmp_path / "in", 0, [press(5, arrival=7), press(25, arrival=29)])
+    schema = f"{SCHEMA}, arrival bigint"
+    follow(schema=schema).wait()
+    with pytest.raises(InputError, match=r"belongs to rows with a column `arrival`, and these have none"):
+        follow()
+    follow(schema=f"{schema}, another string").wait()
+    follow(checkpoint=tmp_path / "other").wait()
+    with pytest.raises(InputError, match=r"belongs to rows without a column `arrival`, and these have one"):
+        follow(schema=schema, checkpoint=tmp_path / "other")
+
+
 def test_tables_of_another_run_are_not_added_to(spark: Any, follow: Callable[..., Any], tmp_path: Path) -> None:
     written(tmp_path / "in", 0, [press(5), press(25)])
     follow(out=tmp_path / "out").wait()
