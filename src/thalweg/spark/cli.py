@@ -28,6 +28,7 @@ from thalweg.spark.outputs import Outputs
 from thalweg.spark.pipeline import BatchReport, Pipeline
 from thalweg.spark.sessions import session
 from thalweg.spark.settings import Settings, settings_of
+from thalweg.spark.starting import quiet_py4j
 from thalweg.spark.streaming import Stream, how_often, started
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def drive(
     files = listed(inputs)
     # refuses a wrong request before Spark starts
     settings_of(program, options, None, shards=1 if shards is None else shards)
+    quiet_py4j()
     spark = session(master, shards=shards)
     count = shards or spark.sparkContext.defaultParallelism
     settings = settings_of(program, options, None, shards=count)
@@ -132,6 +134,7 @@ def follow(
     settings = planned(shards=kept or 1 if shards is None else shards)  # refuses a wrong request before Spark starts
     if kept is not None:
         checked.begin(settings)
+    quiet_py4j()
     spark = session(master, shards=shards)
     settings = planned(shards=shards or kept or spark.sparkContext.defaultParallelism)
     place = Directory(str(out)) if out is not None else Directory(f"{str(checkpoint).rstrip('/')}/tables")
