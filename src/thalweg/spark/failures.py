@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from thalweg.io.errors import InputError
 
 _REFUSED = re.compile(r"^(?:thalweg\.[\w.]+\.)(?:InputError|DamagedFile): (.+)$", re.MULTILINE)
+_ENDED = re.compile(r"\[STREAM_FAILED\].+?terminated with exception: (.+?)(?: SQLSTATE: \w+)*$", re.MULTILINE)
 _FULL = "No space left on device"
 _WRONG_PLACE = (errno.EEXIST, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR)
 
@@ -36,6 +37,11 @@ def plainly(error: BaseException) -> BaseException:
             f"{where[1] if where else text} cannot be written to: {os.strerror(error.errno).lower()}",
             "name a directory that is there, or that can be made",
         )
+    ended = _ENDED.search(text)
+    if ended is not None:
+        damaged = "is its part of the checkpoint, the directory `spark`, damaged? then bring it back from a copy"
+        hint = damaged if "Current State: INITIALIZING" in text else None
+        return InputError("spark", f"Spark has ended the stream: {ended[1]}", hint)
     return error
 
 
