@@ -172,6 +172,11 @@ class Plan:
         """No row has a time, so there is no query time either."""
         return self.feed.first is None and self.schedule.end is None
 
+    @property
+    def reach(self) -> int | None:
+        """How far before a query time what was said may still be revised later; None: for ever."""
+        return None if self.window is None else max(0, self.window - self.schedule.step)
+
 
 def prepare(program: Program, events: Any, options: Options) -> Plan:
     """Check the request, open the sources, choose the reasoner. Timelines of open answers and LARS begin at 0 (or with

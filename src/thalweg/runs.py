@@ -52,8 +52,8 @@ class Sink(Protocol):
     def add(self, name: str, table: pa.Table) -> None:
         """Rows of one of the tables."""
 
-    def settle(self, before: int) -> None:
-        """What lies at or before this time is final."""
+    def settle(self, reach: int) -> None:
+        """What lies so far before the last query time, or farther, is final."""
 
 
 MANY_ROWS = 500_000
@@ -157,8 +157,8 @@ def _advance(plan: Plan, reasoner: Reasoner, sink: Sink, to: int, count: _Count)
                 _reject(sink, plan.feed.rejected(table), count)
             else:
                 sink.add(name, plan.feed.with_causes(table))
-        if plan.window is not None:  # the next query revises what lies in its own window
-            sink.settle(min(now, now + plan.schedule.step - plan.window))
+        if plan.reach is not None:
+            sink.settle(plan.reach)
         count.found(sum(table.num_rows for table in revision.tables.values()))
 
 

@@ -126,6 +126,18 @@ def test_a_table_per_fluent_has_typed_columns(thalweg: Callable[..., Any], here:
     assert not fluents.exists()
 
 
+@pytest.mark.parametrize(("name", "file"), [("On it", "On it"), ("Größe", "Größe"), ("../n 1%", "..%2Fn 1%25")])
+def test_a_fluent_may_have_any_name_and_has_its_table(
+    thalweg: Callable[..., Any], here: Path, name: str, file: str
+) -> None:
+    (here / "rules.ec").write_text(f"initiatedAt('{name}'(X)='So so', T) :- happensAt(e(X), T).\n")
+    assert thalweg(f"{RUN} --out result --per-fluent").exit_code == 0
+    row = {"arg1": "a", "value": "So so", "start": 4, "end": None}
+    assert pq.read_table(here / "result" / "fluents" / f"{file}.parquet").to_pylist()[0] == row
+    result = run(here / "rules.ec", here / "events.csv", window=20, step=10)
+    assert result.arrow["timeline"].num_rows == len(result.table(name)) == len(result.table(f"'{name}'")) > 1
+
+
 def test_folding_the_written_changes_gives_the_written_timeline(
     thalweg: Callable[..., Any], here: Path
 ) -> None:

@@ -84,12 +84,32 @@ def test_what_is_handed_over_and_what_is_left_are_the_timeline(
     folding = Folding(INTERVAL_CHANGES, room=room)
     found = []
     for start in range(0, len(rows), cut):
-        folding.add(changes(rows[start : start + cut]))
+        table = changes(rows[start : start + cut])
+        folding.add(table.append_column("query_time", pa.array([start] * table.num_rows)))
         touched = [i[3] for _, i in rows[start + cut :] if i[3] is not None]
-        final = folding.settled(min(touched, default=2**62) - 1)
-        if final is not None:
+        for final in folding.settled(start + 1 - min(touched, default=2**62)):
             found += rows_of(final)
     assert sorted(found + rows_of(folding.rest()), key=lambda i: i[:3]) == by_hand(rows)
+
+
+@given(st.lists(st.lists(st.integers(1, 9), max_size=4), max_size=12), st.integers(1, 5), st.integers(1, 12))
+def test_what_is_handed_over_does_not_hang_on_how_many_query_times_come_together(
+    lengths: list[list[int]], room: int, together: int
+) -> None:
+    told = [
+        changes([("insert", (f"f{i}", "true", query, query + length)) for i, length in enumerate(some)]).append_column(
+            "query_time", pa.array([query] * len(some), pa.int64())
+        )
+        for query, some in enumerate(lengths)
+    ]
+    runs = []
+    for size in (1, together):
+        folding, pieces = Folding(INTERVAL_CHANGES, room=room), []
+        for start in range(0, len(told), size):
+            folding.add(pa.concat_tables(told[start : start + size]))
+            pieces += [rows_of(final) for final in folding.settled(2)]
+        runs.append([*pieces, rows_of(folding.rest())])
+    assert runs[0] == runs[1]
 
 
 def test_derived_events_fold_too() -> None:

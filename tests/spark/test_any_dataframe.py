@@ -146,8 +146,8 @@ def follow(spark: Any, tmp_path: Path) -> Callable[..., Any]:
     """Takes what is there in `in`, file by file; the same checkpoint every time."""
     (tmp_path / "in").mkdir()
 
-    def start(**more: Any) -> Any:
-        sdf = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(tmp_path / "in"))
+    def start(schema: str = SCHEMA, **more: Any) -> Any:
+        sdf = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(str(tmp_path / "in"))
         options = {**OPTIONS, "checkpoint": tmp_path / "checkpoint", "trigger": "available", **more}
         return ts.stream(sdf, RULES, **options)
 
@@ -181,7 +181,7 @@ def test_a_batch_of_nothing_but_rows_too_far_ahead_is_rejected(follow: Callable[
     running.wait()
     assert [(r.reason, r.row is not None) for r in running.tables.rejected.collect()] == [("too-far-ahead", True)]
     assert {row.fluent for row in running.tables.timeline.collect()} == {"on(a)", "on(b)"}
-    assert running.metrics.query_time == 20
+    assert running.metrics.query_time == 30
 
 
 def test_rows_before_the_start_do_not_make_all_others_too_far_ahead(spark: Any) -> None:
@@ -189,6 +189,29 @@ def test_rows_before_the_start_do_not_make_all_others_too_far_ahead(spark: Any) 
     found = ts.recognise(df, RULES, start=1000, max_ahead=100, **OPTIONS)
     assert [row.reason for row in found.rejected.collect()] == ["before-the-start"]
     assert found.timeline.count() == 2
+
+
+def test_numbers_are_those_of_all_batches_after_the_end_and_after_a_restart(
+    follow: Callable[..., Any], tmp_path: Path
+) -> None:
+    """The row that comes too late is found out by the last query times, which are provisional."""
+    schema = f"{SCHEMA}, arrival bigint"
+    nobody = {"name": "nobody", "time": 8, "arrival": 8}
+    first = [press(5, arrival=5), nobody]
+    then = [press(15, arrival=15), press(16, "late", arrival=57), press(55, arrival=58)]
+    written(tmp_path / "in", 0, first)
+    written(tmp_path / "in", 1, then)
+    running = follow(schema=schema)
+    running.wait()
+    assert running.metrics.rejected == {"too-late": 1, "unknown-name": 1}
+    assert (running.metrics.rows, running.metrics.late, running.metrics.query_time) == (5, 1, 60)
+    assert running.tables.rejected.count() == 2
+    assert running.metrics.state_bytes > 0
+    written(tmp_path / "in", 2, [press(95, arrival=95)])
+    again = follow(schema=schema)
+    again.wait()
+    assert again.metrics.rejected == {"too-late": 1, "unknown-name": 1}
+    assert (again.metrics.rows, again.metrics.query_time, again.tables.rejected.count()) == (6, 100, 2)
 
 
 # --------------------------------------------------------------------------- places
@@ -207,6 +230,19 @@ def test_a_checkpoint_goes_on_with_its_own_tables_only(follow: Callable[..., Any
     shutil.rmtree(tmp_path / "two")
     with pytest.raises(InputError, match=r"are not in .*two any more"):
         follow(out=tmp_path / "two")
+
+
+def test_a_source_with_other_times_is_refused(follow: Callable[..., Any], tmp_path: Path) -> None:
+    """Without a column `arrival` rows arrive at their own times, and the clock of the checkpoint would mean another."""
+    written(tmp_path / "in", 0, [press(5, arrival=7), press(25, arrival=29)])
+    schema = f"{SCHEMA}, arrival bigint"
+    follow(schema=schema).wait()
+    with pytest.raises(InputError, match=r"belongs to rows with a column `arrival`, and these have none"):
+        follow()
+    follow(schema=f"{schema}, another string").wait()
+    follow(checkpoint=tmp_path / "other").wait()
+    with pytest.raises(InputError, match=r"belongs to rows without a column `arrival`, and these have one"):
+        follow(schema=schema, checkpoint=tmp_path / "other")
 
 
 def test_tables_of_another_run_are_not_added_to(spark: Any, follow: Callable[..., Any], tmp_path: Path) -> None:

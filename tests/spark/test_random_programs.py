@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from inprocess import made, pieces
+from staged import staged_scenario
 from stories import Story
 from test_commits_and_recovery import assert_same
 
@@ -20,6 +21,7 @@ from thalweg.events.reasoner import Reasoner
 from thalweg.language.diagnostics import ProgramError, Severity
 from thalweg.reference.events import Row
 from thalweg.testing.streams import Scenario, random_scenario
+from thalweg.testing.tables import stream
 from thalweg.testing.wide import wide_scenario
 
 ARGUMENTS = 4
@@ -82,6 +84,38 @@ def test_random_programs_give_the_tables_of_an_embedded_run(seed: int) -> None:
     except ProgramError:
         assume(False)
     assert_agrees(scenario, rng.choice((2, 3, 5)), rng.choice((1, 2, 5)), forgets=rng.randrange(2) == 0)
+
+
+@settings(max_examples=max(1, SHARE // 3))
+@given(st.integers(0, 2**40))
+def test_causes_go_from_stage_to_stage_as_they_do_in_one_reasoner(seed: int) -> None:
+    rng = Random(seed)
+    assert_agrees(staged_scenario(rng), rng.choice((2, 3, 5)), rng.choice((1, 2, 5)), forgets=rng.randrange(2) == 0)
+
+
+SET = "event set(x: symbol, v: symbol).\nevent meet(x: symbol, y: symbol).\n"
+SET += "initiatedAt(f(X)=V, T) :- happensAt(set(X, V), T).\n"
+OTHER_VALUE = r"initiatedAt(g(X, Y)=true, T) :- happensAt(meet(X, Y), T), \+ holdsAt(f(X)=a, T), holdsAt(f(Y)=a, T)."
+BEGINS = r"""
+holdsFor(same(X, Y)=true, I) :- holdsFor(met(X, Y)=true, I1), holdsFor(f(X)=a, I2), intersect_all([I1, I2], I).
+initiatedAt(met(X, Y)=true, T) :- happensAt(meet(X, Y), T).
+initiatedAt(g(X, Y)=true, T) :- happensAt(start(same(X, Y)=true), T).
+"""
+
+
+@pytest.mark.parametrize(
+    ("rules", "rows", "cause"),
+    [
+        (OTHER_VALUE, ["set(x,b) 1", "meet(x,y) 5", "set(y,a) 2@12", "set(x,c) 3@13"], "input:3"),
+        (BEGINS, ["set(x,b) 1", "meet(x,y) 5", "set(x,a) 10@12"], "input:3"),
+    ],
+    ids=["a row that changes only another value", "effects of the last query time itself"],
+)
+def test_a_row_is_named_for_what_it_reaches_and_for_nothing_else(rules: str, rows: list[str], cause: str) -> None:
+    scenario = Scenario(SET + rules, tuple(stream("\n".join(rows))), 20, 10, end=20)
+    assert_agrees(scenario, 3, 1, forgets=False)
+    changes = story_of(scenario).embedded()["changes"].to_pylist()
+    assert [c["cause"] for c in changes if c["fluent"] == "g(x,y)"] == [cause]
 
 
 LATE_START = """

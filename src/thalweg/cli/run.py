@@ -58,9 +58,9 @@ class Both:
         self.one.add(name, table)
         self.other.add(name, table)
 
-    def settle(self, before: int) -> None:
-        self.one.settle(before)
-        self.other.settle(before)
+    def settle(self, reach: int) -> None:
+        self.one.settle(reach)
+        self.other.settle(reach)
 
 
 def run(

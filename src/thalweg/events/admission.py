@@ -224,10 +224,10 @@ class Admission:
                     self._arrive(relation, rows, query)
                     continue
             if last.min() <= horizon:
-                late = last <= horizon
+                late, derived = last <= horizon, rows.derived
                 if not fluent:  # what an earlier stage derives at the horizon itself can still come and go
-                    late &= (last < horizon) | (rows[COUNTS] == rows[FACT])
-                own = late & (rows[COUNTS] == rows[FACT])  # what is left of a derived interval is known here
+                    late &= (last < horizon) | ~derived
+                own = late & ~derived  # what is left of a derived interval is known here
                 if own.any():
                     self.rejected.add(query, rows[ROW][own], TOO_LATE, f"the window starts after {horizon}")
                 rows = rows.take(~late)
@@ -257,7 +257,7 @@ class Admission:
             return False
         causes: Ints | None = None
         if not fresh:
-            caused = (rows[FACT] <= previous) | ((rows[COUNTS] < rows[FACT]) & (rows[ROW] >= 0))
+            caused = (rows[FACT] <= previous) | (rows.derived & (rows[ROW] >= 0))
             causes = np.where(caused, rows[ROW], -1) if caused.any() else None
         if fluent:
             unit = self.plan.inputs[relation]

@@ -24,7 +24,7 @@ from thalweg.events.arithmetic import (
     settled,
 )
 from thalweg.events.background import constant_of
-from thalweg.events.drivers import Body, Driver, EdgeDriver, EffectDriver, EventDriver, Trigger
+from thalweg.events.drivers import Body, Driver, EdgeDriver, EffectDriver, EventDriver, Trigger, Value
 from thalweg.events.forms import (
     EdgeAt,
     EffectAt,
@@ -379,7 +379,12 @@ def _triggers(compiler: BodyCompiler, x: Flat, driver: Driver) -> list[Trigger]:
     c = compiler.catalogue
 
     def trigger(
-        store: EventStore | FluentStore | FactStore, kind: str, sort: str, name: str, args: Sequence[Term]
+        store: EventStore | FluentStore | FactStore,
+        kind: str,
+        sort: str,
+        name: str,
+        args: Sequence[Term],
+        value: Value | None = None,
     ) -> Trigger:
         constants, shared = [], []
         for i, t in enumerate(args):
@@ -389,21 +394,26 @@ def _triggers(compiler: BodyCompiler, x: Flat, driver: Driver) -> list[Trigger]:
             elif t.name in driver.variables:
                 shared.append((i, driver.variables[t.name]))
         shared = _once(shared)
-        return Trigger(store, kind, tuple(constants), tuple(shared), c.tick)
+        return Trigger(store, kind, tuple(constants), tuple(shared), c.tick, value)
+
+    def of_pair(store: FluentStore, kind: str, fluent: str, args: Sequence[Term], value: Term) -> Trigger:
+        if store.by_value:
+            return trigger(store, kind, "fluent", fluent, (*args, value))
+        known: Value | None = None
+        if not isinstance(value, Variable):
+            known = Value(c.coder.constant(value, ("value", fluent, 0), compiler.span))
+        elif value.name in driver.variables:
+            known = Value(0, driver.variables[value.name])
+        return trigger(store, kind, "fluent", fluent, args, known)
 
     match x:
         case EventAt(relation, args, _):
             return [trigger(c.events[relation], "event", "event", relation, args)]
         case HoldsAt(fluent, args, value, _, _):
-            return [
-                trigger(s, "next" if x.next else "holds", "fluent", fluent, (*args, value) if s.by_value else args)
-                for s in c.fluents(fluent)
-            ]
+            kind = "next" if x.next else "holds"
+            return [of_pair(s, kind, fluent, args, value) for s in c.fluents(fluent)]
         case EdgeAt(_, fluent, args, value, _):
-            return [
-                trigger(s, "edge", "fluent", fluent, (*args, value) if s.by_value else args)
-                for s in c.fluents(fluent, x.only)
-            ]
+            return [of_pair(s, "edge", fluent, args, value) for s in c.fluents(fluent, x.only)]
         case EffectAt(_, fluent, args, _, _, _):
             return [trigger(c.simple[fluent], "effect", "fluent", fluent, args)]
         case Total(_, _, inner, _):

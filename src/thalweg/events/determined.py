@@ -105,9 +105,6 @@ class SpanUnit(FluentUnit):
         expiry = NEVER if self.store.keeps_past else clock.final
         replace_stretches(self.store.lists, heads, lows, highs, new, expiry)
 
-    def spoken(self, clock: Clock) -> int:
-        return clock.previous
-
     def commit(self) -> None:
         super().commit()
         for plan in self.plans:
@@ -253,9 +250,6 @@ class InputUnit(FluentUnit):
         replace_stretches(self.store.lists, touched, lows, highs, new, clock.final)
         self.note(0, touched, why)
         return self.announce(clock, Version.LAST, [(touched, why)])
-
-    def spoken(self, clock: Clock) -> int:
-        return clock.previous
 
     def forget(self, clock: Clock) -> None:
         super().forget(clock)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from thalweg.columns.gathering import TIME
 from thalweg.columns.keys import same_as
 from thalweg.columns.ragged import Version
 from thalweg.events.frames import CAUSE, Frame, Others, Reader, Slot, Step
-from thalweg.events.moves import NEVER, Block, Moves, empty
+from thalweg.events.moves import NEVER, Block, Moves, Pairs, empty
 from thalweg.events.stores import EventStore, FactStore, FluentStore
 from thalweg.language.rules import Edge
 from thalweg.protocol import Ints, Mask
@@ -192,6 +193,13 @@ class EffectDriver(Driver):
 # --------------------------------------------------------------------------- triggers
 
 
+class Value(NamedTuple):
+    """A value: a constant, or what the driver has at a position."""
+
+    constant: int
+    position: int = -1
+
+
 @dataclass(slots=True)
 class Trigger:
     """A literal that can change the result of driver rows. `shared` pairs its positions with the driver's."""
@@ -201,14 +209,23 @@ class Trigger:
     constants: tuple[tuple[int, int], ...]
     shared: tuple[tuple[int, int], ...]
     tick: int
+    value: Value | None = None
+    """The value that it reads, where that is no part of the store's key and known from the driver."""
     positions: tuple[int, ...] = field(init=False)
     """The driver's positions that are shared."""
-    key: tuple[object, ...] = field(init=False)
-    """Triggers with the same key touch the same rows of a driver."""
 
     def __post_init__(self) -> None:
         self.positions = tuple(d for _, d in self.shared)
-        self.key = id(self.store), self.kind, self.constants, self.shared
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Triggers with the same key touch the same rows of a driver."""
+        return id(self.store), self.kind, self.constants, self.shared, self.value if self.by_value else Value(0)
+
+    @property
+    def by_value(self) -> bool:
+        """Does it matter in which of its values a fluent changed?"""
+        return self.value is not None and isinstance(self.store, FluentStore) and self.store.stretches.pairs is not None
 
     def changed(self) -> bool:
         """Is anything different?"""
@@ -230,7 +247,7 @@ class Trigger:
         return bool(moves) and moves.first <= high
 
     def ranges(self, low: int, high: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """Changes in (low, high] as (argument rows, from, to, cause)."""
+        """Changes in (low, high] as (argument rows, from, to, cause), the value last where it matters."""
         store = self.store
         match store:
             case EventStore():
@@ -242,11 +259,14 @@ class Trigger:
                 back = self.tick if self.kind in ("edge", "next") else 0
                 if s.first - back > high:
                     nothing = np.empty(0, np.int64)
-                    return empty(store.instances.width), nothing, nothing, nothing
-                near = ((s.froms - back <= high) & (s.tos > low + 1)).nonzero()[0]
-                froms, tos = s.froms[near] - back, s.tos[near]
-                rows = store.instances.keys[s.ids[near]]
-                return rows, np.maximum(froms, low + 1), np.minimum(tos, high + 1), s.causes[near]
+                    return empty(store.instances.width + self.by_value), nothing, nothing, nothing
+                changed = s.pairs if self.by_value and s.pairs is not None else s
+                near = ((changed.froms - back <= high) & (changed.tos > low + 1)).nonzero()[0]
+                froms, tos = changed.froms[near] - back, changed.tos[near]
+                rows = store.instances.keys[changed.ids[near]]
+                if isinstance(changed, Pairs):
+                    rows = np.column_stack([rows, changed.values[near]])
+                return rows, np.maximum(froms, low + 1), np.minimum(tos, high + 1), changed.causes[near]
             case _:
                 raise TypeError(store)
 
@@ -255,13 +275,20 @@ class Trigger:
     ) -> tuple[Ints, Ints]:
         """Driver rows in (low, high] that the changes touch, with their causes; `caused`: those with a row as cause."""
         rows, froms, tos, causes = self.ranges(low, high)
-        if self.constants or caused:
+        value = self.value if self.by_value else None
+        constants = self.constants
+        if value is not None and value.position < 0:
+            constants += ((rows.shape[1] - 1, value.constant),)
+        if constants or caused:
             keep = causes != TIME if caused else np.ones(len(rows), np.bool_)
-            for position, code in self.constants:
+            for position, code in constants:
                 keep &= rows[:, position] == code
             rows, froms, tos, causes = rows[keep], froms[keep], tos[keep], causes[keep]
         columns = [np.ascontiguousarray(rows[:, p]) for p, _ in self.shared]
         found, which = driver.select(self.positions, columns, froms, tos, version)
+        if value is not None and value.position >= 0:
+            same = found[:, 1 + value.position] == rows[which, -1]
+            found, which = found[same], which[same]
         return found, causes[which]
 
 

@@ -156,8 +156,10 @@ class SpanPlan:
                 lows, highs = np.full(len(ids), NEVER), np.full(len(ids), OPEN)
             which, bindings = self._taking_part(store, leaf, joins, steps, ids)
             if which is not None:
-                causes, lows, highs = causes[which], lows[which], highs[which]
+                ids, causes, lows, highs = ids[which], causes[which], lows[which], highs[which]
             if len(bindings):
+                if stretches.pairs is not None and leaf.value is not None:
+                    causes = stretches.pairs.cause_of(ids, leaf.value.column(self.frame(bindings)))
                 if self.bindings.count > known:
                     new = bindings >= known
                     lows, highs = np.where(new, NEVER, lows), np.where(new, OPEN, highs)

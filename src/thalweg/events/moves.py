@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from thalweg.columns.gathering import TIME
+from thalweg.columns.keys import KeyTable
 from thalweg.protocol import Ints, Mask
 
 NEVER = -(2**62)
@@ -158,6 +159,9 @@ class Stretches:
     """No stretch starts earlier."""
     single: bool = False
     """Each instance is there once, ascending."""
+    pairs: Pairs | None = None
+    """The same value by value, where there are values and other causes than time: what changes one value is no cause of
+    what reads another."""
 
     @classmethod
     def none(cls) -> Stretches:
@@ -170,6 +174,49 @@ class Stretches:
 
 _NOTHING: Ints = np.empty(0, np.int64)
 _NO_STRETCHES = Stretches(_NOTHING, _NOTHING, _NOTHING, _NOTHING, NEVER)
+
+
+@dataclass(slots=True)
+class Pairs:
+    """Where the timelines of pairs differ, in order: instance, value, from, to (exclusive), cause."""
+
+    ids: Ints
+    values: Ints
+    froms: Ints
+    tos: Ints
+    causes: Ints
+
+    @classmethod
+    def of(cls, removed: Spans, added: Spans, where: Stretches, spoken: int) -> Pairs:
+        """What lies in intervals that went or in intervals that came, and not in both; `where`, whatever the value.
+        What begins after the point `spoken` is because of time."""
+        some = (removed if len(removed) else added).values[0]
+        if (removed.values == some).all() and (added.values == some).all():
+            return cls(where.ids, np.full(len(where.ids), some), where.froms, where.tos, where.causes)
+        ids, values, causes = (
+            np.concatenate([getattr(side, name) for side in (removed, removed, added, added)])
+            for name in ("ids", "values", "causes")
+        )
+        edges = np.concatenate([removed.starts, removed.ends, added.starts, added.ends])
+        order = np.lexsort([edges, values, ids])
+        ids, values, edges, causes = ids[order], values[order], edges[order], causes[order]
+        same = (ids[1:] == ids[:-1]) & (values[1:] == values[:-1]) & (edges[1:] == edges[:-1])
+        alone = np.ones(len(ids), np.bool_)
+        alone[1:] &= ~same
+        alone[:-1] &= ~same
+        left = np.flatnonzero(alone)
+        begins, ends = left[::2], left[1::2]
+        froms = edges[begins]
+        return cls(ids[begins], values[begins], froms, edges[ends], np.where(froms <= spoken, causes[begins], TIME))
+
+    def cause_of(self, ids: Ints, values: Ints) -> Ints:
+        """The largest cause of each of some pairs, `TIME` for those that did not change."""
+        table = KeyTable(2)
+        known = table.intern([self.ids, self.values], len(self.ids))
+        best = np.full(table.count + 1, TIME)  # the last one is for what is not found
+        np.maximum.at(best, known, self.causes)
+        found: Ints = best[table.find([ids, values], len(ids))]
+        return found
 
 
 @dataclass(slots=True)

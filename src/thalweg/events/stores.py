@@ -25,6 +25,7 @@ from thalweg.events.moves import (
     Difference,
     Hindsight,
     Moves,
+    Pairs,
     Spans,
     Stretches,
     by_time,
@@ -353,7 +354,11 @@ class FluentStore:
         causes = causes if told(causes) else np.full(len(ids), TIME)
         removed, added, dirty, first = changed_spans(*lists.view(version), lists.pool, ids, causes, expiry, spoken)
         ids, froms, tos, why = dirty
-        return Difference(Spans(*removed), Spans(*added), Stretches(ids, froms, tos, why, first))
+        gone, came = Spans(*removed), Spans(*added)
+        stretches = Stretches(ids, froms, tos, why, first)
+        if not self.by_value and (why != TIME).any():
+            stretches.pairs = Pairs.of(gone, came, stretches, spoken)
+        return Difference(gone, came, stretches)
 
     def compare_fresh(self, ids: Ints, before: int, start: int, expiry: int) -> Difference:
         """What changed in instances whose lists were just written, from `start` on in the pool; they had `before` rows.

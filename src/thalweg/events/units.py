@@ -285,7 +285,7 @@ class FluentUnit:
     def announce(self, clock: Clock, version: Version, touched: Sequence[tuple[Ints, Ints]]) -> bool:
         """Compare the touched instances with a version; leave stretches and edges. True when anything differs."""
         differences = [
-            store.compare(ids, causes, version, clock.final, self.spoken(clock)) if len(ids) else None
+            store.compare(ids, causes, version, clock.final, clock.spoken) if len(ids) else None
             for store, (ids, causes) in zip(self.stores, touched, strict=True)
         ]
         return self._announce(clock, differences)
@@ -331,10 +331,6 @@ class FluentUnit:
                 if key not in known:
                     known[key] = driver.store.edge_moves(found, driver.edge, clock.tick, low, clock.previous)
                 driver.edges = known[key]
-
-    def spoken(self, clock: Clock) -> int:
-        """The last point of which the last query has spoken."""
-        return clock.spoken
 
     def note(self, at: int, ids: Ints, causes: Ints) -> None:
         """Remember what was touched, for `finish`."""
@@ -404,7 +400,7 @@ class FluentUnit:
             return self.differences[at]
         store = self.stores[at]
         ids = np.arange(store.instances.count)
-        return store.compare(ids, np.full(len(ids), TIME), Version.BASE, clock.final, self.spoken(clock))
+        return store.compare(ids, np.full(len(ids), TIME), Version.BASE, clock.final, clock.spoken)
 
 
 def given(causes: Ints | None) -> Ints:

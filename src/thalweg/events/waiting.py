@@ -36,6 +36,11 @@ class Coded:
     def fact(self) -> tuple[Ints, ...]:
         return self.columns[FACT:]
 
+    @property
+    def derived(self) -> Mask:
+        """Which rows another stage has computed: they count a tick before they show."""
+        return self[COUNTS] < self[FACT]
+
     def take(self, which: slice | Ints | Mask) -> Coded:
         return Coded(tuple([column[which] for column in self.columns]), self.plain)
 

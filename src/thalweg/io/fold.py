@@ -7,7 +7,7 @@ of the deleted ones. No order is needed, and changes may be folded piece by piec
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from thalweg.protocol import OPEN_END, Ints, Ops
 TEXT = pa.dictionary(pa.int32(), pa.string())
 TIMELINE = pa.schema([("fluent", TEXT), ("value", TEXT), ("start", pa.int64()), ("end", pa.int64())])
 EVENTS = pa.schema([("event", TEXT), ("time", pa.int64())])
+_QUERY_TIME = pa.field("query_time", pa.int64())
 ATOMS = pa.schema([("atom", TEXT), ("at", pa.int64()), ("from", pa.int64()), ("to", pa.int64())])
 
 
@@ -245,22 +246,30 @@ class Folding:
         self._size = 0
 
     def add(self, changes: pa.Table) -> None:
-        """Take changes, in any order of their rows."""
+        """Take changes, in the order of their query times."""
         if changes.num_rows:
-            schema = self._sort.schema.insert(0, pa.field("op", TEXT))
+            schema = pa.schema([_QUERY_TIME, ("op", TEXT), *self._sort.schema])
             self._held.append(changes.select(schema.names).cast(schema))
             self._size += changes.num_rows
 
-    def settled(self, before: int) -> pa.Table | None:
-        """What was final at `before`, when there is enough to hand over; it is forgotten here."""
-        if self._size < self._limit:
-            return None
-        final, kept = self._split(concatenate(self._held), before)
-        self._held = []
-        self._size = 0
-        self.add(kept.append_column("op", pa.repeat(pa.scalar("insert"), kept.num_rows).dictionary_encode()))
-        self._limit = max(self._room, 2 * self._size)
-        return final
+    def settled(self, reach: int) -> Iterator[pa.Table]:
+        """What is final, piece by piece; it is forgotten here. A query time at which there is enough to hand over ends
+        a piece, which has what lies as far as `reach` before it: so it does not matter how many query times come
+        together."""
+        while self._size >= self._limit:
+            held = concatenate(self._held)
+            times = held.column(_QUERY_TIME.name).to_numpy()
+            last = int(times[self._limit - 1])
+            count = int(np.searchsorted(times, last, "right"))
+            final, kept = self._split(held.slice(0, count), last - reach)
+            self._limit = max(self._room, 2 * kept.num_rows)
+            self._held, self._size = [], 0
+            again = {_QUERY_TIME.name: pa.scalar(last), "op": pa.scalar("insert")}
+            for name, value in again.items():
+                kept = kept.append_column(name, pa.repeat(value, kept.num_rows))
+            self.add(kept)
+            self.add(held.slice(count))
+            yield final
 
     def rest(self) -> pa.Table:
         """The fold of everything that was not handed over."""

@@ -19,7 +19,7 @@ from thalweg.io.fold import coded
 from thalweg.io.shapes import Type
 from thalweg.io.times import as_mask
 from thalweg.io.typed import read_column
-from thalweg.language.instances import split_arguments, unquoted
+from thalweg.language.instances import quoted, split_arguments, unquoted
 from thalweg.language.program import Program
 
 _DEFAULT = {EntityKind.FLUENT: "timeline", EntityKind.EVENT: "events"}
@@ -40,7 +40,8 @@ class Instances:
         return [name for name, entity in self._outputs.items() if entity.key.kind is EntityKind.FLUENT]
 
     def entity(self, name: str) -> Entity:
-        """The fluent or derived event of that name; of several, the one with most arguments."""
+        """The fluent or derived event of that name, which may be in quotes; of several, the one with most arguments."""
+        name = unquoted(name)
         if name not in self._outputs:
             near = did_you_mean(name, self._outputs)
             raise InputError("table", f"the rules compute no {name}{near}")
@@ -53,14 +54,14 @@ class Instances:
         other pieces are not known, all numbers are float64.
         """
         entity = self.entity(name)
-        column = _COLUMN[entity.key.kind]
+        column, written = _COLUMN[entity.key.kind], quoted(entity.name)
         instances = coded(table.column(column))
-        rows = np.flatnonzero(as_mask(_named(instances.words, name))[instances.ranks])
+        rows = np.flatnonzero(as_mask(_named(instances.words, written))[instances.ranks])
         kept = table.take(pa.array(rows))
         found = {
             label: _typed(argument.take(pa.array(instances.ranks[rows])), kind, whole)
             for argument, label, kind in zip(
-                _arguments(instances.words, name, entity.arity),
+                _arguments(instances.words, written, entity.arity),
                 _labels(entity),
                 _kinds(entity, self._types),
                 strict=True,
@@ -70,7 +71,7 @@ class Instances:
             if other != column:
                 found[other] = kept.column(other).combine_chunks()
         if "value" in found:
-            kind = Type(self._types.value(name, entity.arity))
+            kind = Type(self._types.value(entity.name, entity.arity))
             found["value"] = _typed(_unquoted_column(found["value"]), kind, whole)
         leading = [c for c in ("query_time", "op") if c in found]
         return pa.table(found).select([*leading, *(c for c in found if c not in leading)])

@@ -6,6 +6,8 @@ derived events to `events`. docs/tables.md says what the columns mean.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 
 from thalweg.io.fold import (
@@ -21,6 +23,7 @@ from thalweg.io.fold import (
     concatenate,
 )
 from thalweg.io.instances import Instances
+from thalweg.io.order import Ordering, Shelf, in_order
 from thalweg.io.rejects import REJECTED
 from thalweg.io.write import Folder
 from thalweg.language.rules import Kind
@@ -94,20 +97,28 @@ class Memory:
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
         self._parts: dict[str, list[pa.Table]] = {}
+        self._orderings: dict[str, Ordering] = {}
 
     def add(self, name: str, table: pa.Table) -> None:
         name, table = shaped(name, table, self.kind)
         if name in STANDING[self.kind]:
             self._parts[name] = [table]
-        else:
+        elif name == "rejected":
             self._parts.setdefault(name, []).append(table)
+        else:
+            ordering = self._orderings.setdefault(name, Ordering(name, self.kind))
+            self._parts.setdefault(name, []).extend(ordering.add(table))
 
-    def settle(self, before: int) -> None:
+    def settle(self, reach: int) -> None:
         """Everything is kept until the end."""
 
     def tables(self) -> dict[str, pa.Table]:
         """All tables, those included that a run of this kind always has."""
+        for name, ordering in self._orderings.items():
+            self._parts[name].extend(ordering.rest())
         found = {name: concatenate(parts) for name, parts in self._parts.items()}
+        for name in {"rejected", *STANDING[self.kind]} & set(found):
+            found[name] = in_order(name, found[name], self.kind)
         for changes, (target, sort) in FOLDED[self.kind].items():
             if changes in found:
                 found[target] = sort.fold(found[changes])
@@ -116,7 +127,7 @@ class Memory:
 
 
 class Files:
-    """Writes every table to a folder as it comes. What is final of the folded tables is written when there is
+    """Writes every table to a folder as it comes, in order. What is final of the folded tables is written when there is
     much of it, so that memory follows the window; a folded table that is not that large is sorted as a
     whole."""
 
@@ -126,30 +137,47 @@ class Files:
         self.kind = kind
         self._instances = instances
         self.sizes: dict[str, int] = {}
+        self._orderings: dict[str, Ordering] = {}
         self._standing: dict[str, pa.Table] = {}
+        self._rejected = Shelf(folder.path / ".rejected", kind)
+        self._reach: int | None = None
         self._folded = {changes: (target, Folding(sort)) for changes, (target, sort) in FOLDED[kind].items()}
 
     def add(self, name: str, table: pa.Table) -> None:
         name, table = shaped(name, table, self.kind)
         if name in STANDING[self.kind]:
             self._standing[name] = table
-            return
-        self._write(name, table)
-        if name in self._folded:
-            self._folded[name][1].add(table)
+        elif name == "rejected":
+            with self.folder.writable():
+                self._rejected.add(table)
+        else:
+            ordering = self._orderings.setdefault(name, Ordering(name, self.kind))
+            self._write_ordered(name, ordering.add(table))
 
-    def settle(self, before: int) -> None:
+    def _write_ordered(self, name: str, pieces: Iterable[pa.Table]) -> None:
+        for piece in pieces:
+            self._write(name, piece)
+            if name in self._folded:
+                self._folded[name][1].add(piece)
+
+    def settle(self, reach: int) -> None:
+        self._reach = reach
         for target, folding in self._folded.values():
-            final = folding.settled(before)
-            if final is not None:
+            for final in folding.settled(reach):
                 self._write_folded(target, final)
 
     def finish(self) -> None:
         """Write what is left, and the tables that every run has."""
+        for name, ordering in self._orderings.items():
+            self._write_ordered(name, ordering.rest())
+        if self._reach is not None:
+            self.settle(self._reach)
         for target, folding in self._folded.values():
             self._write_folded(target, folding.rest())
         for name, table in self._standing.items():
-            self._write(name, table)
+            self._write(name, in_order(name, table, self.kind))
+        for table in self._rejected.rows():
+            self._write("rejected", table)
         for name, schema in TABLES[self.kind].items():
             self._write(name, schema.empty_table())
 
@@ -157,13 +185,22 @@ class Files:
         self._write(name, table)
         if name == "timeline" and self._instances is not None:
             for fluent in self._instances.fluents:
-                self.folder.write(f"fluents/{fluent}", self._instances.columns(table, fluent, whole=False))
+                self.folder.write(f"fluents/{_file_name(fluent)}", self._instances.columns(table, fluent, whole=False))
 
     def _write(self, name: str, table: pa.Table) -> None:
         if self.kind is Kind.EVENTS and name in MAY_BE_EMPTY:
             table = _filled(table, MAY_BE_EMPTY[name])
         self.folder.write(name, table)
         self.sizes[name] = self.sizes.get(name, 0) + table.num_rows
+
+
+def _file_name(name: str) -> str:
+    """A name, which may hold anything, as that of a file.
+
+    >>> _file_name("On it"), _file_name("../50 %")
+    ('On it', '..%2F50 %25')
+    """
+    return name.replace("%", "%25").replace("/", "%2F").replace("\0", "%00")
 
 
 def _filled(table: pa.Table, may_be_empty: set[str]) -> pa.Table:

@@ -195,7 +195,7 @@ class Folder:
 
     def write(self, name: str, table: pa.Table) -> None:
         """Append rows to a table; the first piece fixes its columns."""
-        with self._writable():
+        with self.writable():
             if name not in self._writers:
                 path = self.path / f"{name}.{self.form}"
                 path.parent.mkdir(exist_ok=True)
@@ -207,7 +207,7 @@ class Folder:
 
     def note(self, name: str, content: Any) -> None:
         """A small JSON file beside the tables."""
-        with self._writable():
+        with self.writable():
             (self.path / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
     def __enter__(self) -> Self:
@@ -217,7 +217,7 @@ class Folder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            with self._writable() if kind is None else suppress(OSError, pa.ArrowException):
+            with self.writable() if kind is None else suppress(OSError, pa.ArrowException):
                 for writer, _ in self._writers.values():
                     writer.close()
                 if kind is None:
@@ -226,7 +226,7 @@ class Folder:
             shutil.rmtree(self.path, ignore_errors=True)
 
     @contextmanager
-    def _writable(self) -> Iterator[None]:
+    def writable(self) -> Iterator[None]:
         """A full disk, or one that is gone, is one clear message."""
         try:
             yield

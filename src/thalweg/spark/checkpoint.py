@@ -28,6 +28,7 @@ from thalweg.spark.settings import FORMAT, Settings
 
 NEXT = "pipeline.next.json"
 OWNER = "owner.json"
+_ANOTHER = "continue with what it was started with, or choose another checkpoint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,9 +211,10 @@ class Checkpoint:
             raise InputError(
                 "checkpoint",
                 f"{self.directory.address} belongs to another {_difference(kept, settings)}",
-                "continue with what it was started with, or choose another checkpoint"
+                _ANOTHER
                 + ("; a changed program takes it over: thalweg migrate" if kept.text != settings.text else ""),
             )
+        _refuse_other_rows(self.directory.address, kept, settings)
         if kept.options["start"] is not None and settings.options["start"] is not None:
             was, wanted = kept.plan.schedule.start, settings.plan.schedule.start
             if was != wanted:
@@ -307,6 +309,17 @@ def located(given: str) -> Checkpoint:
         if found.begun:
             return found
     raise InputError("checkpoint", f"{given} holds no checkpoint of a pipeline")
+
+
+def _refuse_other_rows(address: str, kept: Settings, given: Settings) -> None:
+    """Refuse rows whose times mean something else than those that the clock was moved by."""
+    if bool(kept.columns) != bool(given.columns):
+        was, wanted = ("a DataFrame", "files") if kept.columns else ("files that are followed", "a DataFrame")
+        raise InputError("checkpoint", f"{address} belongs to a run over {was}, not over {wanted}", _ANOTHER)
+    if kept.columns and (kept.header.arrival is None) != (given.header.arrival is None):
+        has, have = ("without", "one") if kept.header.arrival is None else ("with", "none")
+        told = f"{address} belongs to rows {has} a column `arrival`, and these have {have}"
+        raise InputError("checkpoint", told, _ANOTHER)
 
 
 def _difference(kept: Settings, given: Settings) -> str:

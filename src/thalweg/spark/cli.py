@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg.io.errors import InputError
+from thalweg.io.fold import concatenate
+from thalweg.io.sinks import FOLDED
 from thalweg.io.times import Duration
 from thalweg.language.program import Program
+from thalweg.language.rules import Kind
 from thalweg.plans import Options
 from thalweg.result import Summary
 from thalweg.runs import Progress, Sink
@@ -25,6 +28,7 @@ from thalweg.spark.outputs import Outputs
 from thalweg.spark.pipeline import BatchReport, Pipeline
 from thalweg.spark.sessions import session
 from thalweg.spark.settings import Settings, settings_of
+from thalweg.spark.starting import quiet_py4j
 from thalweg.spark.streaming import Stream, how_often, started
 
 if TYPE_CHECKING:
@@ -46,6 +50,7 @@ def drive(
     files = listed(inputs)
     # refuses a wrong request before Spark starts
     settings_of(program, options, None, shards=1 if shards is None else shards)
+    quiet_py4j()
     spark = session(master, shards=shards)
     count = shards or spark.sparkContext.defaultParallelism
     settings = settings_of(program, options, None, shards=count)
@@ -54,7 +59,7 @@ def drive(
         pipeline = Pipeline(settings, outputs, FilesEngine(spark))
         report = pipeline.whole(files)
         if report is not None:
-            _hand_over(outputs, sink)
+            _hand_over(outputs, settings, sink)
             if progress is not None:
                 seconds = time.perf_counter() - began
                 progress(Progress(report.rows, report.rows, report.moment.query_time, seconds))
@@ -63,12 +68,18 @@ def drive(
     )
 
 
-def _hand_over(outputs: Outputs, sink: Sink) -> None:
-    """Give the tables to the sink, file by file."""
+def _hand_over(outputs: Outputs, settings: Settings, sink: Sink) -> None:
+    """Give the tables to the sink, each with the rows of all shards; also those that have none."""
+    place = outputs.directory
+    folds = {target for target, _ in FOLDED[Kind(settings.kind)].values()}
+    for name, schema in settings.schemas().items():
+        if name not in folds:
+            sink.add(name, schema.empty_table())
     for name in outputs.present():
-        for batch in outputs.directory.names(name):
-            for file in outputs.directory.names(name, batch):
-                sink.add(name, outputs.directory.table(name, batch, file))
+        parts = [place.table(name, batch, file) for batch in place.names(name) for file in place.names(name, batch)]
+        sink.add(name, concatenate(parts))
+    if settings.plan.reach is not None:
+        sink.settle(settings.plan.reach)
 
 
 def _summary(
@@ -123,6 +134,7 @@ def follow(
     settings = planned(shards=kept or 1 if shards is None else shards)  # refuses a wrong request before Spark starts
     if kept is not None:
         checked.begin(settings)
+    quiet_py4j()
     spark = session(master, shards=shards)
     settings = planned(shards=shards or kept or spark.sparkContext.defaultParallelism)
     place = Directory(str(out)) if out is not None else Directory(f"{str(checkpoint).rstrip('/')}/tables")

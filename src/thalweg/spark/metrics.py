@@ -1,6 +1,6 @@
 """What a running pipeline says about itself: numbers, and an endpoint that Prometheus can read.
 
-rows, rejected (by reason), late, revised    counted since the first start of the checkpoint
+rows, rejected (by reason), late, revised    counted since the first start of the checkpoint, over all batches
 batch, query_time, lag                       where it is; from the last query time to the last arrival
 open                                         pending delayed effects, or open answers
 state_bytes                                  state on disk

@@ -81,6 +81,8 @@ class Pipeline:
         self.engine = engine
         self.checkpoint = checkpoint
         self.last: Commit | None = None
+        self.provisional: Commit | None = None
+        """What would be valid if the input ended here; the next batch takes its place."""
         if checkpoint is not None:
             self.settings = checkpoint.begin(settings)
             outputs.claim(checkpoint.tables, checkpoint.last())
@@ -206,7 +208,7 @@ class Pipeline:
         commit = self._commit(order, moment, rows, notes)
         if self.checkpoint is not None:
             self.checkpoint.commit(commit, self.last)
-        before, self.last = self.last, commit
+        before, self.last, self.provisional = self.last, commit, None
         self.outputs.publish(commit.batch, commit.tables)
         seconds = {
             "reason": reasoned - began,
@@ -365,10 +367,11 @@ class Pipeline:
         batch = self.last.batch + 1
         order = self._order(batch, uuid.uuid4().hex, to, None, self.last.sources, passing=True)
         notes = self._job(None, order)
-        commit = self._commit(order, replace(moment, query_time=to), 0, notes)
+        commit = replace(self._commit(order, replace(moment, query_time=to), 0, notes), shards=self.last.shards)
         if self.checkpoint is not None:
             self.checkpoint.refuse_taken()
         self.outputs.publish(batch, commit.tables, provisional=True)
+        self.provisional = commit
         return _report(commit, self.last, notes, _stage_seconds(notes))
 
 

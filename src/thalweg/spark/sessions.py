@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import thalweg
 from thalweg.io.errors import InputError
 from thalweg.spark.java import provide_java
+from thalweg.spark.starting import no_java_left
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,7 +66,8 @@ def session(
     for key, value in settings.items():
         builder = builder.config(key.replace("__", "."), value)
     try:
-        found = builder.getOrCreate()
+        with no_java_left():
+            found = builder.getOrCreate()
     except Exception as error:
         where = f" with the master {master}" if master is not None else ""
         hint = None if master is None else "is that how it is written, and does it run there?"

@@ -74,7 +74,7 @@ class Stream:
     @property
     def metrics(self) -> Metrics | None:
         """The numbers; None before the first batch."""
-        last = self.pipeline.last
+        last = self.pipeline.provisional or self.pipeline.last
         if last is None:
             return None
         report = self.reports[-1] if self.reports and self.reports[-1].batch == last.batch else None
