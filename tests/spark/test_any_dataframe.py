@@ -120,6 +120,16 @@ def test_where_no_row_has_a_time_all_are_rejected(spark: Any, kind: str) -> None
     assert same(df) == {"rejected": 3}
 
 
+@pytest.mark.parametrize("wrong", [2**63 - 1, -(2**63)])
+def test_times_beyond_all_bounds_are_rejected_and_stop_nothing(spark: Any, tmp_path: Path, wrong: int) -> None:
+    """Neither where Spark looks at the rows nor where the footers of files tell."""
+    df = spark.createDataFrame([*ROWS, ("press", wrong, "c", 9.0)], SCHEMA)
+    expected = {"timeline": 2, "changes": 2, "rejected": 1}
+    assert same(df) == expected
+    df.coalesce(1).write.parquet(str(tmp_path / "files"))
+    assert same(spark.read.parquet(str(tmp_path / "files"))) == expected
+
+
 def written(folder: Path, number: int, rows: list[dict[str, Any]]) -> None:
     """A file of the stream, later than those before."""
     file = folder / f"{number}.json"
@@ -355,6 +365,36 @@ def test_a_deletion_stays_one_when_put_together_with_rows_that_say_op(spark: Any
     others = spark.createDataFrame([("press", 6, "b", 9.0, "insert")], f"{SCHEMA}, op string")
     found = ts.recognise(ts.together(feed, others), RULES, **OPTIONS)
     assert {row.fluent for row in found.timeline.collect()} == {"on(b)"}
+
+
+def test_the_column_of_a_change_data_feed_may_be_written_in_capitals(spark: Any) -> None:
+    feed = spark.createDataFrame([("press", 5, 5, "a", 9.0, "insert"), ("press", 5, 15, "a", 9.0, "delete")]).toDF(
+        "name", "time", "arrival", "k", "v", "_CHANGE_TYPE"
+    )
+    others = spark.createDataFrame([("press", 6, "b", 9.0, "insert")], f"{SCHEMA}, op string")
+    picked = ts.from_columns(feed, name="name", time="time", arrival="arrival", arguments=["k", "v"])
+    for retracted in (picked, ts.together(feed, others)):
+        found = ts.recognise(retracted, RULES, **OPTIONS)
+        assert "on(a)" not in {row.fluent for row in found.timeline.collect()}
+
+
+def test_a_column_that_is_kept_does_not_take_the_place_of_another(spark: Any) -> None:
+    df = spark.createDataFrame([(5, 7, "a", 9.0)], "at bigint, time bigint, k string, v double")
+    with pytest.raises(InputError, match="`time` is kept, and is the name of what `from_columns` makes"):
+        ts.from_columns(df, event="press", time="at", arguments=["k", "v"], keep=["time"])
+
+
+def test_what_is_no_dataframe_of_spark_is_named(spark: Any) -> None:
+    df = spark.createDataFrame(ROWS, SCHEMA)
+    table = df.toArrow()
+    for wrong in (
+        lambda: ts.together(df, table),
+        lambda: ts.from_json(table, SCHEMA),
+        lambda: ts.from_rtec(table, RULES),
+        lambda: ts.from_columns(table, event="press", time="time", arguments=["k"]),
+    ):
+        with pytest.raises(InputError, match="this is no DataFrame of Spark but Table"):
+            wrong()
 
 
 def test_dates_as_text_go_together_with_arrivals_that_are_numbers(spark: Any) -> None:

@@ -18,9 +18,11 @@ from thalweg.runs import RowRejected
 from thalweg.spark import task
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import DamagedFile, Directory
+from thalweg.spark.outputs import Outputs, partition
 from thalweg.spark.places import Sources, offset_of
 from thalweg.spark.routing import ROW
 from thalweg.spark.settings import Settings
+from thalweg.spark.task import Note, Order
 
 
 def assert_same(expected: dict[str, pa.Table], found: dict[str, pa.Table]) -> None:
@@ -341,6 +343,79 @@ def test_a_crash_at_any_write_changes_nothing_in_the_end(
         assert set(names) == files
 
 
+def test_what_a_crash_left_of_the_last_query_times_is_replaced_though_nothing_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next batch has the same number and brings no change: neither tables nor sinks keep what was provisional."""
+    story = cars()
+    first = story.rows.slice(0, 200)
+    told: dict[int, bool] = {}
+    monkeypatch.setattr(Outputs, "table", lambda self, name, batch: self.directory.exists(name, partition(batch)))
+
+    def begun(crashes: bool) -> Made:
+        def sink(there: bool, batch: int) -> None:
+            told[batch] = there
+            if batch and crashes:
+                raise Crash
+
+        return made(story, tmp_path / "checkpoint", out=tmp_path / "out", sinks={"changes": sink})
+
+    run = begun(crashes=True)
+    run.pipeline.batch(first, 0)
+    with pytest.raises(Crash):
+        run.pipeline.close()
+    assert told == {0: True, 1: True}
+    run = begun(crashes=False)
+    last = first.slice(199, 1).to_pylist()[0]["arrival"]
+    nothing = {"name": "halt", "time": last, "arrival": last, "op": "insert", "arg1": "nobody", "arg2": None, "nr": 999}
+    second = pa.Table.from_pylist([nothing], first.schema)
+    report = run.pipeline.batch(second, 1)
+    assert report is not None and not report.tables.get("changes")
+    run.pipeline.close()
+    assert told == {0: True, 1: False, 2: True}
+    assert_same(Story(story.program, pa.concat_tables([first, second]), story.options).embedded(), run.tables())
+
+
+def test_of_two_attempts_at_a_task_that_both_end_one_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark may run a task again after it ended: beside itself, or where its output is lost with a machine. The other
+    worker restores the state, and may store the same one in other bytes; what the first has noted must be there."""
+    story = short_traffic()
+    run = made(story, tmp_path / "checkpoint", out=tmp_path / "out", shards=2)
+    memories: tuple[dict[Any, Any], ...] = ({}, {})
+    once = run.engine.run
+
+    def twice(rows: pa.Table | None, order: Order) -> list[Note]:
+        found = []
+        for memory in memories:
+            monkeypatch.setattr(task._MEMORY, "_runs", memory)
+            found.append(once(rows, order))
+        memories[order.batch % 2].clear()
+        return found[0]
+
+    monkeypatch.setattr(run.engine, "run", twice)
+    for number, rows in enumerate(pieces(story.rows, 12)):
+        run.pipeline.batch(rows, number)
+    run.pipeline.close()
+    assert_same(story.embedded(), run.tables())
+
+
+def test_what_a_killed_task_has_half_written_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark runs the task again; the half file lies beside what counts."""
+    story = short_traffic()
+    run = made(story, tmp_path / "checkpoint", out=tmp_path / "out", shards=2)
+    real = Directory.write_table
+
+    def killed_first(self: Directory, table: pa.Table, *parts: str) -> None:
+        Path(self._passing(parts)).write_bytes(b"half")
+        real(self, table, *parts)
+
+    monkeypatch.setattr(Directory, "write_table", killed_first)
+    for number, rows in enumerate(pieces(story.rows, 2)):
+        run.pipeline.batch(rows, number)
+    run.pipeline.close()
+    assert_same(story.embedded(), run.tables())
+
+
 def test_a_batch_that_comes_again_is_not_taken_again(short: Story, tmp_path: Path) -> None:
     run = made(short, tmp_path / "checkpoint", out=tmp_path / "out")
     rows = pieces(short.rows, 2)
@@ -402,6 +477,42 @@ def test_a_running_stream_can_be_looked_at(short: Story, tmp_path: Path, monkeyp
     monkeypatch.setattr(Directory, "names", slow)
     last = Checkpoint(Directory(str(tmp_path / "checkpoint"))).last()
     assert last is not None and last.batch == 1
+
+
+def test_who_was_started_last_goes_on_and_who_was_before_commits_nothing(short: Story, tmp_path: Path) -> None:
+    """The same command twice. The second clears away what the first is writing, so that one must not be told valid."""
+    first, second, third = pieces(short.rows, 3)
+    before = made(short, tmp_path / "checkpoint", out=tmp_path / "out")
+    before.pipeline.batch(first, 0)
+    after = made(short, tmp_path / "checkpoint", out=tmp_path / "out")
+    with pytest.raises(InputError, match="another process goes on with"):
+        before.pipeline.batch(second, 1)
+    with pytest.raises(InputError, match="another process goes on with"):
+        before.pipeline.close()
+    after.pipeline.batch(second, 1)
+    with pytest.raises(InputError, match="belongs to another number of shards"):
+        made(short, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
+    after.pipeline.batch(third, 2)  # who was refused does not go on
+    after.pipeline.close()
+    assert_same(short.embedded(), after.tables())
+
+
+def test_a_commit_that_is_missing_is_told_as_that(short: Story, tmp_path: Path) -> None:
+    made(short, tmp_path / "checkpoint", out=tmp_path / "out").pipeline.batch(short.rows, 0)
+    commit = tmp_path / "checkpoint" / "commits" / "00000000.json"
+    commit.rename(tmp_path / "aside")
+    with pytest.raises(InputError, match=r"does not know of batch 0 in .*: it is damaged"):
+        made(short, tmp_path / "checkpoint", out=tmp_path / "out")
+    (tmp_path / "aside").rename(commit)
+    assert made(short, tmp_path / "checkpoint", out=tmp_path / "out").pipeline.last.batch == 0
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"format": 2}', "{}"])
+def test_settings_that_cannot_be_read_are_damaged(short: Story, tmp_path: Path, content: str) -> None:
+    made(short, tmp_path / "checkpoint", out=tmp_path / "out")
+    (tmp_path / "checkpoint" / "pipeline.json").write_text(content)
+    with pytest.raises(DamagedFile, match=r"pipeline\.json cannot be read"):
+        made(short, tmp_path / "checkpoint", out=tmp_path / "out")
 
 
 def test_a_full_disk_commits_nothing(short: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,3 +112,29 @@ def test_a_damaged_state_stops_a_stream_and_its_repair_lets_it_go_on(spark: Any,
     running = followed(spark, story, folder, tmp_path)
     running.wait()
     assert_same_tables(story.embedded(), running.tables)
+
+
+def test_what_is_wrong_with_sparks_part_of_a_checkpoint_is_one_sentence(spark: Any, tmp_path: Path) -> None:
+    """Where it is missing Spark counts from 0 again, and its first batch, whatever is in it, would pass for done."""
+    story, folder = cars(), tmp_path / "in"
+    aside = half(story, folder)
+    followed(spark, story, folder, tmp_path).wait()
+    before = stands(tmp_path)
+    for file in aside:
+        file.rename(folder / file.name)
+    part, away = tmp_path / "checkpoint" / "spark", tmp_path / "away"
+    part.rename(away)
+    with pytest.raises(InputError, match="spark/offsets does not know of batch 1: the checkpoint is damaged"):
+        followed(spark, story, folder, tmp_path).wait()
+    away.rename(part)
+    last = part / "offsets" / "1"
+    content = last.read_bytes()
+    last.write_bytes(b"")
+    with pytest.raises(InputError, match=r"^Spark has ended the stream: Failed to read log file") as told:
+        followed(spark, story, folder, tmp_path).wait()
+    assert len(str(told.value).splitlines()) == 2 and "bring it back from a copy" in str(told.value)
+    assert stands(tmp_path) == before
+    last.write_bytes(content)
+    running = followed(spark, story, folder, tmp_path)
+    running.wait()
+    assert_same_tables(story.embedded(), running.tables)

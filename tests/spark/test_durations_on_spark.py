@@ -11,6 +11,7 @@ import pytest
 
 from thalweg.io.errors import InputError
 from thalweg.plans import Options, as_program
+from thalweg.spark.failures import plainly
 from thalweg.spark.settings import Settings, settings_of
 from thalweg.spark.streaming import how_often
 
@@ -39,3 +40,12 @@ def test_a_trigger_may_be_a_timedelta() -> None:
 def test_a_trigger_that_says_no_time_is_refused(wrong: Any) -> None:
     with pytest.raises(InputError, match="trigger"):
         how_often(wrong)
+
+
+def test_a_stream_that_goes_on_with_an_idle_timeout_or_without_it_unlike_before_is_told_so() -> None:
+    """Spark counts the time on the wall as a source of its own."""
+    said = "assertion failed: There are [2] sources in the checkpoint offsets and now there are [1] sources requested"
+    page = f"[STREAM_FAILED] Query [id = a, runId = b] terminated with exception: {said} SQLSTATE: XXKST\n=== Streaming"
+    told = plainly(RuntimeError(page))
+    assert isinstance(told, InputError)
+    assert told.message == f"Spark has ended the stream: {said}" and "idle_timeout" in str(told.hint)

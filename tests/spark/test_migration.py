@@ -21,8 +21,10 @@ from thalweg.io.errors import InputError
 from thalweg.io.sinks import Memory
 from thalweg.plans import Options, as_program
 from thalweg.runs import rows as read_rows
-from thalweg.spark import task
+from thalweg.spark import migration, task
+from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.migration import _settings, migrate
+from thalweg.spark.outputs import Outputs, partition
 from thalweg.spark.settings import settings_of
 
 SLOWER = ("happensAt(speed(V, K), T), K > 5.", "happensAt(speed(V, K), T), K > 60.")
@@ -204,6 +206,78 @@ def test_a_crash_on_the_way_leaves_the_old_program_or_the_new_one(
     expected, found = by_one_reasoner(before, after, report.moment.query_time), again.tables()
     columns = expected["timeline"].column_names
     assert rows_of(expected["timeline"], columns) == rows_of(found["timeline"], columns)
+
+
+def test_a_stream_that_is_running_commits_nothing_after_a_migration(tmp_path: Path) -> None:
+    before = short_traffic()
+    after = changed(before, *SLOWER)
+    first, second = pieces(before.rows, 2)
+    running = made(before, tmp_path / "checkpoint", out=tmp_path / "out")
+    running.pipeline.batch(first, 0)
+    migrate(tmp_path / "checkpoint", after.program)
+    with pytest.raises(InputError, match="another process goes on with"):
+        running.pipeline.batch(second, 1)
+    task._MEMORY._runs.clear()
+    again = made(after, tmp_path / "checkpoint", out=tmp_path / "out")
+    assert again.pipeline.batch(second, 1) is not None
+
+
+def test_a_migration_under_a_running_stream_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = short_traffic()
+    first, second = pieces(before.rows, 2)
+    running = made(before, tmp_path / "checkpoint", out=tmp_path / "out")
+    running.pipeline.batch(first, 0)
+    real = migration._revised
+
+    def meanwhile(*given: Any) -> Any:
+        running.pipeline.batch(second, 1)
+        task._MEMORY._runs.clear()
+        return real(*given)
+
+    monkeypatch.setattr(migration, "_revised", meanwhile)
+    with pytest.raises(InputError, match="the stream is running"):
+        migrate(tmp_path / "checkpoint", changed(before, *SLOWER).program)
+    running.pipeline.close()
+    expected, found = before.embedded()["changes"], running.tables()["changes"]
+    assert rows_of(expected, expected.column_names) == rows_of(found, expected.column_names)
+
+
+def test_looking_at_a_checkpoint_leaves_what_a_migration_has_laid_ready(tmp_path: Path) -> None:
+    """The look falls between the announcement of the changed program and the commit that makes it valid."""
+    before = short_traffic()
+    after = changed(before, *SLOWER)
+    first, second = pieces(before.rows, 2)
+    made(before, tmp_path / "checkpoint", out=tmp_path / "out").pipeline.batch(first, 0)
+    real = Checkpoint.commit
+
+    def watched(self: Checkpoint, *given: Any) -> None:
+        assert CliRunner().invoke(app, ["inspect", str(tmp_path / "checkpoint"), "--program"]).exit_code == 0
+        real(self, *given)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Checkpoint, "commit", watched)
+        migrate(tmp_path / "checkpoint", after.program)
+    task._MEMORY._runs.clear()
+    assert made(after, tmp_path / "checkpoint", out=tmp_path / "out").pipeline.batch(second, 1) is not None
+
+
+def test_sinks_hear_at_the_next_start_what_a_migration_without_them_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = short_traffic()
+    after = changed(before, *SLOWER)
+    got: dict[int, int] = {}
+    monkeypatch.setattr(Outputs, "table", lambda self, name, batch: len(self.directory.names(name, partition(batch))))
+    sinks = {"changes": lambda files, batch: got.update({batch: files})}
+    run = made(before, tmp_path / "checkpoint", out=tmp_path / "out", sinks=sinks)
+    run.pipeline.batch(pieces(before.rows, 2)[0], 0)
+    run.pipeline.close()
+    told = dict(got)
+    assert set(told) == {0, 1}
+    migrate(tmp_path / "checkpoint", after.program)
+    assert got == told
+    made(after, tmp_path / "checkpoint", out=tmp_path / "out", sinks=sinks)
+    assert got[0] > told[0] and got[1] == 0
 
 
 def test_what_cannot_go_over_is_refused(tmp_path: Path) -> None:

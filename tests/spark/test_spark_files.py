@@ -131,3 +131,14 @@ def test_changes_go_to_any_format_of_spark_as_well(spark: Any, tmp_path: Path) -
         written.drop("batch").toArrow(), expected.column_names
     )
     assert sorted(r[0] for r in written.select("batch").distinct().collect()) == [0, 1]
+
+
+@pytest.mark.parametrize("format", ["orc", "json", "csv", "parquet"])
+def test_files_of_a_batch_are_replaced_also_by_nothing(spark: Any, tmp_path: Path, format: str) -> None:
+    """What was provisional may turn out to be no change at all."""
+    write = sinks.files(str(tmp_path / "files"), format)
+    rows = spark.createDataFrame([("insert", 6), ("delete", 7)], "op string, start bigint")
+    for given, batch in ((rows, 0), (rows, 1), (rows.limit(0), 1)):
+        write(given, batch)
+    found = spark.read.schema("op string, start bigint, batch int").format(format).load(str(tmp_path / "files"))
+    assert sorted(map(tuple, found.collect())) == [("delete", 7, 0), ("insert", 6, 0)]

@@ -3,6 +3,7 @@
     pipeline.json            settings, written at the first start
     pipeline.next.json       settings of a changed program, until a commit makes them valid
     tables.json              where the tables are
+    owner.json               who goes on with it: the process that was started last
     commits/00000012.json    the clock, the state of every shard, the tables of batch 12
     state/1-3/00000012...    what stage 1, shard 3 wrote in batch 12: a snapshot, or the rows it got
     spark/                   Spark's own checkpoint (offsets of the source)
@@ -15,6 +16,7 @@ follows what changes.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -25,6 +27,7 @@ from thalweg.spark.places import Sources
 from thalweg.spark.settings import FORMAT, Settings
 
 NEXT = "pipeline.next.json"
+OWNER = "owner.json"
 _ANOTHER = "continue with what it was started with, or choose another checkpoint"
 
 
@@ -148,6 +151,7 @@ class Checkpoint:
         self.directory = directory
         self._noted: Settings | None = None
         """The settings that were written last; a long program is not written twice."""
+        self._token: str | None = None
 
     # ------------------------------------------------------------------ settings
 
@@ -160,20 +164,42 @@ class Checkpoint:
         if self.directory.exists(NEXT):
             following, last = self._settings(NEXT), self.last()
             if last is not None and last.identity == following.identity:
-                self.directory.move((NEXT,), ("pipeline.json",))
-            else:
-                self.directory.delete(NEXT)
+                return following
         return self._settings("pipeline.json")
+
+    def take(self) -> None:
+        """Go on with this checkpoint: whoever did so before commits nothing any more."""
+        self._token = uuid.uuid4().hex
+        self.directory.write_json({"token": self._token}, OWNER)
+        self.settle()
+
+    def settle(self) -> None:
+        """Bring a change of the program to its end, or clear away what is left of one that was not committed."""
+        if self.directory.exists(NEXT):
+            self.directory.write_json(self.settings().as_json(), "pipeline.json")
+            self.directory.delete(NEXT)
+
+    def refuse_taken(self) -> None:
+        """Refuse to go on where another process does."""
+        if self._token is not None and self.directory.read_json(OWNER) != {"token": self._token}:
+            raise InputError(
+                "checkpoint",
+                f"another process goes on with {self.directory.address}: a second start, or thalweg migrate",
+                "one at a time; nothing of the batch under way counts here",
+            )
 
     def _settings(self, name: str) -> Settings:
         told = self.directory.read_json(name)
-        if told.get("format") != FORMAT:
-            raise InputError(
-                "checkpoint",
-                f"{self.directory.address} was written by another version: "
-                f"its layout is {told.get('format')}, the one known here is {FORMAT}",
-            )
-        return Settings.of_json(told)
+        try:
+            if told["format"] == FORMAT:
+                return Settings.of_json(told)
+        except (KeyError, TypeError) as error:
+            raise DamagedFile(self.directory.path(name), "cannot be read") from error
+        raise InputError(
+            "checkpoint",
+            f"{self.directory.address} was written by another version: "
+            f"its layout is {told['format']}, the one known here is {FORMAT}",
+        )
 
     def begin(self, settings: Settings) -> Settings:
         """The settings to go on with: those of the first start, where there was one. Others are refused."""
@@ -248,8 +274,16 @@ class Checkpoint:
         except (KeyError, TypeError) as error:
             raise DamagedFile(self.directory.path("commits", name), "cannot be read") from error
 
+    def refuse_forgotten(self, last: Commit | None) -> None:
+        """Refuse to go on where Spark does not know of the last batch: it would count from an earlier one, and what it
+        then gives would be taken for what is done."""
+        known = [int(name) for name in self.directory.names("spark", "offsets") if name.isdigit()]
+        if last is not None and max(known, default=-1) < last.batch:
+            raise DamagedFile(self.directory.path("spark", "offsets"), f"does not know of batch {last.batch}")
+
     def commit(self, commit: Commit, previous: Commit | None) -> None:
         """Make a batch valid, then clear away what no longer counts."""
+        self.refuse_taken()
         self.directory.write_json(asdict(commit), "commits", f"{batch_name(commit.batch)}.json")
         if previous is None:
             return
@@ -264,7 +298,7 @@ class Checkpoint:
         last = self.last()
         for key in self.directory.names("state"):
             kept = last.shards[key].files if last is not None and key in last.shards else set()
-            for name in set(self.directory.names("state", key)) - kept:
+            for name in set(self.directory.names("state", key, passing=True)) - kept:
                 self.directory.delete("state", key, name)
 
 

@@ -11,6 +11,9 @@ from contextlib import contextmanager
 from thalweg.io.errors import InputError
 
 _REFUSED = re.compile(r"^(?:thalweg\.[\w.]+\.)(?:InputError|DamagedFile): (.+)$", re.MULTILINE)
+_ENDED = re.compile(r"\[STREAM_FAILED\].+?terminated with exception: (.+?)(?: SQLSTATE: \w+)*$", re.MULTILINE)
+_DAMAGED = "is its part of the checkpoint, the directory `spark`, damaged? then bring it back from a copy"
+_OTHER_SOURCES = "a stream that was started with idle_timeout goes on with one, and one without it without"
 _FULL = "No space left on device"
 _WRONG_PLACE = (errno.EEXIST, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR)
 
@@ -36,6 +39,11 @@ def plainly(error: BaseException) -> BaseException:
             f"{where[1] if where else text} cannot be written to: {os.strerror(error.errno).lower()}",
             "name a directory that is there, or that can be made",
         )
+    ended = _ENDED.search(text)
+    if ended is not None:
+        hint = _DAMAGED if "Current State: INITIALIZING" in text else None
+        hint = _OTHER_SOURCES if "sources in the checkpoint" in ended[1] else hint
+        return InputError("spark", f"Spark has ended the stream: {ended[1]}", hint)
     return error
 
 

@@ -69,13 +69,15 @@ class Directory:
         info = self._store[0].get_file_info(self.path(*parts))
         return bool(info.type != fs.FileType.NotFound)
 
-    def names(self, *parts: str) -> list[str]:
-        """What lies in a directory, in order; nothing where there is none, or a file."""
+    def names(self, *parts: str, passing: bool = False) -> list[str]:
+        """What lies in a directory, in order; nothing where there is none, or a file. `passing`: also what is being
+        written, or was when its writer was killed."""
         selector = fs.FileSelector(self.path(*parts), allow_not_found=True)
         try:
-            return sorted(info.base_name for info in self._store[0].get_file_info(selector))
+            found = sorted(info.base_name for info in self._store[0].get_file_info(selector))
         except NotADirectoryError:
             return []
+        return found if passing else [name for name in found if not name.startswith(".")]
 
     def size(self, *parts: str) -> int:
         return int(self._store[0].get_file_info(self.path(*parts)).size or 0)

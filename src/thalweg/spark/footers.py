@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from thalweg.io.times import LIMIT
 from thalweg.spark.parquet import MOST_SHARDS, Files, Piece
 from thalweg.spark.settings import Settings
 from thalweg.spark.survey import Survey
@@ -105,7 +106,9 @@ class _Group:
 
     def tells(self, column: str) -> bool:
         told = self.said.get(column)
-        return told is not None and (told.has_min_max or told.null_count == self.size)
+        if told is None or not told.has_min_max:
+            return told is not None and bool(told.null_count == self.size)
+        return bool(-LIMIT <= told.min and told.max <= LIMIT)  # beyond is no time: look at the rows
 
 
 def _groups(file: str) -> Iterator[_Group]:

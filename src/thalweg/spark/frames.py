@@ -24,7 +24,7 @@ from thalweg.io.times import as_mask
 from thalweg.language.program import Program
 from thalweg.plans import as_program
 from thalweg.protocol import Ints
-from thalweg.spark.given import column_of, existing
+from thalweg.spark.given import column_of, existing, refuse_foreign
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -56,12 +56,13 @@ def from_columns(
     """
     from pyspark.sql import functions as F
 
+    refuse_foreign(df)
     if (event is None) == (name is None):
         raise InputError("name", "give either the event that all rows are, or the column with their names")
     if (time is None) == (start is None):
         raise InputError("time", "give either the column with times, or the one with starts of intervals")
-    if op is None and CHANGE_TYPE in df.columns:
-        op = CHANGE_TYPE
+    if op is None:
+        op = _change_type(df)
 
     def column(given: str | Column) -> Column:
         return existing(df, given) if isinstance(given, str) else given
@@ -75,17 +76,23 @@ def from_columns(
         "value": value,
         "op": op,
         **{f"arg{i}": argument for i, argument in enumerate(arguments, start=1)},
-        **dict(zip(keep, keep, strict=True)),
     }
+    made = {name.lower() for name, given in chosen.items() if given is not None}
+    for other in keep:
+        if other.lower() in made:
+            told = f"the column `{other}` is kept, and is the name of what `from_columns` makes"
+            raise InputError("keep", told, "rename it before")
+    chosen |= dict(zip(keep, keep, strict=True))
     return df.select(*(column(c).alias(n) for n, c in chosen.items() if c is not None))
 
 
 def from_json(df: DataFrame, schema: str, *, column: str = "value") -> DataFrame:
     """The objects in a column of JSON text (as Kafka gives it, binary or text) as columns. `schema` has their types:
-    ``"name string, time bigint, vessel string, speed double"``. Text that is no such object gives a row without a time,
-    which is rejected as that."""
+    ``"name string, time bigint, vessel string, speed double"``. Text that is no such object gives a row of nothing,
+    which is rejected."""
     from pyspark.sql import functions as F
 
+    refuse_foreign(df)
     parsed = F.from_json(existing(df, column).cast("string"), schema)
     return df.select(parsed.alias("_parsed")).select("_parsed.*")
 
@@ -96,6 +103,7 @@ def from_rtec(
     """RTEC-style lines, ``velocity|1445079365|1445079365|227574020|0.0121``, as columns. `df` has one line per row, as
     `spark.read.text` gives it, or several. Which fields are times, values and arguments depends on what the program
     says of a name; quotes and blanks mean what they mean in files."""
+    refuse_foreign(df)
     known = shapes(as_program(program))
     lines = df.select(existing(df, column).cast("binary").alias("line"))
     fields = RtecFields(
@@ -166,6 +174,8 @@ def together(*frames: DataFrame) -> DataFrame:
     say when their rows arrive, the rows of the others arrive when they happen; `_change_type` is `op`."""
     if not frames:
         raise InputError("input", "there is no DataFrame to put together")
+    for frame in frames:
+        refuse_foreign(frame)
     frames = _with_arrivals([_with_op(frame) for frame in frames])
     types: dict[str, set[str]] = {}
     for frame in frames:
@@ -183,10 +193,16 @@ def together(*frames: DataFrame) -> DataFrame:
     return reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), map(alike, frames))
 
 
+def _change_type(frame: DataFrame) -> str | None:
+    """The column of a change data feed, as it is written; None where there is none."""
+    return next((name for name in frame.columns if name.lower() == CHANGE_TYPE), None)
+
+
 def _with_op(frame: DataFrame) -> DataFrame:
-    if CHANGE_TYPE in frame.columns and "op" not in frame.columns:
-        return frame.withColumnRenamed(CHANGE_TYPE, "op")
-    return frame
+    told = _change_type(frame)
+    if told is None or "op" in map(str.lower, frame.columns):
+        return frame
+    return frame.withColumnRenamed(told, "op")
 
 
 def _with_arrivals(frames: Sequence[DataFrame]) -> tuple[DataFrame, ...]:

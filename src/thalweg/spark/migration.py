@@ -20,8 +20,8 @@ from thalweg.language.program import Program
 from thalweg.language.rules import Kind
 from thalweg.plans import Options, as_program
 from thalweg.protocol import CannotGoOn, Rows
-from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, batch_name, shard_key
-from thalweg.spark.files import Directory
+from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, shard_key
+from thalweg.spark.files import DamagedFile, Directory
 from thalweg.spark.outputs import Outputs, Sink, partition, standing
 from thalweg.spark.settings import Settings, settings_of
 from thalweg.spark.shard import Shard
@@ -61,6 +61,7 @@ def migrate(
     new = _settings(old, as_program(program, background))
     last = checked.last()
     if last is None or not last.begun:
+        checked.take()
         checked.started(new)
         return Migration(None, None, {})
     if new.identity == old.identity:
@@ -71,7 +72,11 @@ def migrate(
     outputs = Outputs(tables, new.kind, spark, dict(sinks or {}))
     outputs.publish(last.batch, last.tables, edition=last.edition)
     outputs.clear(last.batch)
-    shards, corrections, notes = _revised(old, new, checked, outputs, last)
+    try:
+        shards, corrections, notes = _revised(old, new, checked, outputs, last)
+    except DamagedFile:
+        _refuse_running(checked, last)  # the stream has cleared it away
+        raise
     sizes = _together(outputs, last, corrections)
     commit = replace(
         last,
@@ -81,11 +86,19 @@ def migrate(
         edition=last.edition + 1,
         identity=new.identity,
     )
+    _refuse_running(checked, last)
+    checked.take()
     checked.announce(new)
     checked.commit(commit, last)
-    checked.settings()
+    checked.settle()
     outputs.publish(commit.batch, commit.tables, edition=commit.edition)
     return Migration(last.batch, last.moment.query_time, dict(corrections), notes)
+
+
+def _refuse_running(checked: Checkpoint, last: Commit) -> None:
+    if checked.last() != last:
+        told = "the stream is running: it has committed a batch meanwhile"
+        raise InputError("migrate", told, "stop it, migrate, and start it again with the changed rules")
 
 
 def _settings(old: Settings, program: Program) -> Settings:
@@ -169,8 +182,8 @@ def _revised(
             found.write(number)
             for target, rows in found.forwards.items():
                 waiting.setdefault(target, []).extend(rows)
-            name = f"{batch_name(last.batch)}.{last.edition + 1}.state"
-            lineages[key] = Lineage(mark, store(checked.directory, shard.snapshot(), ("state", key), name))
+            stored = store(checked.directory, shard.snapshot(), ("state", key), last.batch, "state")
+            lineages[key] = Lineage(mark, stored)
             added.update(note.tables)
     return lineages, added, tuple(notes)
 

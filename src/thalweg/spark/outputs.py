@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -114,6 +114,12 @@ class Outputs:
         self._make()
         before = self.published()["batch"]
         if last is None:
+            if before is not None and noted == self.directory:
+                raise InputError(
+                    "checkpoint",
+                    f"the checkpoint does not know of batch {before} in {self.directory.address}: it is damaged",
+                    "bring its directory `commits` back from a copy, or begin anew with another checkpoint",
+                )
             if before is not None:
                 raise self._taken("of another run")
         elif noted is not None and noted != self.directory and before != last.batch:
@@ -142,12 +148,12 @@ class Outputs:
 
     # ------------------------------------------------------------------ publishing
 
-    def published(self) -> dict[str, int | None]:
-        """The last batch that is in place, and the provisional one after it."""
+    def published(self) -> dict[str, Any]:
+        """The last batch that is in place, and the provisional one after it. `untold` are batches that were changed
+        together with the program, where there were no sinks to be told."""
         if not self.directory.exists("_published.json"):
-            return {"batch": None, "provisional": None, "edition": 0}
-        found: dict[str, int | None] = self.directory.read_json("_published.json")
-        return found
+            return {"batch": None, "provisional": None, "edition": 0, "untold": []}
+        return {"untold": [], **self.directory.read_json("_published.json")}
 
     def publish(
         self, batch: int, tables: Mapping[str, int], *, provisional: bool = False, edition: int = 0
@@ -156,21 +162,31 @@ class Outputs:
         batch, after the program was changed, takes the place of the one before, and of what was provisional."""
         before = self.published()
         if not provisional and (before["batch"], before["edition"]) == (batch, edition):
+            self._tell(before)
             return
+        changed = {batch, before["provisional"], *before["untold"]} - {None} if edition else set()
         if edition and before["provisional"] is not None:
             for name in self.present():
                 self.directory.delete(name, partition(before["provisional"]))
+        if provisional:  # a crash while they take their places leaves something that the next batch has to replace
+            self.directory.write_json({**before, "provisional": batch}, "_published.json")
         replaces = before["provisional"] == batch
         staged = set(self.directory.names(*staging(batch)))
         for name in sorted(staged | set(tables) | (set(self.present()) if replaces else set())):
             self._place(name, batch, name in staged, tables.get(name, 0), replaces)
         self.directory.delete(*staging(batch))
-        told = (
-            {**before, "provisional": batch}
-            if provisional
-            else {"batch": batch, "provisional": None, "edition": edition}
-        )
-        self.directory.write_json(told, "_published.json")
+        if not provisional:
+            told = {"batch": batch, "provisional": None, "edition": edition, "untold": sorted(changed)}
+            self.directory.write_json(told, "_published.json")
+            self._tell(told)
+
+    def _tell(self, published: dict[str, Any]) -> None:
+        """Give the sinks, where there are some, what has changed since they got it."""
+        if published["untold"] and self.sinks:
+            for batch in published["untold"]:
+                for name, sink in self.sinks.items():
+                    sink(self.table(name, batch), batch)
+            self.directory.write_json({**published, "untold": []}, "_published.json")
 
     def _place(self, name: str, batch: int, staged: bool, rows: int, replaces: bool) -> None:
         target = (name, partition(batch))

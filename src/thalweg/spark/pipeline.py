@@ -85,8 +85,9 @@ class Pipeline:
         """What would be valid if the input ended here; the next batch takes its place."""
         if checkpoint is not None:
             self.settings = checkpoint.begin(settings)
+            outputs.claim(checkpoint.tables, checkpoint.last())
+            checkpoint.take()
             self.last = checkpoint.last()
-            outputs.claim(checkpoint.tables, self.last)
             checkpoint.note_tables(outputs.directory)
             checkpoint.sweep()
             if self.last is not None:
@@ -280,6 +281,8 @@ class Pipeline:
 
     def _job(self, rows: Any, order: Order) -> list[Note]:
         """All stages, each with all of its shards; without rows, only the clock moves."""
+        if self.checkpoint is not None:
+            self.checkpoint.refuse_taken()
         self.outputs.clear(order.batch)
         with told_plainly():
             notes = self.engine.run(rows, order)
@@ -365,6 +368,8 @@ class Pipeline:
         order = self._order(batch, uuid.uuid4().hex, to, None, self.last.sources, passing=True)
         notes = self._job(None, order)
         commit = replace(self._commit(order, replace(moment, query_time=to), 0, notes), shards=self.last.shards)
+        if self.checkpoint is not None:
+            self.checkpoint.refuse_taken()
         self.outputs.publish(batch, commit.tables, provisional=True)
         self.provisional = commit
         return _report(commit, self.last, notes, _stage_seconds(notes))

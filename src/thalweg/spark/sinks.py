@@ -18,10 +18,8 @@ def files(path: str, format: str = "parquet", **options: str) -> Sink:
     """Files in any format of Spark (``orc``, ``csv``, ``json``, ``parquet``), one partition per batch."""
 
     def write(df: DataFrame, batch: int) -> None:
-        from pyspark.sql import functions as F
-
-        writer = df.withColumn(BATCH, F.lit(batch)).write.format(format).mode("overwrite").partitionBy(BATCH)
-        writer.option("partitionOverwriteMode", "dynamic").options(**options).save(path)
+        # not `partitionBy`: of no rows Spark would write nothing, and leave there what is to be replaced
+        df.write.format(format).mode("overwrite").options(**options).save(f"{path.rstrip('/')}/{BATCH}={batch}")
 
     return write
 

@@ -110,7 +110,8 @@ class Stream:
             if self._stopping and self._failure is None:
                 return True
             told = self._failure or plainly(error)
-            raise told from (None if isinstance(told, InputError) else error)
+            whole = isinstance(told, InputError) and told.code != "spark"
+            raise told from (None if whole else error)
         return True
 
     def stop(self) -> None:
@@ -177,6 +178,7 @@ class Stream:
         """Start taking batches of a streaming DataFrame."""
         checkpoint = self.pipeline.checkpoint
         assert checkpoint is not None
+        checkpoint.refuse_forgotten(self.pipeline.last)
         writer = sdf.writeStream.foreachBatch(self._batch)
         writer = writer.option("checkpointLocation", checkpoint.directory.url("spark"))
         if name is not None:

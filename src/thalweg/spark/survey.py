@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from thalweg.io.times import Clock, read_times
+from thalweg.io.times import LIMIT, Clock, read_times
 from thalweg.spark.given import column_of
 from thalweg.spark.settings import Settings
 
@@ -104,9 +104,11 @@ def _smallest(columns: list[Column | None]) -> Column:
 def point_column(column: Column, kind: DataType, clock: Clock) -> Column | None:
     """Time-points of a column; None where Spark cannot tell them."""
     from pyspark.sql import functions as F
-    from pyspark.sql.types import DateType, IntegralType, TimestampNTZType, TimestampType
+    from pyspark.sql.types import DateType, IntegralType, LongType, TimestampNTZType, TimestampType
 
     match kind:
+        case LongType():  # what is beyond the bounds is no time
+            return F.when(column.between(-LIMIT, LIMIT), column)
         case IntegralType():
             return column.cast("bigint")
         case TimestampType():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import json
 import time
+import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -366,9 +367,9 @@ class _Log:
         if self.size == 0 and len(lineage.steps) < MOST_STEPS:
             return Lineage(lineage.mark, lineage.snapshot, _went(lineage.steps, Step(order.mark, to)))
         if self.rows is not None:
-            stored = store(order.state, (packed(self.rows),), place, f"{batch_name(order.batch)}.rows")
+            stored = store(order.state, (packed(self.rows),), place, order.batch, "rows")
             return Lineage(lineage.mark, lineage.snapshot, (*lineage.steps, Step(order.mark, to, stored)))
-        stored = store(order.state, shard.snapshot(), place, f"{batch_name(order.batch)}.state")
+        stored = store(order.state, shard.snapshot(), place, order.batch, "state")
         return Lineage(order.mark, stored)
 
 
@@ -379,7 +380,10 @@ def _went(steps: tuple[Step, ...], step: Step) -> tuple[Step, ...]:
     return (*steps, step)
 
 
-def store(directory: Directory, pieces: Sequence[bytes], place: tuple[str, ...], name: str) -> Stored:
+def store(directory: Directory, pieces: Sequence[bytes], place: tuple[str, ...], batch: int, kind: str) -> Stored:
+    """Write a file of the state. Its name is its own: of several attempts at a task that come to an end, only one has
+    its note read, and a state that was restored may have other bytes than one that was not."""
+    name = f"{batch_name(batch)}.{uuid.uuid4().hex[:12]}.{kind}"
     return Stored(name, directory.write_pieces(pieces, *place, name), sum(map(len, pieces)))
 
 
