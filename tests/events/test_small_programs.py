@@ -859,6 +859,19 @@ CASES = {
         "f(ann)=true [3,8)",
         (10, 5, 10),
     ),
+    "where a grounding leaves the value of a determined fluent open, the values that it has had count": (
+        """
+        fluent near(x).
+        place(b).
+        grounding(far(X)=_) :- place(X).
+        holdsFor(far(X)=true, I) :- holdsFor(near(X)=true, J), complement_all([J], I).
+        holdsFor(long(X)=true, I) :- holdsFor(far(X)=_, J), intDurGreater(J, 6, I).
+        holdsFor(gone(X)=V, I) :- holdsFor(far(X)=V, J), complement_all([J], I).
+        """,
+        "near(b)=true 23..33",
+        "far(b)=true [0,23) [33,..)\nlong(b)=true [4,23) [37,..)\ngone(b)=true [23,33)",
+        (3, 3, 42),
+    ),
 }
 
 

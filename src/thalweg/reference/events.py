@@ -232,18 +232,21 @@ def _newcomers(state: State, domains: Domains, input_: Input, whole: Whole, time
     state = replace(
         state, values=values, countdowns=countdowns, seen=state.seen | reached, initial=state.initial | fresh
     )
-    return replace(state, since={**_candidates(domains, input_, whole, state, time), **state.since})
-
-
-def _candidates(
-    domains: Domains, input_: Input, whole: Whole, state: State, time: int
-) -> dict[tuple[Ground, ...], int]:
-    """The instances of rules with complements over whole intervals, with the point from which on they are known."""
-    rules = [r for r in domains.description.determined_rules if r.whole and r.complements]
-    if not rules:
-        return {}
     now = Snapshot(domains, input_, whole, time, state)
-    return {key: time for rule in rules for key, _ in now.instances(rule)}
+    return replace(state, seen=state.seen | _had(now), since={**_candidates(now), **state.since})
+
+
+def _had(now: Snapshot) -> frozenset[Pair]:
+    """The determined pairs that hold where a grounding leaves the value open: those values the instance has had."""
+    domains = now.domains
+    keys = {signature(fluent) for fluent, value in domains.declared(now.state) if value is None}
+    return frozenset(pair for key in keys & domains.description.determined for pair in now.holding(key))
+
+
+def _candidates(now: Snapshot) -> dict[tuple[Ground, ...], int]:
+    """The instances of rules with complements over whole intervals, with the point from which on they are known."""
+    rules = [r for r in now.domains.description.determined_rules if r.whole and r.complements]
+    return {key: now.time for rule in rules for key, _ in now.instances(rule)}
 
 
 def _next_time(moment: Moment, after: State, until: int, stops: Sequence[int]) -> int:
