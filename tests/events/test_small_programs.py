@@ -872,6 +872,28 @@ CASES = {
         "far(b)=true [0,23) [33,..)\nlong(b)=true [4,23) [37,..)\ngone(b)=true [23,33)",
         (3, 3, 42),
     ),
+    "a value that a rule does not hand on, where a domain that fills up says who is wanted": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(tell(X)) :- dom(X).
+        grounding(some(X)=_) :- dom(X).
+        fluent near(x). fluent far(x).
+        holdsFor(some(X)=true, I) :- holdsFor(near(X)=V, N), holdsFor(far(X)=V, F), union_all([N, F], I).
+        """,
+        "near(a)=on 3..9\nfar(a)=off 8..15\ntell(a) 5\nnear(b)=on 4..6",
+        "some(a)=true [5,15)",
+        (10, 5, 20),
+    ),
+    "a rule for somebody of whom the head says more has all values of what it reads": (
+        """
+        fluent near(x). fluent far(x).
+        initiatedAt(some(X, Y)=false, T) :- happensAt(meet(X, Y), T).
+        holdsFor(some(X, Y)=true, I) :- holdsFor(near(X)=V, N), holdsFor(far(X)=V, F), union_all([N, F], I).
+        """,
+        "near(a)=on 3..9\nfar(a)=off 8..15\nmeet(a,b) 5",
+        "some(a,b)=true [5,15)\nsome(a,b)=false [6,..)",
+        (10, 5, 20),
+    ),
 }
 
 
