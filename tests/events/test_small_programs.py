@@ -894,6 +894,43 @@ CASES = {
         "some(a,b)=true [5,15)\nsome(a,b)=false [6,..)",
         (10, 5, 20),
     ),
+    "a grounding of input adds to who is known, and takes away nobody": (
+        """
+        place(a).
+        fluent near(x).
+        grounding(near(X)=_) :- place(X).
+        holdsFor(same(X)=V, I) :- holdsFor(near(X)=V, I).
+        holdsFor(long(X)=true, I) :- holdsFor(near(X)=true, N), intDurGreater(N, 3, I).
+        holdsFor(away(X)=true, I) :- holdsFor(near(X)=true, N), complement_all([N], I).
+        """,
+        "near(c)=true 7..12",
+        "same(c)=true [7,12)\nlong(c)=true [7,12)\naway(a)=true [0,..)\naway(c)=true [12,..)",
+        (10, 5, 20),
+    ),
+    "what is made of input that fills a domain begins with it": (
+        """
+        dynamicDomain(dom(_)).
+        fluent near(x).
+        grounding(near(X)=_) :- dom(X).
+        holdsFor(same(X)=true, I) :- holdsFor(near(X)=true, I).
+        initiatedAt(met(X)=true, T) :- happensAt(start(same(X)=true), T).
+        """,
+        "near(c)=true 7..12",
+        "same(c)=true [7,12)\nmet(c)=true [7,..)",
+        (10, 5, 20),
+    ),
+    "input of a value that no grounding names fills no domain": (
+        """
+        dynamicDomain(dom(_)).
+        fluent near(x).
+        grounding(near(X)=true) :- dom(X).
+        grounding(away(X)=true) :- dom(X).
+        holdsFor(away(X)=true, I) :- holdsFor(near(X)=true, N), complement_all([N], I).
+        """,
+        "near(a)=false 3..9\nnear(b)=true 4..6",
+        "away(b)=true [6,..)",
+        (10, 5, 20),
+    ),
 }
 
 

@@ -152,7 +152,7 @@ class Snapshot:
     def known(self, key: Signature, value: Term) -> Iterator[Pair]:
         """The known instances of any fluent that may have the value; value None: some value."""
         yield from self.domains.known(key, self.state)
-        if key in self.domains.grounded:
+        if key in self.domains.grounded and key not in self.domains.description.input_fluents:
             listed = self.domains.declared(self.state)
             had = self._affected(key) | self.holding(key, value)
             yield from (p for p in had if (p[0], None) in listed and self.domains.wants_pair(p, self.state))
