@@ -931,6 +931,19 @@ CASES = {
         "away(b)=true [6,..)",
         (10, 5, 20),
     ),
+    "who is first seen has no start of what lasts either": (
+        """
+        fluent open(x).
+        initiatedAt(s(X)=on, T) :- happensAt(try(X), T), holdsAt(open(X)=true, T).
+        holdsFor(idle(X)=true, I) :- holdsFor(s(X)=on, S), complement_all([S], J), intDurGreater(J, 2, I).
+        holdsFor(bored(X)=true, I) :- holdsFor(idle(X)=true, I).
+        initiatedAt(begun(X)=true, T) :- happensAt(start(idle(X)=true), T).
+        initiatedAt(begun(X)=true, T) :- happensAt(start(bored(X)=true), T).
+        """,
+        "try(a) 7",
+        "idle(a)=true [7,..)\nbored(a)=true [7,..)",
+        (20, 5, 20),
+    ),
 }
 
 
