@@ -944,6 +944,20 @@ CASES = {
         "idle(a)=true [7,..)\nbored(a)=true [7,..)",
         (20, 5, 20),
     ),
+    "what has no start at first sight does not begin inside a negation, nor where it is counted": (
+        """
+        initially(f(_)=on).
+        initiatedAt(f(X)=off, T) :- happensAt(out(X), T), happensAt(tell(X), T).
+        initiatedAt(f(X)=on, T) :- happensAt(in(X), T), happensAt(tell(X), T).
+        initiatedAt(calm(N)=true, T) :- happensAt(tick(N), T), not (N < 9, happensAt(start(f(_)=on), T)).
+        initiatedAt(count(N)=L, T) :-
+            happensAt(tick(N), T), findall(X, happensAt(start(f(X)=on), T), Xs), length(Xs, L).
+        """,
+        "tick(1) 5\ntell(a) 6\nout(a) 6\ntick(2) 8\nin(a) 8\ntell(a) 8\ntick(9) 8",
+        "f(a)=on [6,7) [9,..)\nf(a)=off [7,9)\ncalm(1)=true [6,..)\ncalm(9)=true [9,..)\n"
+        "count(1)=0 [6,..)\ncount(2)=1 [9,..)\ncount(9)=1 [9,..)",
+        (20, 5, 20),
+    ),
 }
 
 
