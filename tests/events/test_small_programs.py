@@ -859,6 +859,105 @@ CASES = {
         "f(ann)=true [3,8)",
         (10, 5, 10),
     ),
+    "where a grounding leaves the value of a determined fluent open, the values that it has had count": (
+        """
+        fluent near(x).
+        place(b).
+        grounding(far(X)=_) :- place(X).
+        holdsFor(far(X)=true, I) :- holdsFor(near(X)=true, J), complement_all([J], I).
+        holdsFor(long(X)=true, I) :- holdsFor(far(X)=_, J), intDurGreater(J, 6, I).
+        holdsFor(gone(X)=V, I) :- holdsFor(far(X)=V, J), complement_all([J], I).
+        """,
+        "near(b)=true 23..33",
+        "far(b)=true [0,23) [33,..)\nlong(b)=true [4,23) [37,..)\ngone(b)=true [23,33)",
+        (3, 3, 42),
+    ),
+    "a value that a rule does not hand on, where a domain that fills up says who is wanted": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(tell(X)) :- dom(X).
+        grounding(some(X)=_) :- dom(X).
+        fluent near(x). fluent far(x).
+        holdsFor(some(X)=true, I) :- holdsFor(near(X)=V, N), holdsFor(far(X)=V, F), union_all([N, F], I).
+        """,
+        "near(a)=on 3..9\nfar(a)=off 8..15\ntell(a) 5\nnear(b)=on 4..6",
+        "some(a)=true [5,15)",
+        (10, 5, 20),
+    ),
+    "a rule for somebody of whom the head says more has all values of what it reads": (
+        """
+        fluent near(x). fluent far(x).
+        initiatedAt(some(X, Y)=false, T) :- happensAt(meet(X, Y), T).
+        holdsFor(some(X, Y)=true, I) :- holdsFor(near(X)=V, N), holdsFor(far(X)=V, F), union_all([N, F], I).
+        """,
+        "near(a)=on 3..9\nfar(a)=off 8..15\nmeet(a,b) 5",
+        "some(a,b)=true [5,15)\nsome(a,b)=false [6,..)",
+        (10, 5, 20),
+    ),
+    "a grounding of input adds to who is known, and takes away nobody": (
+        """
+        place(a).
+        fluent near(x).
+        grounding(near(X)=_) :- place(X).
+        holdsFor(same(X)=V, I) :- holdsFor(near(X)=V, I).
+        holdsFor(long(X)=true, I) :- holdsFor(near(X)=true, N), intDurGreater(N, 3, I).
+        holdsFor(away(X)=true, I) :- holdsFor(near(X)=true, N), complement_all([N], I).
+        """,
+        "near(c)=true 7..12",
+        "same(c)=true [7,12)\nlong(c)=true [7,12)\naway(a)=true [0,..)\naway(c)=true [12,..)",
+        (10, 5, 20),
+    ),
+    "what is made of input that fills a domain begins with it": (
+        """
+        dynamicDomain(dom(_)).
+        fluent near(x).
+        grounding(near(X)=_) :- dom(X).
+        holdsFor(same(X)=true, I) :- holdsFor(near(X)=true, I).
+        initiatedAt(met(X)=true, T) :- happensAt(start(same(X)=true), T).
+        """,
+        "near(c)=true 7..12",
+        "same(c)=true [7,12)\nmet(c)=true [7,..)",
+        (10, 5, 20),
+    ),
+    "input of a value that no grounding names fills no domain": (
+        """
+        dynamicDomain(dom(_)).
+        fluent near(x).
+        grounding(near(X)=true) :- dom(X).
+        grounding(away(X)=true) :- dom(X).
+        holdsFor(away(X)=true, I) :- holdsFor(near(X)=true, N), complement_all([N], I).
+        """,
+        "near(a)=false 3..9\nnear(b)=true 4..6",
+        "away(b)=true [6,..)",
+        (10, 5, 20),
+    ),
+    "who is first seen has no start of what lasts either": (
+        """
+        fluent open(x).
+        initiatedAt(s(X)=on, T) :- happensAt(try(X), T), holdsAt(open(X)=true, T).
+        holdsFor(idle(X)=true, I) :- holdsFor(s(X)=on, S), complement_all([S], J), intDurGreater(J, 2, I).
+        holdsFor(bored(X)=true, I) :- holdsFor(idle(X)=true, I).
+        initiatedAt(begun(X)=true, T) :- happensAt(start(idle(X)=true), T).
+        initiatedAt(begun(X)=true, T) :- happensAt(start(bored(X)=true), T).
+        """,
+        "try(a) 7",
+        "idle(a)=true [7,..)\nbored(a)=true [7,..)",
+        (20, 5, 20),
+    ),
+    "what has no start at first sight does not begin inside a negation, nor where it is counted": (
+        """
+        initially(f(_)=on).
+        initiatedAt(f(X)=off, T) :- happensAt(out(X), T), happensAt(tell(X), T).
+        initiatedAt(f(X)=on, T) :- happensAt(in(X), T), happensAt(tell(X), T).
+        initiatedAt(calm(N)=true, T) :- happensAt(tick(N), T), not (N < 9, happensAt(start(f(_)=on), T)).
+        initiatedAt(count(N)=L, T) :-
+            happensAt(tick(N), T), findall(X, happensAt(start(f(X)=on), T), Xs), length(Xs, L).
+        """,
+        "tick(1) 5\ntell(a) 6\nout(a) 6\ntick(2) 8\nin(a) 8\ntell(a) 8\ntick(9) 8",
+        "f(a)=on [6,7) [9,..)\nf(a)=off [7,9)\ncalm(1)=true [6,..)\ncalm(9)=true [9,..)\n"
+        "count(1)=0 [6,..)\ncount(2)=1 [9,..)\ncount(9)=1 [9,..)",
+        (20, 5, 20),
+    ),
 }
 
 

@@ -115,6 +115,19 @@ def test_the_smallest_set_of_rows_has_only_what_is_needed() -> None:
     assert [leaf.time for leaf in result.why("on(lamp) @ 25", minimal=True).leaves()] == [20]
 
 
+def test_the_smallest_set_of_rows_has_input_that_no_grounding_gives() -> None:
+    rules = """
+        place(a).
+        grounding(near(X)=_) :- place(X).
+        holdsFor(long(X)=true, I) :- holdsFor(near(X)=true, N), intDurGreater(N, 3, I).
+        holdsFor(away(X)=true, I) :- holdsFor(near(X)=true, N), complement_all([N], I).
+    """
+    near = [{"name": "near", "time": time, "end": time + 5, "x": "c"} for time in (3, 12)]
+    result = thalweg.run(rules, near, window=20, step=20, start=0)
+    assert [leaf.time for leaf in result.why("long(c) @ 14", minimal=True).leaves()] == [12]
+    assert [leaf.time for leaf in result.why("away(c) @ 10", minimal=True).leaves()] == [3]
+
+
 def test_asking_why_of_what_does_not_hold_says_so() -> None:
     with pytest.raises(InputError, match="does not hold"):
         lamp().why("on(lamp) @ 1")

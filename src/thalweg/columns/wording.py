@@ -62,39 +62,67 @@ def _same(letters: Eights, start: int, end: int, others: Eights, other: int, unt
     return True
 
 
+@part
+def _place(
+    key: np.uint64,
+    letters: Eights,
+    start: int,
+    end: int,
+    words: Eights,
+    ends: Indices,
+    first: Indices,
+    keys: Eights,
+    places: Indices,
+) -> np.uint64:
+    """The place of the word that is the same as a text, or one that is free. A place holds a word's number, or -1; of
+    each word there are the key and the first row, which begins and ends in `words` as `ends` say."""
+    last = np.uint64(len(places) - 1)
+    place = _mixed(key) & last
+    while places[place] >= 0:
+        number = np.uintp(places[place])
+        if keys[number] == key:
+            known = first[number]
+            if key < _LONG or _same(letters, start, end, words, ends[known], ends[known + 1]):
+                break
+        place = (place + np.uint64(1)) & last
+    return place
+
+
 @kernel
 def _number(
-    row: int, count: int, ends: Indices, letters: Eights, places: Indices, keys: Eights, first: Indices, out: Indices
+    row: int, count: int, ends: Indices, letters: Eights, first: Indices, keys: Eights, places: Indices, out: Indices
 ) -> tuple[int, int]:
     """Number the texts from `row` on, of which so many different ones are known; returns how far it went, which is not
-    to the end where `places` are half full, and how many are known then. A place holds a word's number, or -1; of each
-    word there are the key and the first row."""
-    last = np.uint64(len(places) - 1)
+    to the end where `places` are half full, and how many are known then."""
     while row < len(out) and 2 * count < len(places):
         start, end = ends[row], ends[row + 1]
         key = _key(letters, start, end)
-        place = _mixed(key) & last
-        number = places[place]
-        while number >= 0:
-            if keys[np.uintp(number)] == key:
-                known = first[np.uintp(number)]
-                if key < _LONG or _same(letters, start, end, letters, ends[known], ends[known + 1]):
-                    break
-            place = (place + np.uint64(1)) & last
-            number = places[place]
-        if number < 0:
-            number = places[place] = count
+        place = _place(key, letters, start, end, letters, ends, first, keys, places)
+        if places[place] < 0:
+            places[place] = count
             keys[count], first[count] = key, row
             count += 1
-        out[row] = number
+        out[row] = places[place]
         row += 1
     return row, count
 
 
 @kernel
-def _key_all(ends: Indices, letters: Eights, keys: Eights) -> None:
-    for row in range(len(keys)):
-        keys[row] = _key(letters, ends[row], ends[row + 1])
+def _look_up(
+    ends: Indices,
+    letters: Eights,
+    word_ends: Indices,
+    words: Eights,
+    first: Indices,
+    keys: Eights,
+    places: Indices,
+    out: Indices,
+) -> None:
+    """For each text the number of the word that is the same, -1 where there is none."""
+    for row in range(len(out)):
+        start, end = ends[row], ends[row + 1]
+        key = _key(letters, start, end)
+        out[row] = places[_place(key, letters, start, end, words, word_ends, first, keys, places)]
 
 
 @kernel
@@ -106,33 +134,6 @@ def _put(keys: Eights, places: Indices) -> None:
         while places[place] >= 0:
             place = (place + np.uint64(1)) & last
         places[place] = number
-
-
-@kernel
-def _look_up(
-    ends: Indices,
-    letters: Eights,
-    known_ends: Indices,
-    known_letters: Eights,
-    places: Indices,
-    keys: Eights,
-    out: Indices,
-) -> None:
-    """For each text the number of the word that is the same, -1 where there is none."""
-    last = np.uint64(len(places) - 1)
-    for row in range(len(out)):
-        start, end = ends[row], ends[row + 1]
-        key = _key(letters, start, end)
-        place = _mixed(key) & last
-        number = places[place]
-        while number >= 0:
-            if keys[np.uintp(number)] == key:
-                other, until = known_ends[number], known_ends[number + 1]
-                if key < _LONG or _same(letters, start, end, known_letters, other, until):
-                    break
-            place = (place + np.uint64(1)) & last
-            number = places[place]
-        out[row] = number
 
 
 def _letters(texts: pa.Array) -> tuple[Indices, Eights] | None:
@@ -161,15 +162,15 @@ class Wordbook:
         if self._known is not None:
             self._keys: Eights = np.empty(len(words), np.uint64)
             self._places: Indices = np.full(1 << (2 * len(words)).bit_length(), -1, np.int32)
-            _key_all(*self._known, self._keys)
-            _put(self._keys, self._places)
+            self._first: Indices = np.empty(len(words), np.int32)
+            _number(0, 0, *self._known, self._first, self._keys, self._places, np.empty(len(words), np.int32))
 
     def look_up(self, texts: pa.Array) -> Indices:
         """For each text its place among the words, -1 where it is none of them; no text is missing."""
         found: Indices = np.full(len(texts), -1, np.int32)
         given = _letters(texts)
         if given is not None and self._known is not None:
-            _look_up(*given, *self._known, self._places, self._keys, found)
+            _look_up(*given, *self._known, self._first, self._keys, self._places, found)
         return found
 
 
@@ -186,7 +187,7 @@ def worded(texts: pa.Array) -> pa.DictionaryArray:
     row = count = 0
     while True:
         keys, first = _enlarged(keys, len(places) // 2), _enlarged(first, len(places) // 2)
-        row, count = _number(row, count, ends, letters, places, keys, first, out)
+        row, count = _number(row, count, ends, letters, first, keys, places, out)
         if row == size:
             break
         places = np.full(4 * len(places), -1, np.int32)

@@ -45,7 +45,7 @@ class Bounds:
 
     def bounded(self, rules: Sequence[SpanRule]) -> list[SpanRule]:
         """The rules, each about the instances that are known and wanted."""
-        spans = [rule for s in rules for rule in self._wanted_span(self._headed(self._ranged(s)))]
+        spans = [self._joined(rule, s) for s in rules for rule in self._wanted_span(self._headed(self._ranged(s)))]
         seen = [self._viewed(rule) for rule in spans]
         return self._with_pasts([*self._of_both_kinds(seen), *seen])
 
@@ -81,6 +81,16 @@ class Bounds:
         if names((HoldsAt(s.fluent, s.args, TRUE),)) <= names([x for _, x in s.inputs]) | binding(s.tests):
             return s
         return self._bounded(s, HoldsAt(self.domains.known(s.fluent), s.args, TRUE))
+
+    def _joined(self, s: SpanRule, written: SpanRule) -> SpanRule:
+        """Let all variables be found from whatever bounds the rule, which may name fewer than the fluents it reads."""
+        needed = indispensable(s)
+        bound = names((*(x for name, x in s.inputs if name in needed), *s.gates))
+        every = names([x for _, x in written.inputs])
+        missing = {v for x in (*(x for _, x in s.inputs), *s.gates) for v in every - bound - names((x,))}
+        for v in sorted(missing):
+            s = self._bounded(s, HoldsAt(self.domains.range(written, v), (Variable(v),), TRUE))
+        return s
 
     def _viewed(self, s: SpanRule) -> SpanRule:
         """Read a simple fluent by value where the value is a variable, and one that has determined values too where

@@ -303,13 +303,12 @@ class Domains:
         self._done.add(name)
         arity = self.normal.fluents[fluent]
         self.normal.fluents[name] = arity
-        if self.is_declared(fluent):
-            for w in self.declaring(fluent):
-                self._given(name, w.args, w.body)
-        elif fluent in self.inputs:
+        for w in self.declaring(fluent):
+            self._given(name, w.args, w.body)
+        if fluent in self.inputs:
             args = tuple(Variable(f"A{i}") for i in range(arity))
             self.add(name, args, (EdgeAt(Edge.START, fluent, args, Variable("_V")),))
-        else:
+        elif not self.is_declared(fluent):
             self._seen(name, fluent)
             self._reached(name, fluent)
             if self.meets(fluent):

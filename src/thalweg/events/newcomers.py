@@ -37,10 +37,15 @@ class Newcomers:
         guarded: list[Flat] = []
         for x in body:
             guards = self._guards(x)
-            if guards and isinstance(x, EdgeAt) and x.negated:
-                guarded.append(Missing(((replace(x, negated=False), *guards),)))
-            else:
-                guarded += [x, *guards]
+            match x:
+                case EdgeAt(negated=True) if guards:
+                    guarded.append(Missing(((replace(x, negated=False), *guards),)))
+                case Missing(bodies):
+                    guarded.append(replace(x, bodies=tuple(map(self.visible, bodies))))
+                case Total(body=inner):
+                    guarded.append(replace(x, body=self.visible(inner)))
+                case _:
+                    guarded += [x, *guards]
         return tuple(guarded)
 
     def _guards(self, x: Flat) -> tuple[Flat, ...]:

@@ -81,12 +81,6 @@ class DeterminedRule:
         """True when the rule looks at intervals as wholes, so that a point cannot be judged by itself."""
         return any(isinstance(op, language.Allen | language.Duration) for op in self.operations.values())
 
-    @property
-    def complements(self) -> bool:
-        return any(
-            isinstance(op, language.Combine) and op.op == "complement_all" for op in self.operations.values()
-        )
-
     def intervals(
         self, subst: Subst, leaf: Callable[[Term, Term], Intervals], *, since: int, until: int, tick: int
     ) -> Intervals:

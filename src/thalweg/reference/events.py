@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from thalweg.language.program import Program
 from thalweg.reference.description import Description
 from thalweg.reference.intervals import Interval, Intervals, clip, maximal
-from thalweg.reference.moment import Moment, Snapshot, Whole
+from thalweg.reference.moment import Judged, Moment, Snapshot, Whole
 from thalweg.reference.state import Countdown, Domains, Input, Pair, State, Stretch, settled, shown
 from thalweg.reference.terms import Ground, signature, text
 
@@ -232,18 +232,21 @@ def _newcomers(state: State, domains: Domains, input_: Input, whole: Whole, time
     state = replace(
         state, values=values, countdowns=countdowns, seen=state.seen | reached, initial=state.initial | fresh
     )
-    return replace(state, since={**_candidates(domains, input_, whole, state, time), **state.since})
-
-
-def _candidates(
-    domains: Domains, input_: Input, whole: Whole, state: State, time: int
-) -> dict[tuple[Ground, ...], int]:
-    """The instances of rules with complements over whole intervals, with the point from which on they are known."""
-    rules = [r for r in domains.description.determined_rules if r.whole and r.complements]
-    if not rules:
-        return {}
     now = Snapshot(domains, input_, whole, time, state)
-    return {key: time for rule in rules for key, _ in now.instances(rule)}
+    return replace(state, seen=state.seen | _had(now), since={**_candidates(now), **state.since})
+
+
+def _had(now: Snapshot) -> frozenset[Pair]:
+    """The determined pairs that hold where a grounding leaves the value open: those values the instance has had."""
+    domains = now.domains
+    keys = {signature(fluent) for fluent, value in domains.declared(now.state) if value is None}
+    return frozenset(pair for key in keys & domains.description.determined for pair in now.holding(key))
+
+
+def _candidates(now: Snapshot) -> dict[tuple[Ground, ...], int]:
+    """The instances of rules over whole intervals, with the point from which on they are known."""
+    rules = [rule for rule in now.domains.description.determined_rules if rule.whole]
+    return {key: now.time for rule in rules for key, _ in now.instances(rule)}
 
 
 def _next_time(moment: Moment, after: State, until: int, stops: Sequence[int]) -> int:
@@ -260,8 +263,8 @@ def _next_time(moment: Moment, after: State, until: int, stops: Sequence[int]) -
 
 def _stretches(input_: Input, whole: Whole) -> Iterator[Interval]:
     yield from ((s.start, s.end) for s in input_.stretches)
-    for intervals in whole.values():
-        yield from intervals
+    for found in whole.values():
+        yield from (interval for judged in found for interval in judged.intervals)
 
 
 def _whole_intervals(
@@ -275,16 +278,18 @@ def _whole_intervals(
     last = trace.records[-1]
     first = trace.records[0].time if not past else past[-1].time + input_.tick
     now = Snapshot(domains, input_, {}, last.time, last.state)
-    result: dict[Pair, list[Interval]] = {}
+    result: dict[Pair, list[Judged]] = {}
     for rule in rules:
         for key, subst in now.instances(rule):
+            since = last.state.since.get(key, last.time)
             found = rule.intervals(
                 subst,
                 lambda fluent, value: timelines.get((fluent, value), []),
-                since=last.state.since.get(key, last.time),
+                since=since,
                 until=last.time,
                 tick=input_.tick,
             )
-            for pair in now.heads(rule, subst):
-                result.setdefault(pair, []).extend(found)
-    return {pair: clip(maximal(found), first, float("inf")) for pair, found in result.items() if found}
+            judged = Judged(key, since, clip(found, first, float("inf")))
+            for pair in now.heads(rule, subst) if found else ():
+                result.setdefault(pair, []).append(judged)
+    return result

@@ -9,7 +9,7 @@ has not happened at this one, and what they prevent there has not either.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TypeVar
 
@@ -32,8 +32,6 @@ from thalweg.reference.terms import (
     variables,
 )
 
-Whole = Mapping[Pair, Intervals]
-"""The results of rules over whole intervals."""
 Found = TypeVar("Found")
 ANY = Var("_")
 """A value that is not asked for."""
@@ -41,6 +39,19 @@ ANY = Var("_")
 
 class SameTimeCycle(ValueError):
     """Something at a time-point depends on itself at the same time-point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The result of one instance of a rule over whole intervals, and the point from which on the instance is known."""
+
+    key: tuple[Ground, ...]
+    since: int
+    intervals: Intervals
+
+
+Whole = Mapping[Pair, list[Judged]]
+"""The results of rules over whole intervals."""
 
 
 # --------------------------------------------------------------------------- what holds
@@ -92,9 +103,17 @@ class Snapshot:
         for rule in self._rules(key, value):
             if not rule.whole:
                 yield from self._memo(("rule", id(rule)), partial(self._determined, rule))
-        for pair, intervals in self.whole.items():
-            if signature(pair[0]) == key and contains(intervals, self.time):
+        for pair, found in self.whole.items():
+            if signature(pair[0]) == key and any(map(self._counts, found)):
                 yield pair
+
+    def _counts(self, judged: Judged) -> bool:
+        """Does the result of an instance hold? Where it becomes known, only if it is known here."""
+        if not contains(judged.intervals, self.time):
+            return False
+        number, *_ = judged.key
+        rule = self.domains.description.determined_rules[number]
+        return judged.since != self.time or any(key == judged.key for key, _ in self.instances(rule))
 
     def _rules(self, key: Signature, value: Term) -> list[DeterminedRule]:
         """The rules of a determined fluent that may give it the value."""
@@ -152,7 +171,7 @@ class Snapshot:
     def known(self, key: Signature, value: Term) -> Iterator[Pair]:
         """The known instances of any fluent that may have the value; value None: some value."""
         yield from self.domains.known(key, self.state)
-        if key in self.domains.grounded:
+        if key in self.domains.grounded and key not in self.domains.description.input_fluents:
             listed = self.domains.declared(self.state)
             had = self._affected(key) | self.holding(key, value)
             yield from (p for p in had if (p[0], None) in listed and self.domains.wants_pair(p, self.state))

@@ -203,6 +203,8 @@ class Domains:
             dynamic = [call for call in calls if signature(call) in self.description.dynamic]
             for entity, value in shown:
                 subst = unify(g.entity, entity, EMPTY) if (g.value is None) == (value is None) else None
+                if subst is not None and value is not None:
+                    subst = unify(g.value, value, subst)
                 if subst is not None:
                     facts |= {fact for fact in (resolve(call, subst) for call in dynamic) if is_ground(fact)}
         return facts
@@ -221,12 +223,12 @@ class Domains:
 
     def known(self, key: Signature, state: State) -> Iterable[Pair]:
         """The known instances of a simple or input fluent: those declared, with values that they have had where their
-        value is left open, or, where nothing is declared, seen."""
-        if key not in self.grounded:
-            return [pair for pair in state.seen if signature(pair[0]) == key]
+        value is left open; and those seen, of input, or where nothing is declared."""
+        seen = [pair for pair in state.seen if signature(pair[0]) == key]
         declared = [pair for pair in self.declared(state) if signature(pair[0]) == key]
-        had = [(fluent, value) for fluent, value in state.seen if (fluent, None) in declared]
-        return [*declared, *(pair for pair in had if self.wants_pair(pair, state))]
+        if key not in self.grounded or key in self.description.input_fluents:
+            return [*declared, *seen]
+        return [*declared, *(pair for pair in seen if (pair[0], None) in declared and self.wants_pair(pair, state))]
 
     def instances(
         self, fluent: Term, subst: Subst, state: State, also: Callable[[Signature], Iterable[Pair]] = lambda key: ()
