@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -33,9 +34,10 @@ from thalweg.spark.task import Note, Order, run_shard
 @dataclass
 class InProcess:
     """An engine whose rows are Arrow tables with a column `nr` of row numbers. `forgets`: nothing stays in memory
-    between batches, as if every batch ran in a new worker."""
+    between batches, as if every batch ran in a new worker. `shuffles`: rows and messages come in any order."""
 
     forgets: bool = False
+    shuffles: Random | None = None
     orders: list[Order] = field(default_factory=list)
 
     sorts = True
@@ -68,7 +70,11 @@ class InProcess:
             sent: list[dict[str, Any]] = []
             for shard in range(plan.shards):
                 mine = [m for m in messages if m["shard"] % plan.shards == shard]
-                batches = _batches(rows, mine, order.settings, stage, shard)
+                given = rows
+                if self.shuffles is not None:
+                    self.shuffles.shuffle(mine)
+                    given = rows and rows.take(self.shuffles.sample(range(rows.num_rows), rows.num_rows))
+                batches = _batches(given, mine, order.settings, stage, shard)
                 for batch in run_shard(replace(order, stage=stage), shard, batches):
                     sent += batch.to_pylist()
             messages = sent
@@ -152,6 +158,7 @@ def made(
     shards: int = 2,
     out: Path,
     forgets: bool = False,
+    shuffles: Random | None = None,
     sinks: dict[str, Any] | None = None,
     **more: Any,
 ) -> Made:
@@ -161,7 +168,7 @@ def made(
     columns = [name for name in story.rows.column_names if name != "nr"]
     settings = settings_of(as_program(story.program), options, columns, shards=shards, **extra)
     place = Directory(str(out))
-    engine = InProcess(forgets)
+    engine = InProcess(forgets, shuffles)
     checkpoint = Checkpoint(Directory(str(directory))) if directory is not None else None
     outputs = Outputs(place, settings.kind, None, sinks or {})
     return Made(Pipeline(settings, outputs, engine, checkpoint), engine, place)

@@ -184,16 +184,16 @@ def test_a_crash_on_the_way_leaves_the_old_program_or_the_new_one(
     left = [writes]
 
     def fused(real: Any) -> Any:
-        def write(*given: Any) -> Any:
+        def write(*given: Any, **named: Any) -> Any:
             left[0] -= 1
             if left[0] < 0:
                 raise Crash
-            return real(*given)
+            return real(*given, **named)
 
         return write
 
     with monkeypatch.context() as patched:
-        for name in ("write_pieces", "write_table", "move", "delete"):
+        for name in ("write", "write_checked", "write_table", "move", "delete"):
             patched.setattr(Directory, name, fused(getattr(Directory, name)))
         try:
             migrate(tmp_path / "checkpoint", after.program)

@@ -42,11 +42,13 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A batch in the life of a shard: the mark of its commit, the query time it went to, the rows it got."""
+    """A batch in the life of a shard: the mark of its commit, the query time it went to, the rows it got. `stops`: the
+    query times it went to before, and after how many pieces of these rows."""
 
     mark: str
     to: int
     rows: Stored | None = None
+    stops: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,11 @@ class Lineage:
         def stored(given: Mapping[str, Any] | None) -> Stored | None:
             return None if given is None else Stored(**given)
 
-        steps = tuple(Step(step["mark"], step["to"], stored(step["rows"])) for step in told["steps"])
+        def step(given: Mapping[str, Any]) -> Step:
+            stops = tuple((pieces, to) for pieces, to in given.get("stops", ()))
+            return Step(given["mark"], given["to"], stored(given["rows"]), stops)
+
+        steps = tuple(map(step, told["steps"]))
         return Lineage(told["mark"], stored(told["snapshot"]), steps)
 
 

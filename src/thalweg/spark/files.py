@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -112,18 +112,27 @@ class Directory:
     def make(self, *parts: str) -> None:
         self._store[0].create_dir(self.path(*parts), recursive=True)
 
-    def write(self, content: bytes, *parts: str) -> int:
-        """Write a file, replacing one of the same name; returns its checksum."""
-        return self.write_pieces((content,), *parts)
+    def write(self, content: bytes, *parts: str) -> None:
+        """Write a file, replacing one of the same name."""
+        self._write((content,), parts, lambda checksum: parts[-1])
 
-    def write_pieces(self, pieces: Sequence[bytes], *parts: str) -> int:
-        """The same of what comes in pieces, which need not be put together in memory."""
+    def write_checked(self, pieces: Sequence[bytes], *parts: str, kind: str) -> tuple[str, int]:
+        """Write a file in pieces, which need not be put together in memory; returns its name and checksum. The name
+        says what is in it: the same content has the same one, and no other content takes its place."""
+
+        def name(checksum: int) -> str:
+            return f"{parts[-1]}.{checksum:08x}.{kind}"
+
+        checksum = self._write(pieces, parts, name)
+        return name(checksum), checksum
+
+    def _write(self, pieces: Sequence[bytes], parts: tuple[str, ...], name: Callable[[int], str]) -> int:
         passing, checksum = self._passing(parts), 0
         with self._store[0].open_output_stream(passing) as stream:
             for piece in pieces:
                 stream.write(piece)
                 checksum = crc32(piece, checksum)
-        self._store[0].move(passing, self.path(*parts))
+        self._store[0].move(passing, self.path(*parts[:-1], name(checksum)))
         return checksum
 
     def write_json(self, content: Any, *parts: str) -> None:

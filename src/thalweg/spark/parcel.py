@@ -12,6 +12,7 @@ import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -51,14 +52,21 @@ def packed(batch: Iterable[Rows]) -> bytes:
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", emit_dictionary_deltas=False)
 
 
+def alone(rows: Rows) -> Rows:
+    """The rows as they are when they have been bytes: with words of their own."""
+    value = None if rows.value is None else _flat(rows.value)
+    return replace(rows, args=tuple(map(_flat, rows.args)), value=value)
+
+
 def _record(rows: Rows) -> pa.RecordBatch:
     columns: dict[str, pa.Array] = {name: pa.array(getattr(rows, name)) for name in _FIXED}
+    rows = alone(rows)
     if rows.end is not None:
         columns["end"] = pa.array(rows.end)
     if rows.value is not None:
-        columns["value"] = _flat(rows.value)
+        columns["value"] = rows.value
     for position, argument in enumerate(rows.args):
-        columns[f"arg{position}"] = _flat(argument)
+        columns[f"arg{position}"] = argument
     about = json.dumps({"name": rows.name, "arity": len(rows.args), "derived": rows.derived})
     schema = pa.schema([(name, c.type) for name, c in columns.items()], metadata={"rows": about})
     return pa.record_batch(list(columns.values()), schema=schema)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import json
 import time
-import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,6 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.analysis.requests import MOST_QUERIES
+from thalweg.columns.compiled import owned
+from thalweg.columns.keys import ascends
 from thalweg.columns.pieces import whole
 from thalweg.columns.wording import worded
 from thalweg.io.assemble import filtered
@@ -34,7 +35,7 @@ from thalweg.reasons import TOO_FAR_AHEAD
 from thalweg.runs import up_to
 from thalweg.spark.checkpoint import Lineage, Step, Stored, batch_name, shard_key
 from thalweg.spark.files import Directory
-from thalweg.spark.parcel import packed, unpacked
+from thalweg.spark.parcel import alone, packed, unpacked
 from thalweg.spark.parquet import Files, own_rows
 from thalweg.spark.places import Sources
 from thalweg.spark.routing import MESSAGE, ROW, message_column
@@ -120,10 +121,11 @@ def run_shard(order: Order, shard: int, batches: Iterable[pa.RecordBatch]) -> It
     run = _taken(order, shard, note)
     logged, before = _Log(order, run.lineage), run.shard.query_time
     for rows, complete in reader.chunks(batches):
-        logged.add(rows)
-        run.shard.accept(rows)
+        run.shard.accept(logged.add(rows))
         if complete is not None:
-            found.add(run.shard.advance(min(order.to, order.settings.plan.schedule.at_or_before(complete))))
+            to = min(order.to, order.settings.plan.schedule.at_or_before(complete))
+            logged.stop(to)
+            found.add(run.shard.advance(to))
     note.to = _goal(order, note.latest)
     found.add(run.shard.advance(note.to))
     found.reject(reader.rejected)
@@ -197,13 +199,21 @@ class _Reader:
             found = self._messages(table.filter(sent))
             table = table.filter(pc.invert(sent))
         if table.num_rows:
-            found += self._read(table)
+            found += self._read(self._in_order(table))
         return found
+
+    def _in_order(self, table: pa.Table) -> pa.Table:
+        """Rows that Spark has brought, in the order of their numbers: a shuffle brings them in any order, and a batch
+        that comes again is to leave the same bytes."""
+        numbers = owned(table.column(ROW).to_numpy())
+        if self.order.state is None or ascends(numbers):
+            return table
+        return table.take(pa.array(np.argsort(numbers, kind="stable")))
 
     def _messages(self, table: pa.Table) -> list[Rows]:
         found: list[Rows] = []
-        for row in table.select([message_column(n) for n in ("stage", "to", "kind", "content")]).to_pylist():
-            stage, to, kind, content = row.values()
+        sent = table.select([message_column(n) for n in ("stage", "to", "kind", "content")]).to_pylist()
+        for stage, to, kind, content in sorted(tuple(row.values()) for row in sent):
             if stage == self.order.stage:
                 found += unpacked(content)
             else:
@@ -344,19 +354,27 @@ class _Log:
         self.order = order
         self.lineage = lineage
         self.rows: list[Rows] | None = []
+        self.stops: list[tuple[int, int]] = []
         self.size = 0
         snapshot = lineage.snapshot.size if lineage.snapshot is not None else 0
         self._room = snapshot - lineage.logged
         if order.state is None or order.passing or len(lineage.steps) >= MOST_STEPS:
             self.rows = None
 
-    def add(self, rows: list[Rows]) -> None:
+    def add(self, rows: list[Rows]) -> list[Rows]:
+        """The rows as the log gives them back, so that whoever reads it comes to the same state byte by byte."""
         self.size += sum(len(part) * (4 + len(part.args)) for part in rows)
+        if self.rows is None or self.size * 4 > self._room:
+            self.rows = None
+            return rows
+        rows = [alone(part) for part in rows]
+        self.rows.extend(rows)
+        return rows
+
+    def stop(self, to: int) -> None:
+        """Note that the shard goes to a query time before it gets further rows."""
         if self.rows is not None:
-            if self.size * 4 > self._room:
-                self.rows = None
-            else:
-                self.rows.extend(rows)
+            self.stops.append((len(self.rows), to))
 
     def written(self, shard: Shard, number: int, to: int) -> Lineage:
         """The state after the batch, which went to a query time."""
@@ -368,7 +386,8 @@ class _Log:
             return Lineage(lineage.mark, lineage.snapshot, _went(lineage.steps, Step(order.mark, to)))
         if self.rows is not None:
             stored = store(order.state, (packed(self.rows),), place, order.batch, "rows")
-            return Lineage(lineage.mark, lineage.snapshot, (*lineage.steps, Step(order.mark, to, stored)))
+            step = Step(order.mark, to, stored, tuple(self.stops))
+            return Lineage(lineage.mark, lineage.snapshot, (*lineage.steps, step))
         stored = store(order.state, shard.snapshot(), place, order.batch, "state")
         return Lineage(order.mark, stored)
 
@@ -381,10 +400,9 @@ def _went(steps: tuple[Step, ...], step: Step) -> tuple[Step, ...]:
 
 
 def store(directory: Directory, pieces: Sequence[bytes], place: tuple[str, ...], batch: int, kind: str) -> Stored:
-    """Write a file of the state. Its name is its own: of several attempts at a task that come to an end, only one has
-    its note read, and a state that was restored may have other bytes than one that was not."""
-    name = f"{batch_name(batch)}.{uuid.uuid4().hex[:12]}.{kind}"
-    return Stored(name, directory.write_pieces(pieces, *place, name), sum(map(len, pieces)))
+    """Write a file of the state. Of several attempts at a task that come to an end only one has its note read; should
+    another have written other bytes, these are another file."""
+    return Stored(*directory.write_checked(pieces, *place, batch_name(batch), kind=kind), sum(map(len, pieces)))
 
 
 @dataclass(slots=True)
@@ -449,9 +467,12 @@ def _taken(order: Order, number: int, note: Note) -> _Run:
         shard, done = run.shard, marks[run.lineage.last]
     shard.sources = order.sources  # rows of the steps that are missing may be from newer sources
     for step in lineage.steps[done:]:
-        if step.rows is not None:
-            shard.accept(unpacked(_stored(order, number, step.rows)))
-        shard.advance(step.to)
+        rows = [] if step.rows is None else unpacked(_stored(order, number, step.rows))
+        done = 0
+        for upto, to in (*step.stops, (len(rows), step.to)):
+            shard.accept(rows[done:upto])
+            shard.advance(to)
+            done = upto
     return _Run(shard, lineage)
 
 
