@@ -35,6 +35,8 @@ LIMIT = 300 if PROFILE == "ci" else 0
 
 SESSIONS = 2
 """Of several processes so many have a Spark session: Java and its workers do much before the first test, in each."""
+WITHOUT = ("test_commits_and_recovery.py", "test_random_programs.py")
+"""Long files about Spark that need no session."""
 
 
 def _file(nodeid: str) -> str:
@@ -55,7 +57,7 @@ class Sharing(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = _file(nodeid)
-        if "spark" not in file:
+        if "spark" not in file or file.endswith(WITHOUT):
             return file
         return f"spark {self.turns.setdefault(file, len(self.turns) % SESSIONS)}"
 

@@ -78,7 +78,7 @@ def live(ragged: Ragged) -> list[list[list[int]]]:
     return [rows[owners == i].tolist() for i in range(ragged.count)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**30), st.integers(1, 6), st.sampled_from([0.0, 0.1, 0.5]), st.sampled_from([3, 64]))
 def test_timelines_follow_from_the_points_that_a_journal_tells(seed: int, count: int, late: float, chunks: int) -> None:
     rng = np.random.default_rng(seed)

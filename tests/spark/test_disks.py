@@ -89,13 +89,18 @@ def test_a_full_disk_stops_a_stream_and_room_lets_it_go_on(spark: Any, tmp_path:
     assert_same_tables(story.embedded(), running.tables)
 
 
-def test_a_damaged_state_stops_a_stream_and_its_repair_lets_it_go_on(spark: Any, tmp_path: Path) -> None:
-    story, folder = cars(), tmp_path / "in"
+def half_done(spark: Any, story: Story, folder: Path, place: Path) -> tuple[int, bytes]:
+    """A stream that has taken half of the files, and the others beside them; how it stands."""
     aside = half(story, folder)
-    followed(spark, story, folder, tmp_path).wait()
-    before = stands(tmp_path)
+    followed(spark, story, folder, place).wait()
     for file in aside:
         file.rename(folder / file.name)
+    return stands(place)
+
+
+def test_a_damaged_state_stops_a_stream_and_its_repair_lets_it_go_on(spark: Any, tmp_path: Path) -> None:
+    story, folder = cars(), tmp_path / "in"
+    before = half_done(spark, story, folder, tmp_path)
     last = Checkpoint(Directory(str(tmp_path / "checkpoint"))).last()
     assert last is not None
     key, lineage = next((key, found) for key, found in last.shards.items() if found.snapshot is not None)
@@ -117,11 +122,7 @@ def test_a_damaged_state_stops_a_stream_and_its_repair_lets_it_go_on(spark: Any,
 def test_what_is_wrong_with_sparks_part_of_a_checkpoint_is_one_sentence(spark: Any, tmp_path: Path) -> None:
     """Where it is missing Spark counts from 0 again, and its first batch, whatever is in it, would pass for done."""
     story, folder = cars(), tmp_path / "in"
-    aside = half(story, folder)
-    followed(spark, story, folder, tmp_path).wait()
-    before = stands(tmp_path)
-    for file in aside:
-        file.rename(folder / file.name)
+    before = half_done(spark, story, folder, tmp_path)
     part, away = tmp_path / "checkpoint" / "spark", tmp_path / "away"
     part.rename(away)
     with pytest.raises(InputError, match="spark/offsets does not know of batch 1: the checkpoint is damaged"):

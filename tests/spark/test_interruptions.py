@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -79,6 +80,15 @@ def test_what_py4j_raises_it_does_not_print_too(monkeypatch: pytest.MonkeyPatch)
     assert heard == ["mine"]
 
 
+def javas(parent: int) -> list[psutil.Process]:
+    """The processes in which a command starts Spark."""
+    found = []
+    for child in psutil.Process(parent).children():
+        with suppress(psutil.NoSuchProcess):  # some are gone by now, or will be in a moment
+            found += [child] if "deploy.SparkSubmit" in " ".join(child.cmdline()) else []
+    return found
+
+
 @pytest.mark.spark
 def test_a_command_that_is_interrupted_while_spark_starts_says_so_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "rules.ec").write_text("initiatedAt(f(X)=true, T) :- happensAt(e(X), T).\n")
@@ -87,11 +97,9 @@ def test_a_command_that_is_interrupted_while_spark_starts_says_so_and_leaves_not
     with subprocess.Popen(
         [sys.executable, "-m", "thalweg", *line.split()], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     ) as command:
-        started = psutil.Process(command.pid)
-        while not any("deploy.SparkSubmit" in " ".join(child.cmdline()) for child in started.children()):
+        while not (java := javas(command.pid)):
             assert command.poll() is None
             time.sleep(0.05)
-        java = started.children()
         command.send_signal(signal.SIGINT)
         said = command.communicate(timeout=60)[1].splitlines()
     assert command.returncode in (130, -signal.SIGINT)

@@ -86,7 +86,7 @@ def test_random_programs_give_the_tables_of_an_embedded_run(seed: int) -> None:
     assert_agrees(scenario, rng.choice((2, 3, 5)), rng.choice((1, 2, 5)), forgets=rng.randrange(2) == 0)
 
 
-@settings(max_examples=max(1, SHARE // 3))
+@settings(max_examples=max(1, SHARE // 5))
 @given(st.integers(0, 2**40))
 def test_causes_go_from_stage_to_stage_as_they_do_in_one_reasoner(seed: int) -> None:
     rng = Random(seed)
