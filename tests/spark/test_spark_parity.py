@@ -34,7 +34,7 @@ def test_shards_are_the_same_in_every_stage(
 
 @pytest.mark.parametrize(
     ("files", "per_trigger", "shards", "plain"),
-    [(50, 50, 1, True), (20, 7, 5, True), (20, 7, 2, False), (12, 1, 2, True)],
+    [(50, 50, 1, True), (20, 7, 5, True), (20, 7, 2, False), (8, 1, 2, True)],
 )
 def test_micro_batches_give_the_tables_of_an_embedded_run(
     spark: Any,
