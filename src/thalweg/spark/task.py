@@ -205,10 +205,10 @@ class _Reader:
     def _in_order(self, table: pa.Table) -> pa.Table:
         """Rows that Spark has brought, in the order of their numbers: a shuffle brings them in any order, and a batch
         that comes again is to leave the same bytes."""
-        numbers = owned(table.column(ROW).to_numpy())
-        if self.order.state is None or ascends(numbers):
+        if self.order.state is None:
             return table
-        return table.take(pa.array(np.argsort(numbers, kind="stable")))
+        numbers = owned(table.column(ROW).to_numpy())
+        return table if ascends(numbers) else table.take(pa.array(np.argsort(numbers, kind="stable")))
 
     def _messages(self, table: pa.Table) -> list[Rows]:
         found: list[Rows] = []
@@ -468,11 +468,11 @@ def _taken(order: Order, number: int, note: Note) -> _Run:
     shard.sources = order.sources  # rows of the steps that are missing may be from newer sources
     for step in lineage.steps[done:]:
         rows = [] if step.rows is None else unpacked(_stored(order, number, step.rows))
-        done = 0
+        at = 0
         for upto, to in (*step.stops, (len(rows), step.to)):
-            shard.accept(rows[done:upto])
+            shard.accept(rows[at:upto])
             shard.advance(to)
-            done = upto
+            at = upto
     return _Run(shard, lineage)
 
 
