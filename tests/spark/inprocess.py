@@ -30,6 +30,9 @@ from thalweg.spark.stages import first_readers
 from thalweg.spark.survey import Survey, reachable
 from thalweg.spark.task import Note, Order, run_shard
 
+BATCH_ROWS = 50
+"""Rows that come together, as Spark sends them in pieces."""
+
 
 @dataclass
 class InProcess:
@@ -87,7 +90,7 @@ def _batches(
     found = []
     if rows is not None:
         read = rows.take(pa.array(_rows_for(rows, settings, stage, shard), pa.int64()))
-        found += read.to_batches()
+        found += read.to_batches(max_chunksize=BATCH_ROWS)
     for message in messages:
         names = {"stage": pa.int32(), "to": pa.int32(), "kind": pa.string(), "content": pa.binary()}
         told = {**message, "to": message["shard"]}

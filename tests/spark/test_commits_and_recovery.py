@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,6 +23,7 @@ from thalweg.spark.outputs import Outputs, partition
 from thalweg.spark.places import Sources, offset_of
 from thalweg.spark.routing import ROW
 from thalweg.spark.settings import Settings
+from thalweg.spark.shard import Outcome, Shard
 from thalweg.spark.task import Note, Order
 
 
@@ -399,25 +401,95 @@ def test_of_two_attempts_at_a_task_that_both_end_one_counts(tmp_path: Path, monk
     assert_same(story.embedded(), run.tables())
 
 
-@pytest.mark.parametrize("shards", [1, 2])
-def test_a_batch_that_is_replayed_leaves_the_same_bytes(tmp_path: Path, shards: int) -> None:
+@pytest.mark.parametrize(
+    ("batches", "together"), [(12, 1000), (2, 50)], ids=["small batches", "batches in pieces"]
+)
+def test_a_batch_that_is_replayed_leaves_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batches: int, together: int
+) -> None:
     """Whether the reasoners were in memory or come from the state and the log, and in whatever order a shuffle brings
-    the rows."""
+    the rows, of which some share their number."""
+    monkeypatch.setattr(task, "CHUNK_ROWS", together)
     story = short_traffic()
+    number = pc.subtract(story.rows["nr"], pc.bit_wise_and(story.rows["nr"], 1))
+    rows = story.rows.set_column(story.rows.column_names.index("nr"), "nr", number)
     found = []
     for seed, forgets in ((1, False), (2, True)):
         here = tmp_path / str(seed)
         run = made(
-            story, here / "checkpoint", out=here / "out", shards=shards, forgets=forgets, shuffles=Random(seed)
+            story, here / "checkpoint", out=here / "out", shards=2, forgets=forgets, shuffles=Random(seed)
         )
-        for number, rows in enumerate(pieces(story.rows, 12)):
-            run.pipeline.batch(rows, number)
+        for batch, piece in enumerate(pieces(rows, batches)):
+            run.pipeline.batch(piece, batch)
         states = {p.relative_to(here): p.read_bytes() for p in here.rglob("*.state")}
         tables = {p.relative_to(here): p.read_bytes() for p in here.rglob("*.parquet")}
         logs = {p.relative_to(here): p.read_bytes() for p in here.rglob("*.rows")}
-        assert states and logs and len(tables) > 20
+        assert states and logs and len(tables) > 10
         found.append((states, logs, tables))
     assert found[0] == found[1]
+
+
+def test_a_shard_without_rows_goes_again_to_every_query_time_it_went_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How far a reasoner goes at a time shows in the bytes of its state."""
+    went: dict[int, list[int]] = {}
+    plainly = Shard.advance
+
+    def advance(self: Shard, to: int) -> Outcome:
+        if to > self.query_time:
+            went.setdefault(self.shard, []).append(to)
+        return plainly(self, to)
+
+    monkeypatch.setattr(Shard, "advance", advance)
+    story = cars()
+    run = made(story, tmp_path / "checkpoint", out=tmp_path / "out", shards=9)
+    for number, rows in enumerate(pieces(story.rows, 30)):
+        run.pipeline.batch(rows, number)
+    live, went = went, {}
+    task._MEMORY._runs.clear()
+    assert run.pipeline.last is not None
+    order = replace(run.engine.orders[-1], lineages=dict(run.pipeline.last.shards))
+    for shard in range(9):
+        task.restored(order, shard)
+    assert max(map(len, went.values())) > 5
+    assert {shard: live[shard][-len(again) :] for shard, again in went.items()} == went
+
+
+def test_a_shard_that_long_gets_no_rows_writes_its_state_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task, "MOST_STOPS", 3)
+    story = cars()
+    run = made(story, tmp_path / "checkpoint", out=tmp_path / "out", shards=9)
+    idle = 0
+    for number, rows in enumerate(pieces(story.rows, 30)):
+        run.pipeline.batch(rows, number)
+        assert run.pipeline.last is not None
+        steps = [lineage.steps for lineage in run.pipeline.last.shards.values()]
+        idle = max(idle, *(sum(len(step.stops) for step in found[-2:]) for found in steps))
+        assert all(step.rows is None or step.rows.size for found in steps for step in found)
+    task._MEMORY._runs.clear()
+    run.pipeline.close()
+    assert idle == 3
+    assert_same(story.embedded(), run.tables())
+
+
+def test_a_row_without_a_number_or_with_one_below_0_has_number_0(tmp_path: Path) -> None:
+    story = short_traffic()
+    odd = pc.equal(pc.bit_wise_and(story.rows["nr"], 1), 1)
+    number = pc.if_else(odd, pa.nulls(story.rows.num_rows, pa.int64()), -1)
+    rows = story.rows.set_column(story.rows.column_names.index("nr"), "nr", number)
+    run = made(story, tmp_path / "checkpoint", out=tmp_path / "out")
+    for batch, piece in enumerate(pieces(rows, 2)):
+        run.pipeline.batch(piece, batch)
+    run.pipeline.close()
+    expected, found = story.embedded(), run.tables()
+    assert_same({"timeline": expected["timeline"]}, found)
+    unread = [rows_of(t["rejected"].filter(pc.is_valid(t["rejected"]["text"])), ["text"]) for t in (expected, found)]
+    assert unread[0] == unread[1]
+    assert unread[0].total() > 3
+    assert set(found["rejected"]["row"].to_pylist()) == {0}
 
 
 def test_what_a_killed_task_has_half_written_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from thalweg.io.errors import InputError
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 ABOUT = "_tables.json"
 """Says what lies in a directory of tables."""
-_PLACE = ["source", "row"]
 
 Sink = Callable[["DataFrame", int], None]
 """Takes the rows of a table in a batch, and the batch's number. It may be called again with the same number, and what
@@ -79,16 +79,16 @@ class Outputs:
             )
 
     def rejected_once(self, batch: int) -> Counter[str]:
-        """Where several shards get the same rows, leave each rejected row once; count them by reason."""
+        """Where several shards get the same rows, leave each rejected row once; count them by reason. Rows may share a
+        number: what one shard tells several times is several rows."""
         place = (*staging(batch), "rejected")
         names = self.directory.names(*place)
         if not names:
             return Counter()
-        table = concatenate([self.directory.table(*place, name) for name in names])
-        others = [(name, "first") for name in REJECTED.names if name not in _PLACE]
-        found = pa.TableGroupBy(table, _PLACE, use_threads=False).aggregate(others)
-        table = found.rename_columns([name.removesuffix("_first") for name in found.column_names])
-        table = table.select(REJECTED.names).sort_by([(name, "ascending") for name in _PLACE])
+        told = [_counted(self.directory.table(*place, name), ([], "count_all")) for name in names]
+        found = _counted(concatenate(told), ("count_all", "max")).sort_by([(n, "ascending") for n in REJECTED.names])
+        times = found.column("count_all_max").to_numpy()
+        table = found.select(REJECTED.names).take(pa.array(np.repeat(np.arange(len(times)), times)))
         self.directory.delete(*place)
         self.directory.write_table(table, *place, names[0])
         return Counter(table.column("reason").to_pylist())
@@ -213,6 +213,11 @@ class Outputs:
         if self.directory.exists(name, partition(batch)):
             return self.spark.read.parquet(self.directory.readable(name, partition(batch)))
         return empty(self.spark, schema_of(name, self.kind))
+
+
+def _counted(rejected: pa.Table, how: tuple[Any, str]) -> pa.Table:
+    """Each rejected row once, and a number from `how` often it is there."""
+    return pa.TableGroupBy(rejected, REJECTED.names, use_threads=False).aggregate([how])
 
 
 def schema_of(name: str, kind: str) -> pa.Schema:

@@ -11,7 +11,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ import pyarrow.compute as pc
 
 from thalweg.analysis.requests import MOST_QUERIES
 from thalweg.columns.compiled import owned
-from thalweg.columns.keys import ascends
 from thalweg.columns.pieces import whole
 from thalweg.columns.wording import worded
 from thalweg.io.assemble import filtered
@@ -44,8 +43,11 @@ from thalweg.spark.shard import Outcome, Shard, latest_arrival
 
 CHUNK_ROWS = 512 * 1024
 """Rows that are read together."""
+_NO_NUMBER = np.int64(-(2**63))
 MOST_STEPS = 40
 """Batches that are logged before the state is written anew, however small they are."""
+MOST_STOPS = 100
+"""Batches in a row without rows for a shard, in which only its clock moves, before the state is written anew."""
 KEPT_BATCHES = 8
 """A reasoner that was not used for so many batches leaves the worker's memory."""
 
@@ -173,24 +175,13 @@ class _Reader:
     def chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[list[Rows], int | None]]:
         """Rows in large pieces: of the stream, and of earlier stages. With each, the arrival up to which there are no
         further ones, where that is known."""
-        held: list[pa.RecordBatch] = []
-        size = 0
-        for batch in batches:
-            held.append(batch)
-            size += batch.num_rows
-            if size >= CHUNK_ROWS:
-                yield self._sent(held)
-                held, size = [], 0
-        if size:
-            yield self._sent(held)
+        for table in _as_they_come(batches) if self.order.state is None else _by_number(batches):
+            rows = self._rows(table)
+            last = latest_arrival(rows) if self.order.ordered else None
+            yield rows, None if last is None else last - 1
         if self.order.files is not None:
             for table, own, complete in own_rows(self.order.files, self.settings, self.order.stage, self.shard):
                 yield self._read(table, own), complete
-
-    def _sent(self, batches: list[pa.RecordBatch]) -> tuple[list[Rows], int | None]:
-        rows = self._rows(pa.Table.from_batches(batches))
-        last = latest_arrival(rows) if self.order.ordered else None
-        return rows, None if last is None else last - 1
 
     def _rows(self, table: pa.Table) -> list[Rows]:
         found: list[Rows] = []
@@ -199,16 +190,8 @@ class _Reader:
             found = self._messages(table.filter(sent))
             table = table.filter(pc.invert(sent))
         if table.num_rows:
-            found += self._read(self._in_order(table))
+            found += self._read(table if self.order.state is None else _in_order(table))
         return found
-
-    def _in_order(self, table: pa.Table) -> pa.Table:
-        """Rows that Spark has brought, in the order of their numbers: a shuffle brings them in any order, and a batch
-        that comes again is to leave the same bytes."""
-        if self.order.state is None:
-            return table
-        numbers = owned(table.column(ROW).to_numpy())
-        return table if ascends(numbers) else table.take(pa.array(np.argsort(numbers, kind="stable")))
 
     def _messages(self, table: pa.Table) -> list[Rows]:
         found: list[Rows] = []
@@ -226,7 +209,7 @@ class _Reader:
         self.note.rows += table.num_rows if own is None else len(own)
         names = settings.header.needed(settings.shapes)
         columns = {name: _flat(table.column(name)) for name in names}
-        number = table.column(ROW).to_numpy() + self.order.sources.offset
+        number = pc.max_element_wise(table.column(ROW), 0).to_numpy() + self.order.sources.offset  # of null it is 0
         piece = Table(columns, number, lambda where: rows_as_text(columns, where), own)
         rejects = Rejects(settings.label)
         rows = read_table(
@@ -247,6 +230,58 @@ class _Reader:
         if latest is not None:
             self.note.latest = latest if self.note.latest is None else max(latest, self.note.latest)
         return rows
+
+
+def _as_they_come(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The rows in large pieces."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.num_rows
+        if size >= CHUNK_ROWS:
+            yield pa.Table.from_batches(held)
+            held, size = [], 0
+    if size:
+        yield pa.Table.from_batches(held)
+
+
+def _by_number(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The rows in large pieces that follow each other by their numbers, wherever a shuffle brings them: a batch that
+    comes again is to leave the same bytes. Messages, which have no number, are in the first."""
+    held = [(_numbers(batch), batch) for batch in batches if batch.num_rows]
+    if not held:
+        return
+    numbers = np.concatenate([found for found, _ in held])
+    starts = range(CHUNK_ROWS, len(numbers), CHUNK_ROWS)
+    cuts = np.unique(np.partition(numbers, starts)[starts.start :: CHUNK_ROWS]) if starts else numbers[:0]
+    for place in range(len(cuts) + 1):
+        parts = []
+        for found, batch in held:
+            here = np.searchsorted(cuts, found, side="right") == place
+            if here.any():
+                parts.append(batch if here.all() else batch.filter(pa.array(here)))
+        if parts:
+            yield pa.Table.from_batches(parts)
+
+
+def _in_order(table: pa.Table) -> pa.Table:
+    """The rows in the order of their numbers, and those that share one in that of what they say."""
+    numbers = _numbers(table)
+    if (np.diff(numbers) > 0).all():
+        return table
+    order = np.argsort(numbers)
+    if (np.diff(numbers[order]) == 0).any():
+        said = [name for name in table.column_names if not pa.types.is_nested(table.schema.field(name).type)]
+        order = pc.sort_indices(table, [(name, "ascending") for name in (ROW, *said)]).to_numpy()
+    return table.take(pa.array(order))
+
+
+def _numbers(rows: pa.RecordBatch | pa.Table) -> Ints:
+    """The numbers of rows; that of messages is less than any other."""
+    if ROW not in rows.schema.names:
+        return np.full(rows.num_rows, _NO_NUMBER)
+    return owned(pc.fill_null(rows.column(ROW), _NO_NUMBER).to_numpy(zero_copy_only=False))
 
 
 def within(
@@ -383,8 +418,10 @@ class _Log:
             return lineage
         place = ("state", shard_key(order.stage, number))
         if self.size == 0 and len(lineage.steps) < MOST_STEPS:
-            return Lineage(lineage.mark, lineage.snapshot, _went(lineage.steps, Step(order.mark, to)))
-        if self.rows is not None:
+            steps = _went(lineage.steps, Step(order.mark, to, None, tuple(self.stops)))
+            if sum(len(step.stops) for step in steps[-2:]) <= MOST_STOPS:
+                return Lineage(lineage.mark, lineage.snapshot, steps)
+        if self.rows:
             stored = store(order.state, (packed(self.rows),), place, order.batch, "rows")
             step = Step(order.mark, to, stored, tuple(self.stops))
             return Lineage(lineage.mark, lineage.snapshot, (*lineage.steps, step))
@@ -393,9 +430,12 @@ class _Log:
 
 
 def _went(steps: tuple[Step, ...], step: Step) -> tuple[Step, ...]:
-    """The steps with one more; of many in a row without rows only the last two are kept."""
+    """The steps with one more. Of many in a row without rows the last two are kept, and the query times that the others
+    went to."""
     if len(steps) > 1 and steps[-1].rows is None and steps[-2].rows is None:
-        steps = (*steps[:-2], steps[-1])
+        before, last = steps[-2:]
+        stops = (*before.stops, (0, before.to), *last.stops)
+        steps = (*steps[:-2], replace(last, stops=stops))
     return (*steps, step)
 
 
