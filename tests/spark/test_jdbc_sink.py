@@ -1,4 +1,5 @@
-"""Changes go to a real PostgreSQL through the sink's callback: exactly once, also when a batch comes again."""
+"""Changes go to a database through the sink's callback, a real PostgreSQL or the Derby that comes with Spark: exactly
+once, also when a batch comes again."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ import pytest
 from stories import rows_of, short_traffic
 
 from thalweg import spark as ts
+from thalweg.io.errors import InputError
 from thalweg.spark import sinks
 
 pytestmark = pytest.mark.spark
@@ -75,3 +77,21 @@ def test_a_database_gets_every_change_once(spark: Any, database: str, tmp_path: 
     expected = story.embedded()["changes"]
     assert rows_of(found.drop("batch").toArrow(), expected.column_names) == rows_of(expected, expected.column_names)
     assert found.select("batch").distinct().count() >= 2
+
+
+def test_a_batch_that_comes_again_replaces_its_rows_where_names_are_written_in_capitals(
+    spark: Any, tmp_path: Path
+) -> None:
+    spark.sparkContext._jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "log"))
+    url = "jdbc:derby:memory:town;create=true"
+    sink = sinks.jdbc(url, "counted")
+    for size, batch in ((2, 0), (3, 1), (4, 0)):
+        sink(spark.range(size), batch)
+    found = spark.read.format("jdbc").option("url", url).option("dbtable", "counted").load()
+    assert sorted((row.batch, row.id) for row in found.collect()) == [
+        *((0, number) for number in range(4)),
+        *((1, number) for number in range(3)),
+    ]
+    spark.range(1).write.format("jdbc").option("url", url).option("dbtable", "other").save()
+    with pytest.raises(InputError, match="other of the database has no column `batch`"):
+        sinks.jdbc(url, "other")(spark.range(1), 0)

@@ -49,7 +49,7 @@ def version_of(java: str) -> int | None:
     """The major version of a Java."""
     try:
         said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return None
     found = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
     return int(found[1]) if found else None

@@ -4,8 +4,11 @@ same number, it replaces what it wrote for it before.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from thalweg.io.errors import InputError
 from thalweg.spark.outputs import Sink
 
 if TYPE_CHECKING:
@@ -31,44 +34,55 @@ def jdbc(url: str, table: str, **properties: str) -> Sink:
     def write(df: DataFrame, batch: int) -> None:
         from pyspark.sql import functions as F
 
-        spark = df.sparkSession
-        reader = spark.read.format("jdbc").option("url", url).options(**properties)
-        if _exists(reader, table):
-            _execute(spark, url, properties, f"DELETE FROM {table} WHERE {BATCH} = {int(batch)}")
+        with _connection(df.sparkSession, url, properties) as connection:
+            column = _batch_column(df.sparkSession, url, table, connection)
+            if column is not None:
+                _execute(connection, f"DELETE FROM {table} WHERE {column} = {int(batch)}")
         written = df.withColumn(BATCH, F.lit(batch)).write.format("jdbc").mode("append")
         written.option("url", url).option("dbtable", table).options(**properties).save()
 
     return write
 
 
-def _exists(reader: Any, table: str) -> bool:
+def _batch_column(spark: Any, url: str, table: str, connection: Any) -> str | None:
+    """The column with the batch as the database writes it; None where there is no such table. Where something else is
+    the matter, Spark gets no answer either: it tries to make the table, and that says what it is."""
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+
+    dialect = spark.sparkContext._jvm.org.apache.spark.sql.jdbc.JdbcDialects.get(url)
     try:
-        reader.option("dbtable", table).load()
-    except Exception as error:  # a driver's own exception says that there is no such table
-        if "exist" in str(error):
-            return False
-        raise
-    return True
+        about = connection.prepareStatement(dialect.getSchemaQuery(table)).executeQuery().getMetaData()
+    except Py4JJavaError:
+        if not connection.getAutoCommit():
+            connection.rollback()
+        return None
+    for name in (str(about.getColumnName(i + 1)) for i in range(about.getColumnCount())):
+        if name.lower() == BATCH:
+            return str(dialect.quoteIdentifier(name))
+    raise InputError("sinks", f"the table {table} of the database has no column `{BATCH}`", "add it, of whole numbers")
 
 
-def _execute(spark: Any, url: str, properties: dict[str, str], statement: str) -> None:
-    """Run a statement in the database, through the driver that Spark has loaded."""
-    gateway = spark.sparkContext._gateway
-    java = gateway.jvm.java
+def _execute(connection: Any, statement: str) -> None:
+    connection.createStatement().executeUpdate(statement)
+    if not connection.getAutoCommit():
+        connection.commit()
+
+
+@contextmanager
+def _connection(spark: Any, url: str, properties: dict[str, str]) -> Iterator[Any]:
+    """A connection to the database, through the driver that Spark has loaded."""
+    jvm = spark.sparkContext._jvm
     if "driver" in properties:
-        registry = gateway.jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry
+        registry = jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry
         registry.register(properties["driver"])
         driver = registry.get(properties["driver"])
     else:
-        driver = java.sql.DriverManager.getDriver(url)
-    given = java.util.Properties()
+        driver = jvm.java.sql.DriverManager.getDriver(url)
+    given = jvm.java.util.Properties()
     for name, value in properties.items():
         given.setProperty(name, value)
     connection = driver.connect(url, given)
     try:
-        prepared = connection.createStatement()
-        prepared.executeUpdate(statement)
-        if not connection.getAutoCommit():
-            connection.commit()
+        yield connection
     finally:
         connection.close()
