@@ -208,6 +208,7 @@ SHOWN = """
     [
         ("initiatedAt(lit(X)=off, T) :- happensAt(meet(_, _), T).", "lit"),
         ("initially(lit(X)=off).", "lit"),
+        ("terminatedAt(lit(X)=true, T) :- happensAt(pressed(_), T).", "lit"),
         ("holdsFor(dark(X)=true, I) :- holdsFor(lit(X)=true, A), complement_all([A], I).", "dark"),
     ],
 )

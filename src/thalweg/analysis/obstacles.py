@@ -25,7 +25,6 @@ from thalweg.language.rules import (
     Delayed,
     Duration,
     DynamicDomain,
-    Effect,
     EffectRule,
     EventRule,
     Happens,
@@ -139,7 +138,7 @@ def _seen(statement: Statement, where: Mapping[Node, int]) -> Iterator[Node]:
 def _of_known(statement: Statement, seen: Collection[Node]) -> str | None:
     """Why a statement needs to know who has been seen, where stages see others."""
     match statement:
-        case EffectRule(Effect.INITIATES, pair) | Initially(pair) if head_of(statement) in seen:
+        case EffectRule(_, pair) | Initially(pair) if head_of(statement) in seen:
             terms = [term for place in literals(body_of(statement)) for term in literal_terms(place.literal)]
             body = {v.name for term in terms for v in variables(term)} - {"_"}
             free = {v.name for term in (pair.fluent, pair.value) for v in variables(term)} - body
