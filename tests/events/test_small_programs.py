@@ -958,6 +958,94 @@ CASES = {
         "count(1)=0 [6,..)\ncount(2)=1 [9,..)\ncount(9)=1 [9,..)",
         (20, 5, 20),
     ),
+    "what lasts from first sight has no start, also where another rule knew the individual before": (
+        """
+        fluent open(x). fluent walk(x).
+        initiatedAt(s(X)=on, T) :- happensAt(try(X), T), holdsAt(open(X)=true, T).
+        holdsFor(idle(X)=true, I) :- holdsFor(walk(X)=true, I).
+        holdsFor(idle(X)=true, I) :- holdsFor(s(X)=on, S), complement_all([S], J), intDurGreater(J, 2, I).
+        initiatedAt(begun(X)=true, T) :- happensAt(start(idle(X)=true), T).
+        terminatedAt(begun(X)=true, T) :- happensAt(reset(X), T).
+        """,
+        "walk(a)=true 2..4\nreset(a) 5\ntry(a) 7",
+        "idle(a)=true [2,4) [7,..)\nbegun(a)=true [2,6)",
+        (20, 5, 20),
+    ),
+    "what is related to somebody who is seen later has its start where it begins": (
+        """
+        fluent open(x). fluent near(x).
+        initiatedAt(s(X)=on, T) :- happensAt(try(X), T), holdsAt(open(X)=true, T).
+        holdsFor(f(X)=true, I) :-
+            holdsFor(near(X)=true, N), holdsFor(s(Y)=on, S), complement_all([S], J), allen(before, N, J, source, I).
+        initiatedAt(begun(X)=true, T) :- happensAt(start(f(X)=true), T).
+        """,
+        "near(a)=true 3..5\ntry(b) 8",
+        "f(a)=true [3,5)\nbegun(a)=true [3,..)",
+        (20, 5, 20),
+    ),
+    "what somebody else brings at first sight has no start, also without a complement": (
+        """
+        fluent near(x). fluent open(x).
+        initiatedAt(s(X)=on, T) :- happensAt(try(X), T), holdsAt(open(X)=true, T).
+        holdsFor(f(X)=true, I) :- holdsFor(near(X)=true, N), holdsFor(s(Y)=on, S), union_all([N, S], I).
+        holdsFor(g(X)=true, I) :-
+            holdsFor(near(X)=true, N), holdsFor(s(Y)=on, S), union_all([N, S], J), intDurGreater(J, 2, I).
+        initiatedAt(begun(X)=f, T) :- happensAt(start(f(X)=true), T).
+        initiatedAt(begun(X)=g, T) :- happensAt(start(g(X)=true), T).
+        """,
+        "near(a)=true 7..12\ntry(b) 7\nnear(c)=true 3..12",
+        "f(a)=true [7,12)\nf(c)=true [7,12)\ng(a)=true [7,12)\ng(c)=true [3,12)\nbegun(c)=g [3,..)",
+        (20, 5, 20),
+    ),
+    "who is told to a domain that a rule asks for has no start there": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(e(X)) :- dom(X).
+        fluent near(x).
+        holdsFor(f(X)=true, I) :- holdsFor(near(X)=true, J), dom(X), union_all([J], I).
+        holdsFor(g(X)=true, I) :- holdsFor(near(X)=true, J), dom(X), intDurGreater(J, 2, I).
+        initiatedAt(begun(X)=f, T) :- happensAt(start(f(X)=true), T).
+        initiatedAt(lasts(X)=g, T) :- happensAt(start(g(X)=true), T).
+        """,
+        "near(a)=true 3..9\ne(a) 5\nnear(b)=true 5..9\ne(b) 5\nnear(c)=true 6..9\ne(c) 5",
+        """
+        f(a)=true [5,9)
+        f(b)=true [5,9)
+        f(c)=true [6,9)
+        g(a)=true [3,9)
+        g(b)=true [5,9)
+        g(c)=true [6,9)
+        begun(c)=f [6,..)
+        lasts(a)=g [3,..)
+        lasts(c)=g [6,..)
+        """,
+        (20, 5, 20),
+    ),
+    "what lasts has its start where it begins, though a domain that says who is wanted is filled later": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(e(X)) :- dom(X).
+        grounding(f(X)=true) :- dom(X).
+        fluent near(x).
+        holdsFor(f(X)=true, I) :- holdsFor(near(X)=true, J), intDurGreater(J, 2, I).
+        initiatedAt(begun(X)=true, T) :- happensAt(start(f(X)=true), T).
+        """,
+        "near(a)=true 3..9\ne(a) 5",
+        "f(a)=true [3,9)\nbegun(a)=true [3,..)",
+        (20, 5, 20),
+    ),
+    "who a determined fluent knows through a domain that its rule asks for": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(e(X)) :- dom(X).
+        fluent near(x).
+        holdsFor(f(X)=true, I) :- holdsFor(near(X)=true, J), dom(X), union_all([J], I).
+        holdsFor(rest(X)=true, I) :- holdsFor(f(X)=true, J), complement_all([J], I).
+        """,
+        "near(a)=true 3..9\ne(a) 5\nnear(b)=true 3..9",
+        "f(a)=true [5,9)\nrest(a)=true [9,..)",
+        (20, 5, 20),
+    ),
 }
 
 

@@ -63,7 +63,7 @@ class Domains:
         self.seeds: list[StartRule] = []
         self.derived = {p.relation for p in normal.points if p.effect is None}
         self.determined = {s.fluent for s in normal.spans}
-        self.spans = list(normal.spans)
+        self.spans = [replace(rule, place=at) for at, rule in enumerate(normal.spans)]
         self.newcomers = Newcomers(self)
         self.fresh = itertools.count()
         """Numbers for new variables."""
@@ -84,7 +84,7 @@ class Domains:
         normal.points = [x for rule in normal.points for p in split_edges(rule, mixed) for x in self._effect(p)]
         for start in normal.starts:
             self._initially(start)
-        normal.spans = self.newcomers.with_twins(Bounds(self).bounded(normal.spans))
+        normal.spans = self.newcomers.with_twins(Bounds(self).bounded(self.spans))
         normal.delays = [
             replace(d, body=self._timed(d.body, shift=False) + self._target_filter(d)) for d in normal.delays
         ]
@@ -409,18 +409,20 @@ class Domains:
     def _instances(self, name: str, rule: SpanRule) -> None:
         """The heads of a rule are known when all its variables have known values and its tests agree; nobody where it
         leaves an argument open."""
-        ranged, tests = self._conditions(rule)
+        ranged, tests = self.conditions(rule)
         if not _free(rule.args, (*ranged, *tests)):
             self._since(name, rule.args, ranged, tests)
 
-    def _conditions(self, rule: SpanRule) -> tuple[list[HoldsAt], tuple[Flat, ...]]:
-        """When a rule speaks about an instance: all its variables have known values, and its tests agree."""
+    def conditions(self, rule: SpanRule) -> tuple[list[HoldsAt], tuple[Flat, ...]]:
+        """When a rule speaks about an instance: all its variables have known values, domains hold those that it asks
+        for, and its other tests agree."""
         every = sorted({v for _, x in rule.inputs for v in names((x,))})
-        return [HoldsAt(self.range(rule, v), (Variable(v),), TRUE) for v in every], rule.tests
+        ranged = [HoldsAt(self.range(rule, v), (Variable(v),), TRUE) for v in every]
+        return ranged + self._dynamic_part(rule.tests), tuple(x for x in rule.tests if not self.dynamic(x))
 
     def _borne(self, name: str, variable: str, rule: SpanRule, pair: tuple[Term, ...]) -> None:
         """The constants that a variable of a pair can stand for as a rule gives them to what it speaks about."""
-        ranged, tests = self._conditions(rule)
+        ranged, tests = self.conditions(rule)
         mine = {v.name for term in (*rule.args, rule.value) for v in variables(term)} | names((*ranged, *tests))
         fresh = {v: Variable(f"{v}_b{next(self.fresh)}") for v in mine}
         change = partial(apply, binding=fresh)
@@ -436,8 +438,7 @@ class Domains:
 
     def range(self, rule: SpanRule, variable: str) -> str:
         """The hidden fluent of the constants that a variable of a determined fluent's rule can stand for."""
-        at = next(i for i, s in enumerate(self.spans) if s is rule)
-        name = f"range {rule.fluent}/{at}/{variable}"
+        name = f"range {rule.fluent}/{rule.place}/{variable}"
         if name in self._done:
             return name
         self._done.add(name)
