@@ -1046,6 +1046,29 @@ CASES = {
         "f(a)=true [5,9)\nrest(a)=true [9,..)",
         (20, 5, 20),
     ),
+    "a complement that is judged whole begins when a domain that its rule asks for holds the individual": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(e(X)) :- dom(X).
+        fluent near(x).
+        holdsFor(calm(X)=true, I) :- holdsFor(near(X)=true, N), dom(X), complement_all([N], J), intDurGreater(J, 2, I).
+        """,
+        "near(a)=true 3..5\ne(a) 8",
+        "calm(a)=true [8,..)",
+        (20, 5, 20),
+    ),
+    "a complement that is judged whole is so for each whom a domain holds": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(e(X)) :- dom(X).
+        fluent near(x).
+        dom(c).
+        holdsFor(calm(X, Y)=true, I) :- holdsFor(near(X)=true, N), dom(Y), complement_all([N], J), intDurLess(J, 7, I).
+        """,
+        "near(a)=true 3..5\ne(b) 15",
+        "calm(a,b)=true [15,..)",
+        (20, 5, 20),
+    ),
 }
 
 

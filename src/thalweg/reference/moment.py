@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from thalweg.reference.background import Knowledge, compare
-from thalweg.reference.bodies import Fact, Goal, Test, Unbound, UnsafeRule, solve
+from thalweg.reference.bodies import Fact, Goal, Test, Unbound, UnsafeRule, goal_variables, solve
 from thalweg.reference.description import DeterminedRule, EffectRule, EventRule
 from thalweg.reference.intervals import Intervals, contains
 from thalweg.reference.state import Countdown, Domains, Input, Pair, State, settled, shown
@@ -162,7 +162,7 @@ class Snapshot:
         self, rule: DeterminedRule, known: tuple[frozenset[Pair], ...]
     ) -> Iterator[tuple[tuple[Ground, ...], Subst]]:
         number = self.domains.description.determined_rules.index(rule)
-        names = sorted({v for pair in rule.leaves.values() for v in _pair_variables(pair)}, key=repr)
+        names = sorted({v for goal in rule.goals if isinstance(goal, Fact) for v in goal_variables(goal)}, key=repr)
         declared = self.domains.declared(self.state)
         world = _Leaves(self.domains.knowledge(self.state), rule, known, declared)
         for answer in solve((rule.goals,), EMPTY, world):
