@@ -1069,6 +1069,17 @@ CASES = {
         "calm(a,b)=true [15,..)",
         (20, 5, 20),
     ),
+    "a complement of a value that `initially` has given has its start": (
+        """
+        initially(s(_)=on).
+        initiatedAt(s(X)=off, T) :- happensAt(g(X), T).
+        holdsFor(rest(X)=V, I) :- holdsFor(s(X)=V, S), complement_all([S], I).
+        initiatedAt(begun(X)=V, T) :- happensAt(start(rest(X)=V), T).
+        """,
+        "g(b) 3",
+        "s(b)=on [3,4)\ns(b)=off [4,..)\nrest(b)=on [4,..)\nbegun(b)=on [4,..)",
+        (20, 5, 20),
+    ),
 }
 
 

@@ -132,7 +132,10 @@ class Newcomers:
                 later = {f: self._late(f) for f in _hidden_in(p.body)}
                 body = tuple(_renamed(x, later) for x in p.body)
                 lag = p.lag + 1 if p.lag < 0 or name.startswith("domain ") else 0
-                self.domains.add(twin, p.args, (*body, *(g for x in body for g in self._greeted(x))), lag=lag)
+                greeted = tuple(g for x in body for g in self._greeted(x))
+                self.domains.add(twin, p.args, (*body, *greeted), lag=lag)
+                if greeted:
+                    self.domains.add(twin, p.args, body, lag=lag + 1)
             self.domains.seeds += [replace(rule, fluent=twin) for rule in self.domains.seeds if rule.fluent == name]
             self.domains.meetings += [replace(m, name=twin) for m in self.domains.meetings if m.name == name]
         return twin
