@@ -1080,6 +1080,17 @@ CASES = {
         "s(b)=on [3,4)\ns(b)=off [4,..)\nrest(b)=on [4,..)\nbegun(b)=on [4,..)",
         (20, 5, 20),
     ),
+    "a rule that speaks of nobody gives nobody a value": (
+        """
+        fluent near(x). fluent far(x).
+        holdsFor(f(_)=true, I) :- holdsFor(near(Y)=true, N), complement_all([N], I).
+        holdsFor(g(X)=true, I) :-
+            holdsFor(far(X)=true, J), holdsFor(f(X)=V, K), intersect_all([J, K], L), complement_all([L], I).
+        """,
+        "near(a)=true 3..9\nfar(a)=true 5..7",
+        "",
+        (20, 5, 20),
+    ),
 }
 
 

@@ -423,6 +423,8 @@ class Domains:
     def _borne(self, name: str, variable: str, rule: SpanRule, pair: tuple[Term, ...]) -> None:
         """The constants that a variable of a pair can stand for as a rule gives them to what it speaks about."""
         ranged, tests = self.conditions(rule)
+        if _free(rule.args, (*ranged, *tests)):
+            ranged.append(HoldsAt(self.known(rule.fluent), rule.args, TRUE))
         mine = {v.name for term in (*rule.args, rule.value) for v in variables(term)} | names((*ranged, *tests))
         fresh = {v: Variable(f"{v}_b{next(self.fresh)}") for v in mine}
         change = partial(apply, binding=fresh)
