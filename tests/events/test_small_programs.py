@@ -1091,6 +1091,19 @@ CASES = {
         "",
         (20, 5, 20),
     ),
+    "the initiation of a value that is not wanted does not keep `initially` away": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(h(X)) :- dom(X).
+        grounding(s(X)=on) :- good(X).
+        good(a).
+        initiatedAt(s(X)=off, T) :- happensAt(g(X), T).
+        initially(s(X)=on) :- dom(X).
+        """,
+        "g(a) 7\nh(a) 12",
+        "s(a)=on [12,..)",
+        (20, 5, 20),
+    ),
 }
 
 
