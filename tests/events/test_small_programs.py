@@ -1104,6 +1104,17 @@ CASES = {
         "s(a)=on [12,..)",
         (20, 5, 20),
     ),
+    "who is known to be able to have a value that a rule gives to all whom another rule knows": (
+        """
+        fluent walk(x). fluent near(x).
+        holdsFor(f(X, _)=true, I) :- holdsFor(walk(X)=true, I).
+        holdsFor(f(X, a)=lit, I) :- holdsFor(near(X)=true, I).
+        holdsFor(rest(X)=true, I) :- holdsFor(f(X, _)=true, J), complement_all([J], I).
+        """,
+        "walk(a)=true 2..12\nnear(a)=true 8..9\nnear(b)=true 5..7",
+        "f(a,a)=true [8,12)\nf(a,a)=lit [8,9)\nf(b,a)=lit [5,7)\nrest(a)=true [12,..)",
+        (20, 5, 20),
+    ),
 }
 
 

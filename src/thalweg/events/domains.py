@@ -407,11 +407,18 @@ class Domains:
     # ----------------------------------------------------------------- determined fluents
 
     def _instances(self, name: str, rule: SpanRule) -> None:
-        """The heads of a rule are known when all its variables have known values and its tests agree; nobody where it
-        leaves an argument open."""
+        """The heads of a rule are known when all its variables have known values and its tests agree; where it leaves
+        an argument open, they are among those that are known otherwise."""
+        literals, tests = self._headed(rule)
+        if HoldsAt(name, rule.args, TRUE) not in literals:
+            self._since(name, rule.args, literals, tests)
+
+    def _headed(self, rule: SpanRule) -> tuple[list[HoldsAt], tuple[Flat, ...]]:
+        """The conditions of a rule; arguments of its head that they leave open are those of known instances."""
         ranged, tests = self.conditions(rule)
-        if not _free(rule.args, (*ranged, *tests)):
-            self._since(name, rule.args, ranged, tests)
+        if _free(rule.args, (*ranged, *tests)):
+            ranged.append(HoldsAt(self.known(rule.fluent), rule.args, TRUE))
+        return ranged, tests
 
     def conditions(self, rule: SpanRule) -> tuple[list[HoldsAt], tuple[Flat, ...]]:
         """When a rule speaks about an instance: all its variables have known values, domains hold those that it asks
@@ -422,9 +429,7 @@ class Domains:
 
     def _borne(self, name: str, variable: str, rule: SpanRule, pair: tuple[Term, ...]) -> None:
         """The constants that a variable of a pair can stand for as a rule gives them to what it speaks about."""
-        ranged, tests = self.conditions(rule)
-        if _free(rule.args, (*ranged, *tests)):
-            ranged.append(HoldsAt(self.known(rule.fluent), rule.args, TRUE))
+        ranged, tests = self._headed(rule)
         mine = {v.name for term in (*rule.args, rule.value) for v in variables(term)} | names((*ranged, *tests))
         fresh = {v: Variable(f"{v}_b{next(self.fresh)}") for v in mine}
         change = partial(apply, binding=fresh)
