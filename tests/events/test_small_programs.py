@@ -1115,6 +1115,21 @@ CASES = {
         "f(a,a)=true [8,12)\nf(a,a)=lit [8,9)\nf(b,a)=lit [5,7)\nrest(a)=true [12,..)",
         (20, 5, 20),
     ),
+    "a value that a newcomer brings at first sight gives no other fluent a start": (
+        """
+        good(b).
+        fluent near(x).
+        initiatedAt(s(X)=on, T) :- happensAt(e(X), T).
+        grounding(calm(X)=_) :- good(X).
+        holdsFor(calm(_)=true, I) :- holdsFor(s(Y)=off, S), complement_all([S], I).
+        holdsFor(f(X)=true, I) :-
+            holdsFor(calm(X)=V, J), holdsFor(near(X)=V, N), intersect_all([J, N], K), complement_all([K], I).
+        initiatedAt(begun(X)=true, T) :- happensAt(start(f(X)=true), T).
+        """,
+        "e(b) 6",
+        "s(b)=on [7,..)\ncalm(b)=true [6,..)\nf(b)=true [6,..)",
+        (20, 5, 20),
+    ),
 }
 
 

@@ -75,13 +75,14 @@ class Domains:
         for p in written:
             if p.effect is not None:
                 self.effects_of.setdefault(p.relation, []).append(p)
+        self.mixed = {fluent for fluent in self.determined if self.is_simple(fluent)}
+        """The fluents that have simple and determined values."""
 
     def extend(self) -> None:
         """Rewrite the rules: dynamic facts, free head variables, initially, grounding, complements."""
         normal = self.normal
         self._domain_rules()
-        mixed = {fluent for fluent in self.determined if self.is_simple(fluent)}
-        normal.points = [x for rule in normal.points for p in split_edges(rule, mixed) for x in self._effect(p)]
+        normal.points = [x for rule in normal.points for p in split_edges(rule, self.mixed) for x in self._effect(p)]
         for start in normal.starts:
             self._initially(start)
         normal.spans = self.newcomers.with_twins(Bounds(self).bounded(self.spans))
@@ -90,7 +91,7 @@ class Domains:
         ]
         normal.postpones = [replace(p, body=self._timed(p.body, shift=False)) for p in normal.postpones]
         settle(normal, self.meetings)
-        normal.points = [p for rule in normal.points for p in split_edges(rule, mixed)]  # hidden rules too
+        normal.points = [p for rule in normal.points for p in split_edges(rule, self.mixed)]  # hidden rules too
 
     # ----------------------------------------------------------------- dynamic domains
 

@@ -12,7 +12,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from thalweg.events.bounds import BEFORE, TRUE, VIEW, hidden, viewed
-from thalweg.events.forms import EdgeAt, EffectAt, Flat, HoldsAt, Missing, SpanRule, Total, binding, names
+from thalweg.events.forms import (
+    EdgeAt,
+    EffectAt,
+    Flat,
+    HoldsAt,
+    Missing,
+    SpanRule,
+    Total,
+    binding,
+    names,
+    split_edges,
+)
 from thalweg.events.supports import present
 from thalweg.language.rules import Combine, Edge, Effect
 from thalweg.language.terms import NOWHERE, Term, Variable, variables
@@ -128,13 +139,14 @@ class Newcomers:
             self._done.add(twin)
             normal = self.domains.normal
             normal.fluents[twin] = normal.fluents[name]
-            for p in [p for p in normal.points if p.relation == name]:
+            rules = [p for p in normal.points if p.relation == name]
+            for p in [p for rule in rules for p in split_edges(rule, self.domains.mixed)]:
                 later = {f: self._late(f) for f in _hidden_in(p.body)}
                 body = tuple(_renamed(x, later) for x in p.body)
                 lag = p.lag + 1 if p.lag < 0 or name.startswith("domain ") else 0
-                greeted = tuple(g for x in body for g in self._greeted(x))
-                self.domains.add(twin, p.args, (*body, *greeted), lag=lag)
-                if greeted:
+                guards = tuple(g for x in body for g in self._guards(x))
+                self.domains.add(twin, p.args, (*body, *guards), lag=lag)
+                if guards:
                     self.domains.add(twin, p.args, body, lag=lag + 1)
             self.domains.seeds += [replace(rule, fluent=twin) for rule in self.domains.seeds if rule.fluent == name]
             self.domains.meetings += [replace(m, name=twin) for m in self.domains.meetings if m.name == name]
