@@ -1130,6 +1130,17 @@ CASES = {
         "s(b)=on [7,..)\ncalm(b)=true [6,..)\nf(b)=true [6,..)",
         (20, 5, 20),
     ),
+    "what lasts begins where what it is made of does, though that holds before its individual is seen": (
+        """
+        initiatedAt(s(X)=off, T) :- happensAt(g(X), T).
+        holdsFor(late(X)=true, I) :- holdsFor(s(Y)=off, B), holdsFor(s(X)=off, A), allen(finishes, A, B, union, I).
+        holdsFor(long(X)=true, I) :- holdsFor(late(X)=true, J), intDurGreater(J, 2, I).
+        initiatedAt(begun(X)=true, T) :- happensAt(start(long(X)=true), T).
+        """,
+        "g(b) 5\ng(a) 14",
+        "s(a)=off [15,..)\ns(b)=off [6,..)\nlate(a)=true [6,..)\nlong(a)=true [6,..)\nbegun(a)=true [6,..)",
+        (20, 5, 20),
+    ),
 }
 
 

@@ -113,7 +113,7 @@ class Newcomers:
         mine = names([x for _, x in rule.inputs])
         if not rule.whole:
             asked += (x for w in wanted for x in w.body)
-            mine |= _variables(rule.args) - binding(rule.tests)
+            mine |= set() if wanted else _variables(rule.args) - binding(rule.tests)
         if any(map(self.domains.dynamic, asked)) or not mine <= present(rule):
             return True
         return any(self._at_first_sight(x.fluent, above | {rule.fluent}) for _, x in rule.inputs)
@@ -126,9 +126,14 @@ class Newcomers:
         """Is an instance of the rule one of its head, and known wherever it holds?"""
         told = [x for x in rule.tests if self.domains.dynamic(x)]
         mine, read = _variables(rule.args), [names((x,)) for _, x in rule.inputs]
-        if rule.whole and (told or any(one != read[0] for one in read)):
+        if rule.whole and (told or any(one != read[0] for one in read) or any(self._judged(x) for _, x in rule.inputs)):
             return False
         return mine - binding(rule.tests) <= names([*(x for _, x in rule.inputs), *told]) <= mine
+
+    def _judged(self, x: HoldsAt, above: frozenset[str] = frozenset()) -> bool:
+        """Have rules over whole intervals a part in it? What they give may hold before it is known."""
+        rules = [] if x.fluent in above else self._rules(x.fluent)
+        return any(rule.whole or any(self._judged(y, above | {x.fluent}) for _, y in rule.inputs) for rule in rules)
 
     # ----------------------------------------------------------------- hidden fluents
 
