@@ -958,6 +958,189 @@ CASES = {
         "count(1)=0 [6,..)\ncount(2)=1 [9,..)\ncount(9)=1 [9,..)",
         (20, 5, 20),
     ),
+    "what lasts from first sight has no start, also where another rule knew the individual before": (
+        """
+        fluent open(x). fluent walk(x).
+        initiatedAt(s(X)=on, T) :- happensAt(try(X), T), holdsAt(open(X)=true, T).
+        holdsFor(idle(X)=true, I) :- holdsFor(walk(X)=true, I).
+        holdsFor(idle(X)=true, I) :- holdsFor(s(X)=on, S), complement_all([S], J), intDurGreater(J, 2, I).
+        initiatedAt(begun(X)=true, T) :- happensAt(start(idle(X)=true), T).
+        terminatedAt(begun(X)=true, T) :- happensAt(reset(X), T).
+        """,
+        "walk(a)=true 2..4\nreset(a) 5\ntry(a) 7",
+        "idle(a)=true [2,4) [7,..)\nbegun(a)=true [2,6)",
+        (20, 5, 20),
+    ),
+    "what is related to somebody who is seen later has its start where it begins": (
+        """
+        fluent open(x). fluent near(x).
+        initiatedAt(s(X)=on, T) :- happensAt(try(X), T), holdsAt(open(X)=true, T).
+        holdsFor(f(X)=true, I) :-
+            holdsFor(near(X)=true, N), holdsFor(s(Y)=on, S), complement_all([S], J), allen(before, N, J, source, I).
+        initiatedAt(begun(X)=true, T) :- happensAt(start(f(X)=true), T).
+        """,
+        "near(a)=true 3..5\ntry(b) 8",
+        "f(a)=true [3,5)\nbegun(a)=true [3,..)",
+        (20, 5, 20),
+    ),
+    "what somebody else brings at first sight has no start, also without a complement": (
+        """
+        fluent near(x). fluent open(x).
+        initiatedAt(s(X)=on, T) :- happensAt(try(X), T), holdsAt(open(X)=true, T).
+        holdsFor(f(X)=true, I) :- holdsFor(near(X)=true, N), holdsFor(s(Y)=on, S), union_all([N, S], I).
+        holdsFor(g(X)=true, I) :-
+            holdsFor(near(X)=true, N), holdsFor(s(Y)=on, S), union_all([N, S], J), intDurGreater(J, 2, I).
+        initiatedAt(begun(X)=f, T) :- happensAt(start(f(X)=true), T).
+        initiatedAt(begun(X)=g, T) :- happensAt(start(g(X)=true), T).
+        """,
+        "near(a)=true 7..12\ntry(b) 7\nnear(c)=true 3..12",
+        "f(a)=true [7,12)\nf(c)=true [7,12)\ng(a)=true [7,12)\ng(c)=true [3,12)\nbegun(c)=g [3,..)",
+        (20, 5, 20),
+    ),
+    "who is told to a domain that a rule asks for has no start there": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(e(X)) :- dom(X).
+        fluent near(x).
+        holdsFor(f(X)=true, I) :- holdsFor(near(X)=true, J), dom(X), union_all([J], I).
+        holdsFor(g(X)=true, I) :- holdsFor(near(X)=true, J), dom(X), intDurGreater(J, 2, I).
+        initiatedAt(begun(X)=f, T) :- happensAt(start(f(X)=true), T).
+        initiatedAt(lasts(X)=g, T) :- happensAt(start(g(X)=true), T).
+        """,
+        "near(a)=true 3..9\ne(a) 5\nnear(b)=true 5..9\ne(b) 5\nnear(c)=true 6..9\ne(c) 5",
+        """
+        f(a)=true [5,9)
+        f(b)=true [5,9)
+        f(c)=true [6,9)
+        g(a)=true [3,9)
+        g(b)=true [5,9)
+        g(c)=true [6,9)
+        begun(c)=f [6,..)
+        lasts(a)=g [3,..)
+        lasts(c)=g [6,..)
+        """,
+        (20, 5, 20),
+    ),
+    "what lasts has its start where it begins, though a domain that says who is wanted is filled later": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(e(X)) :- dom(X).
+        grounding(f(X)=true) :- dom(X).
+        fluent near(x).
+        holdsFor(f(X)=true, I) :- holdsFor(near(X)=true, J), intDurGreater(J, 2, I).
+        initiatedAt(begun(X)=true, T) :- happensAt(start(f(X)=true), T).
+        """,
+        "near(a)=true 3..9\ne(a) 5",
+        "f(a)=true [3,9)\nbegun(a)=true [3,..)",
+        (20, 5, 20),
+    ),
+    "who a determined fluent knows through a domain that its rule asks for": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(e(X)) :- dom(X).
+        fluent near(x).
+        holdsFor(f(X)=true, I) :- holdsFor(near(X)=true, J), dom(X), union_all([J], I).
+        holdsFor(rest(X)=true, I) :- holdsFor(f(X)=true, J), complement_all([J], I).
+        """,
+        "near(a)=true 3..9\ne(a) 5\nnear(b)=true 3..9",
+        "f(a)=true [5,9)\nrest(a)=true [9,..)",
+        (20, 5, 20),
+    ),
+    "a complement that is judged whole begins when a domain that its rule asks for holds the individual": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(e(X)) :- dom(X).
+        fluent near(x).
+        holdsFor(calm(X)=true, I) :- holdsFor(near(X)=true, N), dom(X), complement_all([N], J), intDurGreater(J, 2, I).
+        """,
+        "near(a)=true 3..5\ne(a) 8",
+        "calm(a)=true [8,..)",
+        (20, 5, 20),
+    ),
+    "a complement that is judged whole is so for each whom a domain holds": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(e(X)) :- dom(X).
+        fluent near(x).
+        dom(c).
+        holdsFor(calm(X, Y)=true, I) :- holdsFor(near(X)=true, N), dom(Y), complement_all([N], J), intDurLess(J, 7, I).
+        """,
+        "near(a)=true 3..5\ne(b) 15",
+        "calm(a,b)=true [15,..)",
+        (20, 5, 20),
+    ),
+    "a complement of a value that `initially` has given has its start": (
+        """
+        initially(s(_)=on).
+        initiatedAt(s(X)=off, T) :- happensAt(g(X), T).
+        holdsFor(rest(X)=V, I) :- holdsFor(s(X)=V, S), complement_all([S], I).
+        initiatedAt(begun(X)=V, T) :- happensAt(start(rest(X)=V), T).
+        """,
+        "g(b) 3",
+        "s(b)=on [3,4)\ns(b)=off [4,..)\nrest(b)=on [4,..)\nbegun(b)=on [4,..)",
+        (20, 5, 20),
+    ),
+    "a rule that speaks of nobody gives nobody a value": (
+        """
+        fluent near(x). fluent far(x).
+        holdsFor(f(_)=true, I) :- holdsFor(near(Y)=true, N), complement_all([N], I).
+        holdsFor(g(X)=true, I) :-
+            holdsFor(far(X)=true, J), holdsFor(f(X)=V, K), intersect_all([J, K], L), complement_all([L], I).
+        """,
+        "near(a)=true 3..9\nfar(a)=true 5..7",
+        "",
+        (20, 5, 20),
+    ),
+    "the initiation of a value that is not wanted does not keep `initially` away": (
+        """
+        dynamicDomain(dom(_)).
+        grounding(h(X)) :- dom(X).
+        grounding(s(X)=on) :- good(X).
+        good(a).
+        initiatedAt(s(X)=off, T) :- happensAt(g(X), T).
+        initially(s(X)=on) :- dom(X).
+        """,
+        "g(a) 7\nh(a) 12",
+        "s(a)=on [12,..)",
+        (20, 5, 20),
+    ),
+    "who is known to be able to have a value that a rule gives to all whom another rule knows": (
+        """
+        fluent walk(x). fluent near(x).
+        holdsFor(f(X, _)=true, I) :- holdsFor(walk(X)=true, I).
+        holdsFor(f(X, a)=lit, I) :- holdsFor(near(X)=true, I).
+        holdsFor(rest(X)=true, I) :- holdsFor(f(X, _)=true, J), complement_all([J], I).
+        """,
+        "walk(a)=true 2..12\nnear(a)=true 8..9\nnear(b)=true 5..7",
+        "f(a,a)=true [8,12)\nf(a,a)=lit [8,9)\nf(b,a)=lit [5,7)\nrest(a)=true [12,..)",
+        (20, 5, 20),
+    ),
+    "a value that a newcomer brings at first sight gives no other fluent a start": (
+        """
+        good(b).
+        fluent near(x).
+        initiatedAt(s(X)=on, T) :- happensAt(e(X), T).
+        grounding(calm(X)=_) :- good(X).
+        holdsFor(calm(_)=true, I) :- holdsFor(s(Y)=off, S), complement_all([S], I).
+        holdsFor(f(X)=true, I) :-
+            holdsFor(calm(X)=V, J), holdsFor(near(X)=V, N), intersect_all([J, N], K), complement_all([K], I).
+        initiatedAt(begun(X)=true, T) :- happensAt(start(f(X)=true), T).
+        """,
+        "e(b) 6",
+        "s(b)=on [7,..)\ncalm(b)=true [6,..)\nf(b)=true [6,..)",
+        (20, 5, 20),
+    ),
+    "what lasts begins where what it is made of does, though that holds before its individual is seen": (
+        """
+        initiatedAt(s(X)=off, T) :- happensAt(g(X), T).
+        holdsFor(late(X)=true, I) :- holdsFor(s(Y)=off, B), holdsFor(s(X)=off, A), allen(finishes, A, B, union, I).
+        holdsFor(long(X)=true, I) :- holdsFor(late(X)=true, J), intDurGreater(J, 2, I).
+        initiatedAt(begun(X)=true, T) :- happensAt(start(long(X)=true), T).
+        """,
+        "g(b) 5\ng(a) 14",
+        "s(a)=off [15,..)\ns(b)=off [6,..)\nlate(a)=true [6,..)\nlong(a)=true [6,..)\nbegun(a)=true [6,..)",
+        (20, 5, 20),
+    ),
 }
 
 

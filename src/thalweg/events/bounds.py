@@ -66,7 +66,7 @@ class Bounds:
         every = sorted({v for _, x in s.inputs for v in names((x,))})
         written = s
         if s.whole and any(isinstance(x, Combine) and x.op == "complement_all" for x in s.steps):
-            s = self._cut_complements(s, every)
+            s = self._cut_complements(s)
         needed = indispensable(s)
         bound = {v for name, x in s.inputs if name in needed for v in names((x,))}
         if set(every) <= covered(s) and all(set(every) <= bound | names((x,)) for _, x in s.inputs):
@@ -153,10 +153,10 @@ class Bounds:
         cut = Combine("intersect_all", (Variable(s.result), Variable(f"_D{at}")), Variable(f"_R{at}"))
         return replace(s, inputs=(*s.inputs, (f"_D{at}", x)), steps=(*s.steps, cut), result=f"_R{at}")
 
-    def _cut_complements(self, s: SpanRule, every: list[str]) -> SpanRule:
+    def _cut_complements(self, s: SpanRule) -> SpanRule:
         """Complements whose whole intervals are judged begin when the instance becomes known."""
-        held = [HoldsAt(self.domains.range(s, v), (Variable(v),), TRUE) for v in every]
-        ranges = [(f"_D{next(self.domains.fresh)}", x) for x in held]
+        known, _ = self.domains.conditions(s)
+        ranges = [(f"_D{next(self.domains.fresh)}", x) for x in known]
         steps: list[Combine | Allen | Duration] = []
         for x in s.steps:
             if isinstance(x, Combine) and x.op == "complement_all" and ranges:

@@ -63,7 +63,7 @@ class Domains:
         self.seeds: list[StartRule] = []
         self.derived = {p.relation for p in normal.points if p.effect is None}
         self.determined = {s.fluent for s in normal.spans}
-        self.spans = list(normal.spans)
+        self.spans = [replace(rule, place=at) for at, rule in enumerate(normal.spans)]
         self.newcomers = Newcomers(self)
         self.fresh = itertools.count()
         """Numbers for new variables."""
@@ -75,22 +75,23 @@ class Domains:
         for p in written:
             if p.effect is not None:
                 self.effects_of.setdefault(p.relation, []).append(p)
+        self.mixed = {fluent for fluent in self.determined if self.is_simple(fluent)}
+        """The fluents that have simple and determined values."""
 
     def extend(self) -> None:
         """Rewrite the rules: dynamic facts, free head variables, initially, grounding, complements."""
         normal = self.normal
         self._domain_rules()
-        mixed = {fluent for fluent in self.determined if self.is_simple(fluent)}
-        normal.points = [x for rule in normal.points for p in split_edges(rule, mixed) for x in self._effect(p)]
+        normal.points = [x for rule in normal.points for p in split_edges(rule, self.mixed) for x in self._effect(p)]
         for start in normal.starts:
             self._initially(start)
-        normal.spans = self.newcomers.with_twins(Bounds(self).bounded(normal.spans))
+        normal.spans = self.newcomers.with_twins(Bounds(self).bounded(self.spans))
         normal.delays = [
             replace(d, body=self._timed(d.body, shift=False) + self._target_filter(d)) for d in normal.delays
         ]
         normal.postpones = [replace(p, body=self._timed(p.body, shift=False)) for p in normal.postpones]
         settle(normal, self.meetings)
-        normal.points = [p for rule in normal.points for p in split_edges(rule, mixed)]  # hidden rules too
+        normal.points = [p for rule in normal.points for p in split_edges(rule, self.mixed)]  # hidden rules too
 
     # ----------------------------------------------------------------- dynamic domains
 
@@ -407,20 +408,29 @@ class Domains:
     # ----------------------------------------------------------------- determined fluents
 
     def _instances(self, name: str, rule: SpanRule) -> None:
-        """The heads of a rule are known when all its variables have known values and its tests agree; nobody where it
-        leaves an argument open."""
-        ranged, tests = self._conditions(rule)
-        if not _free(rule.args, (*ranged, *tests)):
-            self._since(name, rule.args, ranged, tests)
+        """The heads of a rule are known when all its variables have known values and its tests agree; where it leaves
+        an argument open, they are among those that are known otherwise."""
+        literals, tests = self._headed(rule)
+        if HoldsAt(name, rule.args, TRUE) not in literals:
+            self._since(name, rule.args, literals, tests)
 
-    def _conditions(self, rule: SpanRule) -> tuple[list[HoldsAt], tuple[Flat, ...]]:
-        """When a rule speaks about an instance: all its variables have known values, and its tests agree."""
+    def _headed(self, rule: SpanRule) -> tuple[list[HoldsAt], tuple[Flat, ...]]:
+        """The conditions of a rule; arguments of its head that they leave open are those of known instances."""
+        ranged, tests = self.conditions(rule)
+        if _free(rule.args, (*ranged, *tests)):
+            ranged.append(HoldsAt(self.known(rule.fluent), rule.args, TRUE))
+        return ranged, tests
+
+    def conditions(self, rule: SpanRule) -> tuple[list[HoldsAt], tuple[Flat, ...]]:
+        """When a rule speaks about an instance: all its variables have known values, domains hold those that it asks
+        for, and its other tests agree."""
         every = sorted({v for _, x in rule.inputs for v in names((x,))})
-        return [HoldsAt(self.range(rule, v), (Variable(v),), TRUE) for v in every], rule.tests
+        ranged = [HoldsAt(self.range(rule, v), (Variable(v),), TRUE) for v in every]
+        return ranged + self._dynamic_part(rule.tests), tuple(x for x in rule.tests if not self.dynamic(x))
 
     def _borne(self, name: str, variable: str, rule: SpanRule, pair: tuple[Term, ...]) -> None:
         """The constants that a variable of a pair can stand for as a rule gives them to what it speaks about."""
-        ranged, tests = self._conditions(rule)
+        ranged, tests = self._headed(rule)
         mine = {v.name for term in (*rule.args, rule.value) for v in variables(term)} | names((*ranged, *tests))
         fresh = {v: Variable(f"{v}_b{next(self.fresh)}") for v in mine}
         change = partial(apply, binding=fresh)
@@ -436,8 +446,7 @@ class Domains:
 
     def range(self, rule: SpanRule, variable: str) -> str:
         """The hidden fluent of the constants that a variable of a determined fluent's rule can stand for."""
-        at = next(i for i, s in enumerate(self.spans) if s is rule)
-        name = f"range {rule.fluent}/{at}/{variable}"
+        name = f"range {rule.fluent}/{rule.place}/{variable}"
         if name in self._done:
             return name
         self._done.add(name)

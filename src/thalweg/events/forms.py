@@ -127,6 +127,8 @@ class SpanRule:
     source: int
     span: Span
     gates: tuple[HoldsAt, ...] = ()
+    place: int = -1
+    """Its place among the rules of determined fluents that the program has; -1: it has none."""
 
     @property
     def whole(self) -> bool:

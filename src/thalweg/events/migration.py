@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from thalweg.events.reasoner import Reasoner
     from thalweg.language.program import Program
 
-_UNTOLD = {"span", "source"}
+_UNTOLD = {"span", "source", "place"}
 """What tells rules apart that say the same."""
 
 

@@ -11,11 +11,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from thalweg.analysis.roles import may_equal
 from thalweg.events.bounds import BEFORE, TRUE, VIEW, hidden, viewed
-from thalweg.events.forms import EdgeAt, EffectAt, Flat, HoldsAt, Missing, SpanRule, Test, Total, names
+from thalweg.events.forms import (
+    EdgeAt,
+    EffectAt,
+    Flat,
+    HoldsAt,
+    Missing,
+    SpanRule,
+    Total,
+    binding,
+    names,
+    split_edges,
+)
+from thalweg.events.supports import present
 from thalweg.language.rules import Combine, Edge, Effect
-from thalweg.language.terms import NOWHERE, Variable, variables
+from thalweg.language.terms import NOWHERE, Term, Variable, variables
 
 if TYPE_CHECKING:
     from thalweg.events.domains import Domains
@@ -53,27 +64,23 @@ class Newcomers:
         if not isinstance(x, EdgeAt):
             return ()
         guards = self._greeted(x)
-        if x.fluent in self.domains.determined and x.only != "simple":
-            if x.edge is Edge.START and self._at_first_sight(x.fluent):
-                guards = (*guards, *self._seen_before(x))
-            if self._stirred(x.fluent) or self._made_of_several(x.fluent):
-                guards = (*guards, HoldsAt(self._twin(x.fluent), x.args, x.value, x.edge is Edge.END, next=True))
-        return guards
+        rules = self._rules(x.fluent) if x.only != "simple" else []
+        stirred = any(map(self._stirred, rules))
+        if not stirred and (x.edge is Edge.END or not any(map(self._brings, rules))):
+            return guards
+        if not stirred and len(rules) == 1 and self._about_its_head(rules[0]):
+            return *guards, *self._seen_before(x)
+        return *guards, HoldsAt(self._twin(x.fluent), x.args, x.value, x.edge is Edge.END, next=True)
+
+    def _rules(self, fluent: str) -> list[SpanRule]:
+        return [rule for rule in self.domains.spans if rule.fluent == fluent]
 
     def _seen_before(self, x: EdgeAt) -> tuple[Flat, ...]:
-        """The instance is known to be able to have the value, and not by what happens at the next point only."""
-
-        def late(name: str) -> HoldsAt:
-            return HoldsAt(self._late(name), x.args, TRUE, next=True)
-
-        given = {rule.value for rule in self.domains.spans if rule.fluent == x.fluent}
-        values = sorted((v for v in given if may_equal(v, x.value)), key=str)
-        listed = (late(self.domains.known(x.fluent)),) if self.domains.is_declared(x.fluent) else ()
-        if not any(variables(x.value)) or len(values) == 1:
-            return *listed, late(self.domains.bearers(x.fluent, x.value))
-        bearers = [(v, late(self.domains.bearers(x.fluent, v))) for v in values]
-        each = (((known,) if any(variables(v)) else (Test("=", x.value, v), known)) for v, known in bearers)
-        return *listed, Missing(tuple(each), negated=False)
+        """The one rule of a fluent knows the instance, and not by what happens at the next point only."""
+        known = [self.domains.bearers(x.fluent, x.value)]
+        if self.domains.is_declared(x.fluent) and not self._rules(x.fluent)[0].whole:
+            known.append(self.domains.known(x.fluent))
+        return tuple(HoldsAt(self._late(name), x.args, TRUE, next=True) for name in known)
 
     def _greeted(self, x: Flat) -> tuple[Flat, ...]:
         """The same for values that instances have by ``initially``."""
@@ -97,32 +104,36 @@ class Newcomers:
         """Can an instance have a value from the moment it is first seen?"""
         if fluent in self.domains.greeted:
             return True
-        if fluent in above or fluent not in self.domains.determined:
-            return False
-        if any(self.domains.dynamic(x) for w in self.domains.normal.wanted.get(fluent, []) for x in w.body):
+        return fluent not in above and any(self._brings(rule, above) for rule in self._rules(fluent))
+
+    def _brings(self, rule: SpanRule, above: frozenset[str] = frozenset()) -> bool:
+        """Can the rule give an instance its value from the moment it is first seen? Not where what holds there names
+        all that the rule speaks of; a rule over whole intervals does not ask who its head is about at a point."""
+        asked, wanted = list(rule.tests), self.domains.declaring(rule.fluent)
+        mine = names([x for _, x in rule.inputs])
+        if not rule.whole:
+            asked += (x for w in wanted for x in w.body)
+            mine |= set() if wanted else _variables(rule.args) - binding(rule.tests)
+        if any(map(self.domains.dynamic, asked)) or not mine <= present(rule):
             return True
-        return any(
-            any(isinstance(step, Combine) and step.op == "complement_all" for step in rule.steps)
-            or any(self._at_first_sight(x.fluent, above | {fluent}) for _, x in rule.inputs)
-            for rule in self.domains.spans
-            if rule.fluent == fluent
-        )
+        return any(self._at_first_sight(x.fluent, above | {rule.fluent}) for _, x in rule.inputs)
 
-    def _stirred(self, fluent: str) -> bool:
-        """Can a newcomer change an instance that is known already?"""
-        return any(
-            self._at_first_sight(x.fluent)
-            for rule in self.domains.spans
-            if rule.fluent == fluent and not rule.whole
-            for _, x in rule.inputs
-        )
+    def _stirred(self, rule: SpanRule) -> bool:
+        """Can a newcomer change an instance of the rule that is known already?"""
+        return not rule.whole and any(self._at_first_sight(x.fluent) for _, x in rule.inputs)
 
-    def _made_of_several(self, fluent: str) -> bool:
-        """Can a newcomer give a value to an instance that another rule, or other individuals, made known?"""
-        rules = [rule for rule in self.domains.spans if rule.fluent == fluent and not rule.whole]
-        heads = ({v.name for term in (*rule.args, rule.value) for v in variables(term)} for rule in rules)
-        more = any(names([x for _, x in rule.inputs]) - head for rule, head in zip(rules, heads, strict=True))
-        return (len(rules) > 1 or more) and self._at_first_sight(fluent)
+    def _about_its_head(self, rule: SpanRule) -> bool:
+        """Is an instance of the rule one of its head, and known wherever it holds?"""
+        told = [x for x in rule.tests if self.domains.dynamic(x)]
+        mine, read = _variables(rule.args), [names((x,)) for _, x in rule.inputs]
+        if rule.whole and (told or any(one != read[0] for one in read) or any(self._judged(x) for _, x in rule.inputs)):
+            return False
+        return mine - binding(rule.tests) <= names([*(x for _, x in rule.inputs), *told]) <= mine
+
+    def _judged(self, x: HoldsAt, above: frozenset[str] = frozenset()) -> bool:
+        """Have rules over whole intervals a part in it? What they give may hold before it is known."""
+        rules = [] if x.fluent in above else self._rules(x.fluent)
+        return any(rule.whole or any(self._judged(y, above | {x.fluent}) for _, y in rule.inputs) for rule in rules)
 
     # ----------------------------------------------------------------- hidden fluents
 
@@ -133,11 +144,15 @@ class Newcomers:
             self._done.add(twin)
             normal = self.domains.normal
             normal.fluents[twin] = normal.fluents[name]
-            for p in [p for p in normal.points if p.relation == name]:
+            rules = [p for p in normal.points if p.relation == name]
+            for p in [p for rule in rules for p in split_edges(rule, self.domains.mixed)]:
                 later = {f: self._late(f) for f in _hidden_in(p.body)}
                 body = tuple(_renamed(x, later) for x in p.body)
                 lag = p.lag + 1 if p.lag < 0 or name.startswith("domain ") else 0
-                self.domains.add(twin, p.args, (*body, *(g for x in body for g in self._greeted(x))), lag=lag)
+                guards = tuple(g for x in body for g in self._guards(x))
+                self.domains.add(twin, p.args, (*body, *guards), lag=lag)
+                if guards:
+                    self.domains.add(twin, p.args, body, lag=lag + 1)
             self.domains.seeds += [replace(rule, fluent=twin) for rule in self.domains.seeds if rule.fluent == name]
             self.domains.meetings += [replace(m, name=twin) for m in self.domains.meetings if m.name == name]
         return twin
@@ -177,10 +192,27 @@ class Newcomers:
         """A rule of a determined fluent, without newcomers."""
         name = BEFORE + rule.fluent
         if rule.whole:
-            return replace(rule, fluent=name)
+            return replace(self._but_for_first_points(rule), fluent=name)
         inputs = tuple((variable, self._earlier(x)) for variable, x in rule.inputs)
         tests = tuple(self._told_before(x) for x in rule.tests)
         return replace(rule, fluent=name, inputs=inputs, tests=tests)
+
+    def _but_for_first_points(self, rule: SpanRule) -> SpanRule:
+        """A rule over whole intervals without the points at which its instances are seen for the first time."""
+        known, _ = self.domains.conditions(self.domains.spans[rule.place])
+        if not known:
+            return rule
+        now = [(f"_Now{n}", x) for n, x in enumerate(known)]
+        late = [(f"_Late{n}", replace(x, fluent=self._late(x.fluent))) for n, x in enumerate(known)]
+        steps = (
+            Combine("intersect_all", tuple(Variable(n) for n, _ in now), Variable("_Now")),
+            Combine("intersect_all", tuple(Variable(n) for n, _ in late), Variable("_Late")),
+            Combine("relative_complement_all", (Variable("_Late"),), Variable("_First"), base=Variable("_Now")),
+            Combine("relative_complement_all", (Variable("_First"),), Variable("_Rest"), base=Variable(rule.result)),
+        )
+        gates = tuple(dict.fromkeys((*rule.gates, *known)))
+        inputs = (*rule.inputs, *now, *late)
+        return replace(rule, inputs=inputs, steps=(*rule.steps, *steps), result="_Rest", gates=gates)
 
     def _earlier(self, x: HoldsAt) -> HoldsAt:
         name = viewed(x.fluent)
@@ -227,3 +259,7 @@ def _hidden_in(body: Iterable[Flat]) -> set[str]:
 def _renamed(x: Flat, names: dict[str, str]) -> Flat:
     """A condition that reads another fluent instead."""
     return replace(x, fluent=names[x.fluent]) if isinstance(x, HoldsAt | EdgeAt) and x.fluent in names else x
+
+
+def _variables(terms: Iterable[Term]) -> set[str]:
+    return {v.name for term in terms for v in variables(term)}

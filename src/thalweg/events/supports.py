@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from thalweg.events.forms import SpanRule, names
 from thalweg.language.rules import Allen, Combine, Duration
 from thalweg.language.terms import Term, Variable
@@ -17,8 +19,15 @@ def covered(rule: SpanRule) -> set[str]:
     return _support(rule, {name: names((x,)) for name, x in rule.inputs})
 
 
-def _support(rule: SpanRule, of_input: dict[str, set[str]]) -> set[str]:
-    """What a non-empty result implies, when a non-empty input implies of_input."""
+def present(rule: SpanRule) -> set[str]:
+    """The variables that are named by what holds at each point of the result."""
+    return _support(rule, {name: names((x,)) for name, x in rule.inputs}, related=set.intersection)
+
+
+def _support(
+    rule: SpanRule, of_input: dict[str, set[str]], related: Callable[[set[str], set[str]], set[str]] = set.union
+) -> set[str]:
+    """What a non-empty result implies, when a non-empty input implies of_input; `related` says it of two sides."""
     steps = {x.result.name: x for x in rule.steps if isinstance(x.result, Variable)}
 
     def of(term: Term) -> set[str]:
@@ -36,7 +45,7 @@ def _support(rule: SpanRule, of_input: dict[str, set[str]]) -> set[str]:
             case Duration(_, intervals):
                 return of(intervals)
             case Allen(_, left, right):
-                return of(left) | of(right)
+                return related(of(left), of(right))
             case _:
                 return set()
 

@@ -212,7 +212,7 @@ def _after(moment: Moment) -> State:
     initiated, terminated = moment.all_effects()
     values, countdowns = settled(moment.domains, state, moment.time, initiated, terminated, moment.met)
     pairs = initiated | {(fluent, value) for fluent, value in terminated if value is not None}
-    fluents = {fluent for fluent, _ in initiated | terminated}
+    fluents = {fluent for key in moment.description.simple for fluent, _ in moment.affected(key)}
     return replace(
         state,
         values=values,

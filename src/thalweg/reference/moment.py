@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from thalweg.reference.background import Knowledge, compare
-from thalweg.reference.bodies import Fact, Goal, Test, Unbound, UnsafeRule, solve
+from thalweg.reference.bodies import Fact, Goal, Test, Unbound, UnsafeRule, goal_variables, solve
 from thalweg.reference.description import DeterminedRule, EffectRule, EventRule
 from thalweg.reference.intervals import Intervals, contains
 from thalweg.reference.state import Countdown, Domains, Input, Pair, State, settled, shown
@@ -162,7 +162,7 @@ class Snapshot:
         self, rule: DeterminedRule, known: tuple[frozenset[Pair], ...]
     ) -> Iterator[tuple[tuple[Ground, ...], Subst]]:
         number = self.domains.description.determined_rules.index(rule)
-        names = sorted({v for pair in rule.leaves.values() for v in _pair_variables(pair)}, key=repr)
+        names = sorted({v for goal in rule.goals if isinstance(goal, Fact) for v in goal_variables(goal)}, key=repr)
         declared = self.domains.declared(self.state)
         world = _Leaves(self.domains.knowledge(self.state), rule, known, declared)
         for answer in solve((rule.goals,), EMPTY, world):
@@ -294,7 +294,7 @@ class Moment:
             time + input_.tick,
             state,
             values=self._next_values,
-            affected=self._affected,
+            affected=self.affected,
         )
 
     @cached_property
@@ -307,7 +307,7 @@ class Moment:
         """What holds one point later, newcomers included."""
         after = self.time + self.input.tick
         world = self.domains, self.input, self.whole
-        return Snapshot(*world, after, self.met, values=self._then_values, affected=self._affected)
+        return Snapshot(*world, after, self.met, values=self._then_values, affected=self.affected)
 
     # what the world answers
 
@@ -490,7 +490,8 @@ class Moment:
         """True when anything happens at this point."""
         return bool(self.input.events.get(self.time)) or any(self.all_effects())
 
-    def _affected(self, key: Signature) -> set[Pair]:
+    def affected(self, key: Signature) -> set[Pair]:
+        """What rules and delayed effects have an effect on, as rules see it."""
         return self.initiated(key) | self.terminated(key) if key in self.description.simple else set()
 
     def _next_values(self, key: Signature) -> set[Pair]:
@@ -503,7 +504,7 @@ class Moment:
 
     def _then_values(self, key: Signature) -> set[Pair]:
         """The same, with those that ``initially`` sets there."""
-        touched = self.state.touched | {fluent for fluent, _ in self._affected(key)}
+        touched = self.state.touched | {fluent for fluent, _ in self.affected(key)}
         fresh = self.domains.initial(self.met) - self.state.initial
         reached = frozenset(pair for pair in fresh if signature(pair[0]) == key and pair[0] not in touched)
         state = replace(self.met, values=dict(self._next_values(key)), countdowns=frozenset())
