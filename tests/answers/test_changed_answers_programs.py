@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from answers_random import Rich
 from answers_support import facts
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from thalweg import parse
@@ -144,6 +144,39 @@ def test_undecided_answers_are_as_if_the_changed_program_had_always_run(lateness
         assert revision["changes"].num_rows == 0 and not revision.notes
 
 
+def with_a_query_less(text: str) -> str | None:
+    """The program without its last query; None where it has one only, or would be refused."""
+    lines = text.splitlines()
+    asked = [line for line in lines if line.startswith("query")]
+    less = "\n".join(line for line in lines if line != asked[-1])
+    return less if len(asked) > 1 and fine(less) else None
+
+
+@pytest.mark.parametrize("stay", [0, 2])
+@quickly
+@given(seed=st.integers(0, 2**32), fewer=st.booleans())
+@example(seed=125, fewer=True)
+@example(seed=288, fewer=True)
+@example(seed=451, fewer=False)
+def test_there_and_back_tells_nothing_twice(stay: int, seed: int, fewer: bool) -> None:
+    texts = pair(seed)
+    other = texts and (with_a_query_less(texts[0]) if fewer else texts[1])
+    if texts is None or not other:
+        return
+    rows, lateness = stream(Rich(seed), 2, random.Random(seed)), 2
+    reasoner, told = Reasoner(parse(texts[0]), lateness, retain=True), Told()
+    feed(reasoner, rows, -1, AT, told)
+    for text, after, to in ((other, AT, AT + stay), (texts[0], AT + stay, LAST)):
+        try:
+            reasoner = resumed(reasoner).changed(parse(text))
+        except CannotGoOn:
+            return
+        fold(reasoner.revise()["changes"].to_pylist(), told)
+        reasoner = resumed(reasoner)
+        feed(reasoner, rows, after, to, told)
+    assert set(told.values()) <= {0, 1}, [k for k, n in told.items() if n not in (0, 1)]
+
+
 # --------------------------------------------------------------------------- by hand
 
 WARM = "query warm(X, T).\nwarm(X, T) :- hot(X, T), hot(X, T+1).\n"
@@ -230,6 +263,22 @@ def test_unrelated_times_stay_or_are_refused() -> None:
     assert new.advance(21)["answers"].column("answer").to_pylist() == ["met(a, 21)"]
     with pytest.raises(CannotGoOn, match="rest on all that ever came"):
         handed_over(loose, loose.replace("wet(X, S)", "wet(X, S), X \\= b"), *rows, at=20, horizon=50)
+
+
+def test_a_query_that_is_asked_again_knows_what_it_has_told() -> None:
+    due = "query due(X, T).\ndue(X, T+9) :- hot(X, T), hot(X, T+1).\n"
+    old = Reasoner(parse(due + WARM), 3, retain=True)
+    old.accept(facts(("hot", "a", 1), ("hot", "a", 2), ("hot", "b", 1), ("hot", "b", 2)))
+    assert old.advance(2)["answers"].num_rows == 4
+    new = resumed(old).changed(parse(WARM))
+    assert {row["change"] for row in new.revise()["changes"].to_pylist()} == {"dropped"}
+    new = resumed(new)
+    new.accept(facts(("hot", "b", 2), arrival=3, op=-1))
+    new.advance(3)
+    again = resumed(new).changed(parse(due + WARM)).revise()
+    certain = [row for row in again["changes"].to_pylist() if row["status"] == "certain"]
+    assert [(row["answer"], row["change"]) for row in certain] == [("due(b, 10)", "withdrawn")]
+    assert again["answers"].num_rows == 0
 
 
 def test_a_reasoner_that_keeps_no_input_cannot_be_handed_over() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pyarrow as pa
@@ -9,7 +10,8 @@ import pytest
 
 import thalweg
 from thalweg.events.reasoner import Reasoner
-from thalweg.io.fold import fold_intervals
+from thalweg.io.fold import fold_events, fold_intervals
+from thalweg.protocol import CannotGoOn
 from thalweg.runs import rows
 
 RULES = """
@@ -135,6 +137,75 @@ def test_what_is_computed_no_more_ends() -> None:
     found = fold([*first, corrections, *later])
     assert {(f, v, s, 301) for f, v, s, _ in running} <= found
     assert not [r for r in found if r[0].startswith("after(") and r[3] is None]
+
+
+def without(*begins: str) -> str:
+    return "\n".join(line for line in RULES.splitlines() if not line.startswith(begins))
+
+
+AFTER = """initiatedAt(after(V)=true, T) :- happensAt(stopped(V), T).
+terminatedAt(after(V)=true, T) :- happensAt(start(moving(V)=true), T).
+"""
+MOVING = ("initiatedAt(moving", "terminatedAt(moving")
+LESS = {
+    "a simple fluent": without("initiatedAt(after", "terminatedAt(after"),
+    "a determined fluent": without("holdsFor(racing"),
+    "a derived event": without("happensAt(stopped", "initiatedAt(after", "terminatedAt(after"),
+    "values in a cycle": without("initiatedAt(level", "fi(level"),
+    "what others are made of": without("holdsFor", "happensAt", *MOVING, "initiatedAt(after", "terminatedAt(after"),
+    "a fluent in another way": RULES.replace(
+        AFTER, "holdsFor(after(V)=true, I) :- holdsFor(moving(V)=true, I1), union_all([I1], I).\n"
+    ),
+}
+
+
+def handed(reasoner: Reasoner, program: str, tables: list[dict[str, pa.Table]]) -> Reasoner:
+    """The reasoner under other rules, through a snapshot."""
+    new = reasoner.changed(thalweg.parse(program))
+    tables.append(dict(new.revise().tables))
+    again = Reasoner(thalweg.parse(program), window=WINDOW, step=STEP)
+    again.restore(new.snapshot())
+    return again
+
+
+@pytest.mark.parametrize("stay", [0, 30, 60, 120])
+@pytest.mark.parametrize("what", LESS)
+def test_what_is_computed_again_is_not_told_again(what: str, stay: int) -> None:
+    batch, _ = rows(thalweg.parse(RULES), events(1))
+    reasoner = Reasoner(thalweg.parse(RULES), window=WINDOW, step=STEP)
+    reasoner.accept(batch)
+    tables = [dict(reasoner.advance(300).tables)]
+    reasoner = handed(reasoner, LESS[what], tables)
+    tables.append(dict(reasoner.advance(300 + stay).tables))
+    reasoner = handed(reasoner, RULES, tables)
+    tables.append(dict(reasoner.advance(660).tables))
+    found = fold([part["changes"] for part in tables])
+    happened = fold_events(pa.concat_tables([part["events"] for part in tables]))
+    spans: dict[tuple[str, str], list[tuple[int, int | None]]] = {}
+    for fluent, value, start, end in sorted(found, key=lambda row: row[:3]):
+        spans.setdefault((fluent, value), []).append((start, end))
+    for held in spans.values():
+        assert all(end is not None and end < start for (_, end), (start, _) in pairwise(held)), held
+    if stay == 0:
+        _, whole = run(RULES, batch, 660)
+        assert found == fold(whole)
+        once = Reasoner(thalweg.parse(RULES), window=WINDOW, step=STEP)
+        once.accept(batch)
+        assert happened.equals(fold_events(once.advance(660)["events"]))
+
+
+def test_several_values_at_once_cannot_become_one() -> None:
+    both = (
+        "initiatedAt(on(X)=true, T) :- happensAt(press(X), T).\n"
+        "holdsFor(seen(X)=a, I) :- holdsFor(on(X)=true, J), union_all([J], I).\n"
+        "holdsFor(seen(X)=b, I) :- holdsFor(on(X)=true, J), union_all([J], I).\n"
+    )
+    one = both.split("holdsFor")[0] + "initiatedAt(seen(X)=a, T) :- happensAt(press(X), T).\n"
+    old = Reasoner(thalweg.parse(both), window=WINDOW, step=STEP)
+    old.accept(rows(thalweg.parse(both), [{"name": "press", "time": 5, "x": "lamp"}])[0])
+    old.advance(30)
+    with pytest.raises(CannotGoOn, match="seen had several values at once"):
+        old.changed(thalweg.parse(one))
 
 
 def test_a_number_cannot_become_a_word() -> None:

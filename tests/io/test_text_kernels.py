@@ -76,6 +76,10 @@ def test_the_survey_of_a_block_finds_the_times_of_its_lines(lines: list[str]) ->
     assert survey_block(block, "|", Clock()) == survey_by_hand(lines)
 
 
+def test_the_survey_takes_nothing_in_quotes_for_a_time() -> None:
+    assert survey_block(b'"a|1|2|b"|7|8\n', "|", Clock()) == Extent(1, 7, 7, 7)
+
+
 def test_plain_lines_are_surveyed_by_the_kernel_alone() -> None:
     block = np.frombuffer(b"e|7|5|a\n-|walk|12|4|true|b\n\ntick|9|9\n", np.uint8)
     assert survey_lines(block, ord("|")) == (7, 12, 4, 4, True)

@@ -64,6 +64,23 @@ def test_shards_that_others_leave_behind_go_on_to_the_same_query_time(
     assert_same(told.embedded(), run.tables())
 
 
+@pytest.mark.parametrize("streams", [False, True])
+def test_a_row_that_cannot_be_read_is_not_believed_to_come_from_far_away(tmp_path: Path, streams: bool) -> None:
+    told = short_traffic()
+    row = {**told.rows.slice(20, 1).to_pylist()[0], "name": "nosuch", "time": 10**12, "arrival": 10**12, "nr": 10**6}
+    rows = pa.concat_tables([told.rows, pa.Table.from_pylist([row], told.rows.schema)])
+    told = Story(told.program, rows, told.options)
+    run = made(told, tmp_path / "checkpoint" if streams else None, out=tmp_path / "out")
+    if streams:
+        run.pipeline.batch(rows, 0)
+        run.pipeline.close()
+    else:
+        run.pipeline.whole(rows)
+    expected = told.embedded()
+    assert_same({name: expected[name] for name in ("timeline", "changes", "events", "open")}, run.tables())
+    assert "nosuch" in str(run.tables()["rejected"].column("detail").to_pylist())
+
+
 def test_a_batch_without_rows_leaves_everything_as_it_is(tmp_path: Path) -> None:
     told = cars()
     run = made(told, tmp_path / "checkpoint", out=tmp_path / "out")

@@ -86,16 +86,24 @@ def test_json_text_is_taken_apart_and_what_is_none_is_rejected(spark: Any) -> No
     assert found.rejected.count() == 1
 
 
-def test_rtec_lines_are_read_as_an_embedded_run_reads_them(spark: Any, tmp_path: Any) -> None:
+def test_rtec_lines_are_read_and_rejected_as_an_embedded_run_reads_and_rejects_them(spark: Any, tmp_path: Any) -> None:
+    from pyspark.sql import functions as F
+
     lines = [
-        "speed|3|3|v1|50", "near|9|4|9|true|v1|v2", "halt|21|20|v1", "speed|22|22|0012|9", "-|speed|60|22|0012|9",
-        "bogus|1|1|x", "speed|23|23|v9",
+        "\ufeffspeed|3|3|v1|50", "near|9|4|9|true|v1|v2", "", "halt|21|20|v1\r", "speed|22|22|0012|9",
+        "-|speed|60|22|0012|9", "bogus|1|1|x", "speed|23|23|v9", "speed|7", "halt|x|5|v1", "speed|24|24|v9|fast",
+        "-|halt|30|29|nobody", "near|9|9|4|true|v1|v2", "speed|8|8|a\rb|9", "bogus|99999999999|-70|x",
     ]  # fmt: skip
-    (tmp_path / "events.csv").write_text("\n".join(lines) + "\n")
-    expected = run(RULES, str(tmp_path / "events.csv"), window=100, step=50, start=0)
-    events = ts.from_rtec(spark.read.text(str(tmp_path / "events.csv")), RULES)
-    found = ts.recognise(events, RULES, **OPTIONS)
-    assert {tuple(r) for r in found.timeline.collect()} == {
-        tuple(row.values()) for row in expected.arrow["timeline"].to_pylist()
-    }
-    assert found.rejected.count() == expected.arrow["rejected"].num_rows
+    (tmp_path / "events.csv").write_bytes("".join(f"{line}\n" for line in lines).encode())
+    expected = run(RULES, str(tmp_path / "events.csv"), window=100, step=50)
+    text = spark.read.text(str(tmp_path / "events.csv"), lineSep="\n")
+    numbered = text.withColumn("line", F.monotonically_increasing_id() + 1)
+    events = ts.from_rtec(numbered, RULES, keep=["line"])
+    found = ts.recognise(events, RULES, window=100, step=50, shards=2, row="line")
+    for name in ("timeline", "changes", "rejected"):
+        told = expected.arrow[name].to_pylist()
+        for row in told:
+            row |= {"source": "input"} if name == "rejected" else {}
+            row |= {"cause": row["cause"].replace("events.csv", "input")} if name == "changes" else {}
+        assert sorted(map(str, told)) == sorted(str(row.asDict()) for row in found[name].collect()), name
+    assert expected.arrow["rejected"].num_rows == 8

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from atoms import CARELESS, LAMPS, TURBINES, story
+from atoms import CARELESS, CHOICE, LAMPS, TURBINES, story
 from inprocess import Made, made, pieces
 from stories import Story, rows_of, short_traffic
 from typer.testing import CliRunner
@@ -23,7 +24,9 @@ from thalweg.plans import Options, as_program
 from thalweg.runs import rows as read_rows
 from thalweg.spark import migration, task
 from thalweg.spark.checkpoint import Checkpoint
+from thalweg.spark.files import Directory
 from thalweg.spark.migration import _settings, migrate
+from thalweg.spark.origin import BEFORE
 from thalweg.spark.outputs import Outputs, partition
 from thalweg.spark.settings import settings_of
 
@@ -139,6 +142,146 @@ def test_open_answers_and_lars_programs_go_over_too(tmp_path: Path, name: str) -
             assert mine == yours, f"{table}: {list(mine - yours)[:3]} {list(yours - mine)[:3]}"
 
 
+class Crash(BaseException):
+    """The process is gone."""
+
+
+def crash_after(writes: int, patched: pytest.MonkeyPatch) -> None:
+    """Let the process be gone after so many things were written, moved or deleted."""
+    left = [writes]
+
+    def fused(real: Any) -> Any:
+        def write(*given: Any, **named: Any) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                raise Crash
+            return real(*given, **named)
+
+        return write
+
+    for name in ("write", "write_checked", "write_table", "move", "delete"):
+        patched.setattr(Directory, name, fused(getattr(Directory, name)))
+
+
+# --------------------------------------------------------------------------- there and back
+
+BACK = {
+    **OTHERS,
+    "a query more": OTHERS["a query less"][::-1],
+    "nothing is negated": (CARELESS, TURBINES),
+    "later": (TURBINES, TURBINES.replace("malf(X, T-2) :- shdn(X, T).", "malf(X, T-2) :- shdn(X, T+5), flag(X, T).")),
+    "less is read": (LAMPS, "on(X) :- [10] sometime press(X).\n"),
+    "a choice": (CHOICE, LAMPS),
+}
+RACING = """holdsFor(racing(V)=true, I) :-
+    holdsFor(moving(V)=true, I1), holdsFor(level(V)=fined, I2), intersect_all([I1, I2], I)."""
+EVENTS = {
+    "a threshold of events": SLOWER,
+    "events that are not read": ("terminatedAt(moving(V)=true, T) :- happensAt(halt(V), T).\n", ""),
+    "a fluent less": (f"{RACING}\n", ""),
+}
+
+
+def there(name: str) -> tuple[Story, str]:
+    """A story, and other rules for it."""
+    if name in BACK:
+        before, after = BACK[name]
+        return story(before, {"lateness": 4}, size=150), after
+    return (before := short_traffic()), changed(before, *EVENTS[name]).program
+
+
+def begun(story: Story, folder: Path, *programs: str) -> Made:
+    """Half of the stream, and changes of the program."""
+    run = made(story, folder / "checkpoint", out=folder / "out", shards=1)
+    run.pipeline.batch(pieces(story.rows, 2)[0], 0)
+    for program in programs:
+        task._MEMORY._runs.clear()
+        migrate(folder / "checkpoint", program)
+    last = Story([story.program, *programs][-1], story.rows, story.options)
+    return made(last, folder / "checkpoint", out=folder / "out", shards=1)
+
+
+def all_rows(run: Made) -> dict[str, Any]:
+    """The rows of all tables."""
+    return {name: rows_of(table, table.column_names) for name, table in run.tables().items()}
+
+
+@pytest.mark.parametrize("name", [*BACK, *EVENTS])
+def test_there_and_back_leaves_nothing_behind_and_the_stream_goes_on_as_if_nothing_had_been(
+    tmp_path: Path, name: str
+) -> None:
+    before, after = there(name)
+    plain, back = begun(before, tmp_path / "plain"), begun(before, tmp_path / "back", after, before.program)
+    assert all_rows(back) == all_rows(plain)
+    for run in (plain, back):
+        run.pipeline.batch(pieces(before.rows, 2)[1], 1)
+        run.pipeline.close()
+    assert all_rows(back) == all_rows(plain)
+
+
+def test_changes_of_the_program_without_a_batch_between_them_are_one_change(tmp_path: Path) -> None:
+    before, other = there("nothing is negated")
+    third = before.program.replace("D > 80", "D > 84")
+    once, twice = begun(before, tmp_path / "once", third), begun(before, tmp_path / "twice", other, third)
+    assert all_rows(once) == all_rows(twice)
+    for run in (once, twice):
+        run.pipeline.batch(pieces(before.rows, 2)[1], 1)
+        run.pipeline.close()
+    assert all_rows(once) == all_rows(twice)
+
+
+def test_after_a_batch_the_way_back_begins_where_that_left_it(tmp_path: Path) -> None:
+    before, after = there("a query less")
+    first, second, third = pieces(before.rows, 3)
+    run = made(before, tmp_path / "c", out=tmp_path / "out", shards=1)
+    run.pipeline.batch(first, 0)
+    for batch, program, rows in ((1, after, second), (2, before.program, third)):
+        task._MEMORY._runs.clear()
+        done = migrate(tmp_path / "c", program)
+        assert done.undone == {}
+        run = made(Story(program, before.rows, before.options), tmp_path / "c", out=tmp_path / "out", shards=1)
+        run.pipeline.batch(rows, batch)
+    run.pipeline.close()
+    told: Counter[tuple[str, ...]] = Counter()
+    for row in run.tables()["changes"].to_pylist():
+        told[tuple(str(row[n]) for n in ("status", "query", "answer", "evidence", "needed"))] += (
+            1 if row["op"] == "insert" else -1
+        )
+    assert set(told.values()) <= {0, 1}
+
+
+@pytest.mark.parametrize("writes", range(2, 17, 4))
+def test_a_crash_on_the_way_back_leaves_one_program_or_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    before, after = there("nothing is negated")
+    plain = begun(before, tmp_path / "plain")
+    begun(before, tmp_path / "back", after)
+    task._MEMORY._runs.clear()
+    with monkeypatch.context() as patched:
+        crash_after(writes, patched)
+        try:
+            migrate(tmp_path / "back" / "checkpoint", before.program)
+        except Crash:
+            pass
+    migrate(tmp_path / "back" / "checkpoint", before.program)
+    back = made(before, tmp_path / "back" / "checkpoint", out=tmp_path / "back" / "out", shards=1)
+    assert all_rows(back) == all_rows(plain)
+
+
+def test_what_was_before_is_forgotten_with_the_way_back_or_the_next_change(tmp_path: Path) -> None:
+    before, after = there("a threshold")
+    begun(before, tmp_path, after)
+    kept = Directory(str(tmp_path / "checkpoint"))
+    (first,) = kept.names(BEFORE)
+    task._MEMORY._runs.clear()
+    migrate(tmp_path / "checkpoint", before.program.replace("D > 80", "D > 81"))
+    (second,) = kept.names(BEFORE)
+    assert second != first
+    done = migrate(tmp_path / "checkpoint", before.program)
+    assert done.undone["changes"] > 0 and kept.names(BEFORE) == []
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("name", ["windows", "a threshold"])
 def test_a_stream_on_spark_goes_on_with_the_changed_rules(spark: Any, tmp_path: Path, name: str) -> None:
@@ -154,8 +297,10 @@ def test_a_stream_on_spark_goes_on_with_the_changed_rules(spark: Any, tmp_path: 
     done = migrate(tmp_path / "c", after.program)
     assert done.query_time is not None and done.corrections["changes"] > 0
     later.rename(tmp_path / "in" / later.name)
+    assert len(Directory(str(tmp_path / "c")).names(BEFORE)) == 1
     running = ts.stream(sdf, after.program, **options)
     assert running.wait()
+    assert Directory(str(tmp_path / "c")).names(BEFORE) == []
     expected = handed_over(before, Story(after.program, before.rows, before.options), done.query_time)
     for table in ("changes", "answers"):
         columns = expected[table].column_names
@@ -164,16 +309,10 @@ def test_a_stream_on_spark_goes_on_with_the_changed_rules(spark: Any, tmp_path: 
         assert mine == yours, f"{table}: {list(mine - yours)[:3]} {list(yours - mine)[:3]}"
 
 
-class Crash(BaseException):
-    """The process is gone."""
-
-
 @pytest.mark.parametrize("writes", range(0, 40, 8))
 def test_a_crash_on_the_way_leaves_the_old_program_or_the_new_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int
 ) -> None:
-    from thalweg.spark.files import Directory
-
     before = short_traffic()
     after = changed(before, *SLOWER)
     first, second = pieces(before.rows, 2)
@@ -181,20 +320,8 @@ def test_a_crash_on_the_way_leaves_the_old_program_or_the_new_one(
     report = run.pipeline.batch(first, 0)
     assert report is not None
     task._MEMORY._runs.clear()
-    left = [writes]
-
-    def fused(real: Any) -> Any:
-        def write(*given: Any, **named: Any) -> Any:
-            left[0] -= 1
-            if left[0] < 0:
-                raise Crash
-            return real(*given, **named)
-
-        return write
-
     with monkeypatch.context() as patched:
-        for name in ("write", "write_checked", "write_table", "move", "delete"):
-            patched.setattr(Directory, name, fused(getattr(Directory, name)))
+        crash_after(writes, patched)
         try:
             migrate(tmp_path / "checkpoint", after.program)
         except Crash:

@@ -95,6 +95,8 @@ class Engine:
         self.known_from = [[-NEVER] * len(query.templates) for query in plan.queries]
         """For each alternative the first time whose answers are told; those before it were decided, or could not be
         known, when the program was changed."""
+        self.final = [-NEVER] * len(plan.queries)
+        """For each query the time up to which its answers were decided when the program was changed."""
         self.frozen: frozenset[int] = frozenset()
         """Queries whose cells stay as they are while others catch up."""
         self.watched = self.mains | {g for x in self.loose for g in x.groups}

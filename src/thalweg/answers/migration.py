@@ -17,7 +17,7 @@ from thalweg.analysis.temporal import Signature
 from thalweg.answers.codec import Codec
 from thalweg.answers.loose import NEVER
 from thalweg.answers.plans import Plan, QueryPlan
-from thalweg.answers.retained import Depth, Kept, depth, depth_of
+from thalweg.answers.retained import Depth, Kept, Unasked, depth, depth_of
 from thalweg.protocol import CannotGoOn, Revision
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def changed(old: Reasoner, program: Program) -> Reasoner:
     before = _rows(old, gone)
     if old.in_bulk and gone:
         before = pa.concat_tables([before, _rows(_stepped(old, kept), gone)])
-    tables = _tables(new, before, _rows(new, asked))
+    new.unasked = _unasked(new, old, before)
+    tables = _tables(new, old, before, _rows(new, asked))
     new.engine.retire_decided()
     new._revised = Revision({**new._revision([], []).tables, **tables}, tuple(known.notes()))
     return new
@@ -115,11 +116,18 @@ class _Knowledge:
         self.decided: dict[int, int] = {}
         for query, found in self.depths.items():
             name = new.plan.queries[query].name
-            before = names.get(name)
-            engine, number = (new.engine, query) if before is None else (old.engine, before)
-            self.decided[query] = old.engine.closed - engine.retire[number]
+            self.decided[query] = self._decided(query, name, names.get(name))
             if found.endless and (reasons := sorted(why for _, why in self._bounds(found))):
                 raise CannotGoOn(f"the answers to {name} rest on all that ever came, and {reasons[0]}")
+
+    def _decided(self, query: int, name: str, before: int | None) -> int:
+        """Up to which time the answers of a query are decided; `before` is its number in the old plan."""
+        engine, closed = self.old.engine, self.old.engine.closed
+        if before is not None:
+            return max(closed - engine.retire[before], engine.final[before])
+        if name in self.old.unasked:
+            return self.old.unasked[name].decided(closed)
+        return closed - self.new.engine.retire[query]
 
     def since(self, predicate: Signature) -> int:
         """The time from which on the rows of a predicate are known."""
@@ -164,15 +172,15 @@ def _hand_over(
     engine = new.engine
     names = {q.name: number for number, q in enumerate(old.plan.queries) if q.main}
     for query in known.depths:
-        decided = known.decided[query] + 1
-        engine.known_from[query] = [max(first, decided) for first in known.told_from(query)]
+        engine.final[query] = known.decided[query]
+        engine.known_from[query] = [max(first, engine.final[query] + 1) for first in known.told_from(query)]
         before = names.get(new.plan.queries[query].name)
         if before is not None:
             engine.retire[query] = max(engine.retire[query], old.engine.retire[before])
     furthest = max(engine.retire[q] - depth(engine, q).lowest for q in engine.mains)
     engine.frozen = frozenset(carried)
     for b, a in carried.items():
-        engine.known_from[b] = old.engine.known_from[a]
+        engine.known_from[b], engine.final[b] = old.engine.known_from[a], old.engine.final[a]
         for time, cell in sorted(old.engine.cells[a].items()):
             engine.adopt(b, time, cell.blocks)
     _carry_loose(new, old, carried)
@@ -233,10 +241,33 @@ def _key(row: dict[str, Any]) -> tuple[Any, ...]:
     return (*told, *(tuple(sorted(row[c])) if isinstance(row[c], list) else row[c] for c in _CONTENT))
 
 
-def _tables(new: Reasoner, before: pa.Table, after: pa.Table) -> dict[str, pa.Table]:
+def _unasked(new: Reasoner, old: Reasoner, before: pa.Table) -> dict[str, Unasked]:
+    """What is left of the queries that are asked no more; `before` is what stood of those that are affected."""
+    asked = {new.plan.queries[q].name for q in new.engine.mains}
+    found = {name: unasked for name, unasked in old.unasked.items() if name not in asked}
+    certain = [row for row in before.to_pylist() if row["status"] == "certain"]
+    for number in old.engine.mains:
+        name = old.plan.queries[number].name
+        if name not in asked:
+            told = [row for row in certain if row["query"] == name]
+            found[name] = Unasked(old.engine.retire[number], old.engine.final[number], told)
+    return found
+
+
+def _told_before(new: Reasoner, old: Reasoner) -> Iterator[dict[str, Any]]:
+    """Certain answers that were told to queries that are asked again, about times that can be known; of others nothing
+    is said."""
+    for number in new.engine.mains:
+        unasked = old.unasked.get(new.plan.queries[number].name)
+        if unasked is not None:
+            first = min(new.engine.known_from[number], default=-NEVER)
+            yield from (row for row in unasked.told if row["time"] >= first)
+
+
+def _tables(new: Reasoner, old: Reasoner, before: pa.Table, after: pa.Table) -> dict[str, pa.Table]:
     """The differences as `changes`, and the answers that are new. Certain answers to what is no longer asked stay."""
     asked = {new.plan.queries[q].name for q in new.engine.mains}
-    was = {_key(row): row for row in before.to_pylist()}
+    was = {_key(row): row for row in (*before.to_pylist(), *_told_before(new, old))}
     now = {_key(row): row for row in after.to_pylist()}
     gone = [r for key, r in was.items() if key not in now and (r["status"] == "open" or r["query"] in asked)]
     came = [row for key, row in now.items() if key not in was]

@@ -29,7 +29,7 @@ from thalweg.answers.inbox import Coded, Inbox, by_step, chunks, density
 from thalweg.answers.loose import NEVER, Loose
 from thalweg.answers.offline import check, plan
 from thalweg.answers.report import Change, changes, new_answers, report
-from thalweg.answers.retained import Kept, reach
+from thalweg.answers.retained import Kept, Unasked, reach
 from thalweg.answers.shapes import Shape
 from thalweg.answers.snapshot import forget_texts, pack, unpack
 from thalweg.answers.tables import Lazy, Shown, Writer
@@ -97,6 +97,7 @@ class Reasoner(Uncopied):
         self.bulk = Bulk(self.engine)
         self.in_bulk = qualifies(self.engine)
         self._retained = Kept(self.start, reach(self.engine)) if self._retains else None
+        self.unasked: dict[str, Unasked] = {}
         if codec.symbols.arrived > known:
             codec.symbols.fix()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from thalweg.analysis.temporal import Signature
 from thalweg.answers.engine import Engine
@@ -90,3 +91,22 @@ class Kept(Retained[Signature, Coded]):
             rows = joined(parts)
             kept[predicate] = rows.take(rows.time > closed - self.reaches.get(predicate, 0))
         self.replace(kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """What is left of a query that is asked no more: for how long after its time an answer was undecided, up to which
+    time answers are decided in any case, and the certain answers that were told of later times, as rows of `changes`.
+    Should the query be asked again, these are not told again."""
+
+    retire: int
+    final: int
+    told: list[dict[str, Any]]
+
+    def decided(self, closed: int) -> int:
+        """Up to which time answers are decided."""
+        return max(closed - self.retire, self.final)
+
+    def state(self, closed: int) -> tuple[int, int, list[dict[str, Any]]]:
+        """The same without answers that are decided."""
+        return self.retire, self.final, [row for row in self.told if row["time"] > self.decided(closed)]

@@ -16,7 +16,7 @@ import numpy as np
 from thalweg.answers.blocks import Block, Facts
 from thalweg.answers.codec import SYMBOL, Codec
 from thalweg.answers.inbox import coded_from, coded_matrix
-from thalweg.answers.retained import Kept
+from thalweg.answers.retained import Kept, Unasked
 from thalweg.columns.sealing import ForeignState, opened, sealed
 from thalweg.columns.symbols import SymbolTable
 from thalweg.protocol import Ints
@@ -62,6 +62,8 @@ def _taken(reasoner: Reasoner) -> tuple[dict[str, Any], list[Ints]]:
         "reasons": inbox.rejected.reasons,
         "loose": [loose.state(put) for loose in engine.loose],
         "known": engine.known_from,
+        "final": engine.final,
+        "unasked": [[name, *unasked.state(engine.closed)] for name, unasked in sorted(reasoner.unasked.items())],
     }
     retained = reasoner._retained
     if retained is not None:
@@ -136,6 +138,8 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: list[Ints]) -> None
     for loose, kept in zip(engine.loose, header["loose"], strict=True):
         loose.adopt(kept, arrays)
     engine.known_from = header.get("known", engine.known_from)
+    engine.final = header.get("final", engine.final)
+    reasoner.unasked = {name: Unasked(*told) for name, *told in header.get("unasked", [])}
     engine.decisions.recall()
     if reasoner._retained is not None:
         _put_back(reasoner._retained, header, arrays, engine.clock)

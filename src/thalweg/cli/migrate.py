@@ -39,6 +39,8 @@ def migrate(
         typer.echo("the checkpoint has these rules already")
     else:
         found = tallied({name: n for name, n in sorted(done.corrections.items()) if n and name != "open"})
+        if done.undone:
+            typer.echo(f"what the last change of the rules had added is taken out again: {tallied(done.undone)}")
         typer.echo(f"the window up to query time {done.query_time:,} was evaluated again: {found or 'nothing changes'}")
         for note in done.notes:
             typer.echo(f"note: {note}")

@@ -3,7 +3,7 @@
 What both programs have in common is carried over: symbols, the events of the window, input intervals, the timelines of
 fluents, pending countdowns, rows that wait. Then the window is evaluated from scratch under the changed rules, from
 the state at its start. What the rules leave as it was stays as it was; the rest is reported as changes. What is not
-computed any more ends at the query time.
+computed any more ends at the query time, and is remembered (`past`) in case that it is computed again.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from thalweg.columns.ragged import Version
 from thalweg.columns.timelines import INITIATE, OPEN
 from thalweg.events.determined import InputUnit, SpanUnit
 from thalweg.events.output import CHANGES, Output
+from thalweg.events.past import Name, Past, ended, put_event, put_fluent, told_of_event, told_of_fluent
 from thalweg.events.plan import Plan, Unit
 from thalweg.events.simple import SimpleUnit
 from thalweg.events.stores import EventStore, FluentStore
@@ -48,7 +49,10 @@ def changed(old: Reasoner, program: Program) -> tuple[Reasoner, pa.Table]:
         symbols=symbols,
     )
     new.query_time = old.query_time
-    _carry_stores(new._plan, old._plan, new.query_time != new.start)
+    left = _left(new, old)
+    again = _go_on_from(new._plan, old._plan, left)
+    new.past = {name: ended(past, new.query_time + new.tick) for name, past in left.items() if name not in again}
+    _carry_stores(new._plan, old._plan, new.query_time != new.start, {name.relation for name in again})
     before = {_label(unit): unit for unit in old._plan.units()}
     for unit in new._plan.units():
         _carry_unit(unit, before.get(_label(unit)), new._plan, old._plan, new.kept_from, new.tick)
@@ -57,13 +61,61 @@ def changed(old: Reasoner, program: Program) -> tuple[Reasoner, pa.Table]:
         if name in known:
             new._admission.waiting[name] = waiting
     new._admission.rejected = old._admission.rejected
-    return new, ended(new, old)
+    return new, _ended(new, old)
+
+
+# --------------------------------------------------------------------------- what was told otherwise
+
+
+def _told_by(plan: Plan) -> dict[Name, FluentStore]:
+    """The fluents that a program tells."""
+    stores = [store for _, _, store in plan.outputs]
+    return {Name("determined" if store.by_value else "simple", store.name): store for store in stores}
+
+
+def _left(new: Reasoner, old: Reasoner) -> dict[Name, Past]:
+    """What was told of fluents and events that the changed program does not compute as the old one did, as far as it
+    lies in the window."""
+    found = {name: past for name, past in old.past.items() if past.until > new.kept_from}
+    mine = _told_by(new._plan)
+    for name, store in _told_by(old._plan).items():
+        if name not in mine:
+            found[name] = told_of_fluent(store, old._plan).with_rows(found.get(name))
+    for derived in old._plan.derived:
+        if derived.store.name not in new._plan.catalogue.events:
+            name = Name("event", derived.store.name)
+            found[name] = told_of_event(derived.store, old._plan, new.query_time + new.tick)
+    return {name: past.after(new.kept_from) for name, past in found.items()}
+
+
+def _go_on_from(new: Plan, old: Plan, left: dict[Name, Past]) -> set[Name]:
+    """Let the stores of what is computed again, or otherwise, know what was told; returns whose past that was."""
+    theirs = _told_by(old)
+    fluents = {name: store for name, store in _told_by(new).items() if name not in theirs}
+    events = {derived.store.name: derived.store for derived in new.derived}
+    again: set[Name] = set()
+    told: dict[Name, Past] = {}
+    for name, past in left.items():
+        if name.kind == "event":
+            if name.relation in events:
+                put_event(events[name.relation], past, new)
+                again.add(name)
+            continue
+        ways = (name, Name("simple", name.relation), Name("determined", name.relation))
+        way = next((way for way in ways if way in fluents), None)
+        if way is not None:
+            told[way] = past.with_rows(told.get(way))
+            again.add(name)
+    for way, past in told.items():
+        put_fluent(fluents[way], past, new)
+    return again
 
 
 # --------------------------------------------------------------------------- stores
 
 
-def _carry_stores(new: Plan, old: Plan, begun: bool) -> None:
+def _carry_stores(new: Plan, old: Plan, begun: bool, known: set[str]) -> None:
+    """Carry over what both programs have; `known` are fluents that know what was told of them."""
     for name, event in new.catalogue.events.items():
         if name in old.catalogue.events:
             _check_sorts(new, old, "event", name, event.arity)
@@ -79,7 +131,7 @@ def _carry_stores(new: Plan, old: Plan, begun: bool) -> None:
                 store.forget_accesses()
     if begun:
         for unit in new.units():
-            if isinstance(unit, SimpleUnit | SweepUnit) and {s.name for s in unit.stores} <= set(old.catalogue.simple):
+            if isinstance(unit, SimpleUnit | SweepUnit) and _names(unit) <= known | set(old.catalogue.simple):
                 unit._found = []
 
 
@@ -109,7 +161,7 @@ def _label(unit: Unit) -> tuple[str, ...]:
     return (type(unit).__name__, *(store.name for store in stores))
 
 
-def _names(unit: SweepUnit) -> set[str]:
+def _names(unit: SimpleUnit | SweepUnit) -> set[str]:
     return {store.name for store in unit.stores}
 
 
@@ -174,12 +226,12 @@ def _told(value: Any) -> Any:
 # --------------------------------------------------------------------------- what ends
 
 
-def ended(new: Reasoner, old: Reasoner) -> pa.Table:
+def _ended(new: Reasoner, old: Reasoner) -> pa.Table:
     """Changes that end the running intervals of fluents which the program no longer computes."""
-    kept = {store.name for _, _, store in new._plan.outputs}
     parts = [CHANGES.empty_table()]
-    for _, _, store in old._plan.outputs:
-        if store.name not in kept:
+    mine = _told_by(new._plan)
+    for name, store in _told_by(old._plan).items():
+        if name in new.past and name not in mine:
             parts += _closings(store, new.query_time, new.tick, old._output)
     return pa.concat_tables(parts)
 

@@ -20,6 +20,7 @@ from thalweg.events.admission import Admission
 from thalweg.events.forgetting import forget_idle, forget_texts, is_blank, is_due
 from thalweg.events.frames import Reader
 from thalweg.events.output import NO_CHANGES, Output
+from thalweg.events.past import Name, Past
 from thalweg.events.plan import Plan, Stage, plan
 from thalweg.events.state import pack, unpack
 from thalweg.events.units import Clock, Unit
@@ -77,6 +78,8 @@ class Reasoner(Uncopied):
         self.query_time = self.start
         self.kept = 0
         """How many instances and keys were left when some were last forgotten."""
+        self.past: dict[Name, Past] = {}
+        """What was told of the window and is not computed any more."""
         self._ended: pa.Table = NO_CHANGES
         self._unknown: tuple[str, ...] = ()
         self.compile(symbols)

@@ -14,6 +14,7 @@ from thalweg.columns.keys import KeyTable
 from thalweg.columns.ragged import Ragged
 from thalweg.columns.sealing import ForeignState, opened, sealed
 from thalweg.columns.symbols import SymbolTable
+from thalweg.events import past
 from thalweg.events.determined import InputUnit, SpanUnit
 from thalweg.events.sweeping import SweepUnit
 from thalweg.events.waiting import Coded, Waiting, by_arrival, joined
@@ -76,6 +77,7 @@ def memory(reasoner: Reasoner) -> dict[str, Any]:
                 found[f"unit {at}.ahead"] = unit.ahead
             case _:
                 pass
+    found.update(past.arrays_of(reasoner))
     return found
 
 
@@ -185,6 +187,7 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: dict[str, Any]) -> 
 def put_memory(reasoner: Reasoner, arrays: dict[str, Any]) -> None:
     """Put what `memory` gave into the stores and units."""
     plan = reasoner._plan
+    reasoner.past = past.of_arrays(arrays)
 
     def ragged(name: str, clock: int = 0, *, ordered: bool = True) -> Ragged:
         state = {"rows": arrays[f"{name}.rows"], "sizes": arrays[f"{name}.sizes"]}

@@ -21,7 +21,8 @@ from thalweg.io.times import Mask, as_mask
 from thalweg.protocol import Ints
 
 BLOCK = 16 * 1024 * 1024
-_SHIELD = b"\x1f"
+_SHIELDS = (b"\x1f", b"\x1e", b"\x1d", b"\x1c", b"\x01", b"\x02", b"\x03")
+_BLANKS = (b" ", b"\t", b"\r", b"\x0b", b"\x0c", b"\x1c", b"\x1d", b"\x1e", b"\x1f")
 
 
 def blocks(path: Path, size: int | None = None) -> Iterator[bytes]:
@@ -112,24 +113,25 @@ def split(block: bytes, separator: str) -> Lines:
     sep = separator.encode()
     quoted = b'"' in block
     body = characters_of(block)
+    shield = next((byte for byte in _SHIELDS if byte not in block), _SHIELDS[0]) if quoted else b""
     if quoted:
-        body = _shield(body, line_ends(block), sep)
+        body = _shield(body, line_ends(block), sep, shield)
     lines = block.count(b"\n")
     fields = lines + int(np.count_nonzero(body == sep[0]))
     kept, offsets = np.empty(len(block), np.uint8), np.empty(fields + 1, np.int32)
     ends, first = np.empty(lines, np.int64), np.empty(lines + 1, np.int64)
     size = split_fields(body, sep[0], kept, offsets, ends, first)
     values = pa.StringArray.from_buffers(fields, pa.py_buffer(offsets), pa.py_buffer(kept[:size]))
-    if b" " in block or (b"\t" in block and separator != "\t"):
+    if not block.isascii() or any(blank in block for blank in _BLANKS if blank != sep):
         values = pc.utf8_trim_whitespace(values)
     if quoted:
-        values = _unquote(values, '"', separator)
+        values = _unquote(pc.replace_substring(values, shield.decode(), separator), '"')
     if b"'" in block:
-        values = _unquote(values, "'", separator)
+        values = _unquote(values, "'")
     return Lines(block, ends, values, first[:-1], np.diff(first))
 
 
-def _shield(characters: Bytes, ends: Ints, sep: bytes) -> Bytes:
+def _shield(characters: Bytes, ends: Ints, sep: bytes, shield: bytes) -> Bytes:
     """The block with separators inside double quotes replaced, so that they do not separate."""
     quotes = np.cumsum(characters == ord('"'), dtype=np.int64)
     until = quotes[ends - 1]
@@ -138,14 +140,12 @@ def _shield(characters: Bytes, ends: Ints, sep: bytes) -> Bytes:
     paired = np.repeat((until - before) % 2 == 0, lengths)
     inside = (quotes - np.repeat(before, lengths)) % 2 == 1
     shielded = characters.copy()
-    shielded[paired & inside & (characters == sep[0])] = _SHIELD[0]
+    shielded[paired & inside & (characters == sep[0])] = shield[0]
     return shielded
 
 
-def _unquote(values: pa.Array, quote: str, separator: str) -> pa.Array:
-    """Fields that stand in quotes without them; shielded separators are themselves again."""
-    if quote == '"':
-        values = pc.replace_substring(values, _SHIELD.decode(), separator)
+def _unquote(values: pa.Array, quote: str) -> pa.Array:
+    """Fields that stand in quotes without them."""
     quoted = pc.and_(pc.starts_with(values, quote), pc.ends_with(values, quote))
     quoted = pc.and_(quoted, pc.greater(pc.binary_length(values), 1))
     inner = pc.utf8_slice_codeunits(values.filter(quoted), 1, -1)

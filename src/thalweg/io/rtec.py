@@ -16,44 +16,66 @@ import pyarrow.compute as pc
 from thalweg import reasons
 from thalweg.io.assemble import Fields, assemble
 from thalweg.io.delimited import Lines, characters_of, split
-from thalweg.io.groups import by_name
+from thalweg.io.groups import Group, by_name
 from thalweg.io.kernels import survey_lines
 from thalweg.io.rejects import Rejects
 from thalweg.io.shapes import Layout, Shape, Shapes
 from thalweg.io.times import Clock, Extent, Mask, as_mask, extent
 from thalweg.protocol import Ints, Rows
 
-_ARGUMENTS_AT = {Layout.EVENT: 3, Layout.POINT: 4, Layout.INTERVAL: 5}
+ARGUMENTS_AT = {Layout.EVENT: 3, Layout.POINT: 4, Layout.INTERVAL: 5}
+_MAY_BEGIN_A_SIGN = np.array([not (chr(byte).isalnum() and byte < 128) for byte in range(256)])
+"""First bytes of lines that may begin with a sign, be it in quotes or after blanks."""
 
 
 def read_block(
     block: bytes, separator: str, shapes: Shapes, clock: Clock, *, line: int, offset: int, rejected: Rejects
 ) -> list[Rows]:
     """The rows of a block whose first line is number `line` of its source."""
-    lines = split(block, separator)
+    return read_lines(split(block, separator), shapes, clock, line=line, offset=offset, rejected=rejected)
+
+
+def read_lines(
+    lines: Lines, shapes: Shapes, clock: Clock, *, line: int, offset: int, rejected: Rejects
+) -> list[Rows]:
+    """The rows of lines, the first of which is number `line` of its source; empty lines say nothing."""
+    blank = lines.blank()
     lines, signed = without_signs(lines)
-    names = lines.field(np.arange(len(lines)), 0).dictionary_encode()
+    shaped, misshapen, unknown = by_shape(lines, shapes)
+    unknown = unknown[~blank[unknown]]
+    if len(unknown):
+        details = shapes.unknown(lines.field(unknown, 0))
+        rejected.add(unknown + line, reasons.UNKNOWN_NAME, details, lines.text(unknown))
     found: list[Rows] = []
-    groups, others = by_name(names, shapes.by_name)
-    _reject_unknown(others, lines, shapes, line, rejected)
-    for group in groups:
-        left = np.ones(len(group.where), np.bool_)
-        for shape in shapes.by_name[group.name].values():
-            fits = lines.count[group.where] == _ARGUMENTS_AT[shape.layout] + shape.arity
-            if fits.any():
-                left &= ~fits
-                where = group.where if fits.all() else group.where[fits]
-                rows = assemble(_fields(shape, lines, where, signed, line), clock, offset, rejected)
-                if rows is not None:
-                    found.append(rows)
-        wrong = group.where[left]
-        rejected.add(wrong + line, reasons.WRONG_ARITY, _arity(lines, wrong, group.name, shapes), lines.text(wrong))
+    for shape, where in shaped:
+        rows = assemble(_fields(shape, lines, where, signed, line), clock, offset, rejected)
+        if rows is not None:
+            found.append(rows)
+    for name, wrong in misshapen:
+        rejected.add(wrong + line, reasons.WRONG_ARITY, _arity(lines, wrong, name, shapes), lines.text(wrong))
     return found
+
+
+def by_shape(lines: Lines, shapes: Shapes) -> tuple[list[tuple[Shape, Ints]], list[Group], Ints]:
+    """The lines of each shape; those of each name that fit none of its shapes; all others. The lines have no signs."""
+    names = lines.field(np.arange(len(lines)), 0).dictionary_encode()
+    groups, others = by_name(names, shapes.by_name)
+    shaped: list[tuple[Shape, Ints]] = []
+    misshapen: list[Group] = []
+    for name, left in groups:
+        for shape in shapes.by_name[name].values():
+            fits = lines.count[left] == ARGUMENTS_AT[shape.layout] + shape.arity
+            if fits.any():
+                shaped.append((shape, left if fits.all() else left[fits]))
+                left = left[~fits]
+        if len(left):
+            misshapen.append(Group(name, left))
+    return shaped, misshapen, others
 
 
 def without_signs(lines: Lines) -> tuple[Lines, Mask | None]:
     """The lines without their leading ``+`` or ``-`` field, and which of them had one."""
-    if not np.isin(lines.first_characters(), [ord("+"), ord("-"), ord(" ")]).any():
+    if not _MAY_BEGIN_A_SIGN[lines.first_characters()].any():
         return lines, None
     heads = lines.field(np.arange(len(lines)), 0)
     signed = as_mask(pc.is_in(heads, pa.array(["+", "-"]))) & (lines.count > 1)
@@ -63,7 +85,7 @@ def without_signs(lines: Lines) -> tuple[Lines, Mask | None]:
 
 
 def _fields(shape: Shape, lines: Lines, where: Ints, signed: Mask | None, line: int) -> Fields:
-    start = _ARGUMENTS_AT[shape.layout]
+    start = ARGUMENTS_AT[shape.layout]
     op = None
     if signed is not None:
         marks = lines.values.take(
@@ -83,18 +105,10 @@ def _fields(shape: Shape, lines: Lines, where: Ints, signed: Mask | None, line: 
     )
 
 
-def _reject_unknown(where: Ints, lines: Lines, shapes: Shapes, line: int, rejected: Rejects) -> None:
-    """Reject lines of unknown names; empty lines say nothing."""
-    if len(where):
-        where = where[~lines.blank()[where]]
-        details = shapes.unknown(lines.field(where, 0))
-        rejected.add(where + line, reasons.UNKNOWN_NAME, details, lines.text(where))
-
-
 def _arity(lines: Lines, where: Ints, name: str, shapes: Shapes) -> pa.Array:
     """What the lines have, and what they should have."""
     wanted = [
-        f"{_ARGUMENTS_AT[s.layout] + arity} ({name}|arrival|{_TIMES[s.layout]}{'|...' if arity else ''})"
+        f"{ARGUMENTS_AT[s.layout] + arity} ({name}|arrival|{_TIMES[s.layout]}{'|...' if arity else ''})"
         for arity, s in sorted(shapes.by_name[name].items())
     ]
     counts = pa.array(lines.count[where]).cast(pa.string())
@@ -106,9 +120,10 @@ _TIMES = {Layout.EVENT: "time", Layout.POINT: "time|value", Layout.INTERVAL: "st
 
 def survey_block(block: bytes, separator: str, clock: Clock) -> Extent:
     """The times of a block, without the rest of its rows."""
-    low, high, first, size, read = survey_lines(characters_of(block), ord(separator))
-    if read and size:
-        return Extent(size, low, high, first) if low <= high else Extent(size, None, None, None)
+    if b'"' not in block:  # in quotes a separator separates nothing
+        low, high, first, size, read = survey_lines(characters_of(block), ord(separator))
+        if read and size:
+            return Extent(size, low, high, first) if low <= high else Extent(size, None, None, None)
     lines, _ = without_signs(split(block, separator))
     where = np.flatnonzero(lines.count >= 3)
     return extent(len(lines), [lines.field(where, 1)], [lines.field(where, 2)], clock)

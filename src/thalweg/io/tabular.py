@@ -14,7 +14,7 @@ arg2, ...`` where it has those, else the remaining columns in their order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -34,12 +34,15 @@ from thalweg.protocol import Ints, Rows
 OPS = ("op", "_change_type")
 FEED = ("_commit_version", "_commit_timestamp")
 """Columns that change data feeds add, which are no arguments."""
+REFUSED = ("_thalweg_reason", "_thalweg_detail", "_thalweg_text")
+"""Columns of lines that were taken apart before: the reason why a line is rejected, the same in words, the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
     """How the columns of a table are used. Each is a column name, or None where the table has no such column;
-    `free` are the columns that may hold arguments, in order."""
+    `free` are the columns that may hold arguments, in order. `refused`: the rows were lines, and those that cannot be
+    read say why in the columns `REFUSED`."""
 
     columns: tuple[str, ...]
     name: str | None
@@ -50,19 +53,26 @@ class Header:
     value: str | None
     op: str | None
     free: tuple[str, ...]
+    refused: bool = False
 
     def arguments(self, shape: Shape) -> tuple[str, ...] | None:
-        """The columns of the declared arguments, where the table has them all."""
+        """The columns of the declared arguments, where the table has them all. Fields of lines have no names, so a
+        column that was made of them is none, be it called like an argument."""
         names = [field.name for field in shape.fields]
+        if self.refused and not {*self._special, *self.free}.isdisjoint(names):
+            return None
         if names and all(name is not None and name in self.columns for name in names):
             return tuple(name for name in names if name is not None)
         return None
 
+    @property
+    def _special(self) -> tuple[str | None, ...]:
+        return self.name, self.time, self.arrival, self.start, self.end, self.value, self.op
+
     def needed(self, shapes: Iterable[Shape]) -> tuple[str, ...]:
         """The columns that have to be read."""
-        used = {
-            c for c in (self.name, self.time, self.arrival, self.start, self.end, self.value, self.op) if c
-        }
+        used = {column for column in self._special if column}
+        used.update(REFUSED if self.refused else ())
         for shape in shapes:
             used.update(self.arguments(shape) or self.free)
         return tuple(column for column in self.columns if column in used)
@@ -108,9 +118,11 @@ def read_header(columns: Sequence[str], shapes: Shapes, label: str) -> Header:
         alike = [other for other in columns if column and other.strip().lower() == column.strip().lower()]
         if len(alike) > 1:
             raise InputError("columns", f"{label} has more than one column `{alike[0].lower()}`: {', '.join(alike)}")
-    free = [c for c in columns if c not in taken.values() and c.strip().lower() not in FEED]
+    refused = set(REFUSED) <= set(columns)
+    others = (*FEED, *REFUSED) if refused else FEED
+    free = [c for c in columns if c not in taken.values() and c.strip().lower() not in others]
     numbered = [plain[f"arg{i}"] for i in range(1, len(free) + 1) if f"arg{i}" in plain]
-    return Header(columns=tuple(columns), free=tuple(numbered or free), **taken)
+    return Header(columns=tuple(columns), free=tuple(numbered or free), refused=refused, **taken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +155,8 @@ def read_table(
 ) -> list[Rows]:
     """The rows of a piece of a table; `event` is the name of all its rows where it has no `name` column."""
     found: list[Rows] = []
+    if header.refused:
+        table = _without_refused(table, rejected)
     groups, others = _groups(table, header, event, shapes)
     if len(others):
         details = shapes.unknown(_texts(table.columns[header.name or ""]).take(pa.array(others)))
@@ -156,6 +170,21 @@ def read_table(
             if rows is not None:
                 found.append(rows)
     return found
+
+
+def _without_refused(table: Table, rejected: Rejects) -> Table:
+    """The table without the rows that say why they cannot be read; these are rejected."""
+    reason, detail, text = (table.columns[name] for name in REFUSED)
+    if reason.null_count == len(reason):
+        return table
+    told = as_mask(reason.is_valid())
+    rows = np.arange(len(told)) if table.among is None else table.among
+    refused = rows[told[rows]]
+    which = _texts(taken(reason, refused))
+    for word in which.unique().to_pylist():
+        where = refused[as_mask(pc.equal(which, word))]
+        rejected.add(table.row[where], word, _texts(taken(detail, where)), _texts(taken(text, where)))
+    return replace(table, among=rows[~told[rows]])
 
 
 def _groups(table: Table, header: Header, event: str | None, shapes: Shapes) -> tuple[list[Group], Ints]:

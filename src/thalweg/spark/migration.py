@@ -3,7 +3,8 @@
 Every shard's window is evaluated again under the changed rules, stage after stage, from the rows and values that the
 state has kept; each kind of reasoner knows what that is. What comes out differently is added to the tables of the last
 batch as changes (where they tell causes, with the cause ``program``); the rest stays. All of it becomes valid with one
-commit. The stream must not be running meanwhile.
+commit. The stream must not be running meanwhile. Where the program was changed since the last batch, that change is
+taken back first (`origin`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,28 +21,34 @@ from thalweg.language.program import Program
 from thalweg.language.rules import Kind
 from thalweg.plans import Options, as_program
 from thalweg.protocol import CannotGoOn, Rows
-from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, shard_key
+from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, Stored, shard_key
 from thalweg.spark.files import DamagedFile, Directory
+from thalweg.spark.origin import Origin, forget, keep, keep_state, origin_of
 from thalweg.spark.outputs import Outputs, Sink, partition, standing
 from thalweg.spark.settings import Settings, settings_of
-from thalweg.spark.shard import Shard
+from thalweg.spark.shard import Outcome, Shard
 from thalweg.spark.stages import Name, StagePlan
-from thalweg.spark.task import Found, Note, Order, restored, staging, store
+from thalweg.spark.task import Found, Note, Order, staging, store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_ADDED = "program-"
+"""How the names of files begin that a changed program has added to a batch."""
+
+
 @dataclass(frozen=True, slots=True)
 class Migration:
     """What a migration did: the query time whose window was evaluated again, the rows that were added by table
-    (nothing at all where the checkpoint had the program already), and what the changed program cannot know of the
-    past."""
+    (nothing at all where the checkpoint had the program already), what the changed program cannot know of the
+    past, and the rows that an earlier migration had added and that are taken out again."""
 
     batch: int | None
     query_time: int | None
     corrections: dict[str, int]
     notes: tuple[str, ...] = ()
+    undone: dict[str, int] = field(default_factory=dict)
 
 
 def migrate(
@@ -57,14 +64,14 @@ def migrate(
     checked = Checkpoint(Directory(str(checkpoint)))
     if not checked.begun:
         raise InputError("checkpoint", f"{checkpoint} holds no checkpoint of a pipeline")
-    old = checked.settings()
-    new = _settings(old, as_program(program, background))
     last = checked.last()
+    origin = origin_of(checked, last) if last is not None else Origin(checked.settings(), {}, "")
+    new = _settings(origin.settings, as_program(program, background))
     if last is None or not last.begun:
         checked.take()
         checked.started(new)
         return Migration(None, None, {})
-    if new.identity == old.identity:
+    if new.identity == checked.settings().identity:
         return Migration(last.batch, last.moment.query_time, {})
     tables = checked.tables
     if tables is None:
@@ -72,15 +79,16 @@ def migrate(
     outputs = Outputs(tables, new.kind, spark, dict(sinks or {}))
     outputs.publish(last.batch, last.tables, edition=last.edition)
     outputs.clear(last.batch)
+    mark = uuid.uuid4().hex
     try:
-        shards, corrections, notes = _revised(old, new, checked, outputs, last)
+        shards, corrections, notes = _revised(origin, new, checked, outputs, last, mark)
     except DamagedFile:
         _refuse_running(checked, last)  # the stream has cleared it away
         raise
-    sizes = _together(outputs, last, corrections)
+    sizes, undone = _together(outputs, last, corrections, origin)
     commit = replace(
         last,
-        mark=uuid.uuid4().hex,
+        mark=mark,
         shards=shards,
         tables=sizes,
         edition=last.edition + 1,
@@ -91,8 +99,9 @@ def migrate(
     checked.announce(new)
     checked.commit(commit, last)
     checked.settle()
+    forget(checked.directory, but=mark)
     outputs.publish(commit.batch, commit.tables, edition=commit.edition)
-    return Migration(last.batch, last.moment.query_time, dict(corrections), notes)
+    return Migration(last.batch, last.moment.query_time, dict(corrections), notes, undone)
 
 
 def _refuse_running(checked: Checkpoint, last: Commit) -> None:
@@ -148,12 +157,12 @@ def _homes(stages: Sequence[StagePlan]) -> dict[Name, int]:
 
 
 def _revised(
-    old: Settings, new: Settings, checked: Checkpoint, outputs: Outputs, last: Commit
+    origin: Origin, new: Settings, checked: Checkpoint, outputs: Outputs, last: Commit, mark: str
 ) -> tuple[dict[str, Lineage], Counter[str], tuple[str, ...]]:
     """The states of all shards under the changed program, how many rows of each table that adds, and what cannot be
-    known."""
+    known. Where it is the program of the origin, the states are those, and nothing is added."""
     order = Order(
-        settings=old,
+        settings=origin.settings,
         stage=0,
         batch=last.batch,
         mark="",
@@ -163,29 +172,43 @@ def _revised(
         state=checked.directory,
         sources=last.sources,
     )
+    returns = new.identity == origin.settings.identity
     lineages: dict[str, Lineage] = {}
+    former: dict[str, Stored] = {}
     added: Counter[str] = Counter({"changes": 0})
     notes: dict[str, None] = {}
     waiting: dict[tuple[int, int], list[Rows]] = {}
-    mark = uuid.uuid4().hex
     for stage, plan in enumerate(new.stages):
         for number in range(plan.shards):
             key = shard_key(stage, number)
-            shard = _changed(restored(replace(order, stage=stage), number), new)
+            shard = origin.shard(replace(order, stage=stage), number)
+            before = shard.snapshot()
+            shard = _changed(shard, new)
             shard.sources = last.sources
             shard.accept(waiting.pop((stage, number), []))
             note = Note(stage, number)
             found = Found(replace(order, settings=new, stage=stage), note)
             outcome = shard.revise()
+            if returns:
+                outcome = _standing(outcome, outputs)
+            else:
+                former[key] = keep_state(checked.directory, mark, key, before, last.batch)
             notes |= dict.fromkeys(outcome.notes)
             found.add(outcome)
             found.write(number)
             for target, rows in found.forwards.items():
                 waiting.setdefault(target, []).extend(rows)
-            stored = store(checked.directory, shard.snapshot(), ("state", key), last.batch, "state")
-            lineages[key] = Lineage(mark, stored)
+            state = before if returns else shard.snapshot()
+            lineages[key] = Lineage(mark, store(checked.directory, state, ("state", key), last.batch, "state"))
             added.update(note.tables)
+    if not returns:
+        keep(checked.directory, mark, origin, former)
     return lineages, added, tuple(notes)
+
+
+def _standing(outcome: Outcome, outputs: Outputs) -> Outcome:
+    """Of what a shard found the tables that say how things stand."""
+    return Outcome({name: table for name, table in outcome.tables.items() if name in standing(outputs.kind)})
 
 
 def _changed(shard: Shard, settings: Settings) -> Shard:
@@ -195,18 +218,23 @@ def _changed(shard: Shard, settings: Settings) -> Shard:
         raise InputError("migrate", str(error), "start with a new checkpoint") from error
 
 
-def _together(outputs: Outputs, last: Commit, corrections: Counter[str]) -> dict[str, int]:
-    """Lay the rows of the last batch beside what was added; returns the sizes."""
-    sizes = {**dict(last.tables), **{name: corrections[name] for name in standing(outputs.kind)}}
-    for name in sorted(set(corrections) - standing(outputs.kind)):
-        if not corrections[name]:
+def _together(
+    outputs: Outputs, last: Commit, corrections: Counter[str], origin: Origin
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Lay the rows of the last batch beside what was added, without what an earlier change had added; returns the
+    sizes, and how much that was."""
+    sizes = {**origin.tables, **{name: corrections[name] for name in standing(outputs.kind)}}
+    undone: dict[str, int] = {}
+    for name in sorted({*corrections, *last.tables} - standing(outputs.kind)):
+        sizes[name] = origin.tables.get(name, 0) + corrections[name]
+        undone[name] = last.tables.get(name, 0) - origin.tables.get(name, 0)
+        if not corrections[name] and not undone[name]:
             continue
-        sizes[name] = last.tables.get(name, 0) + corrections[name]
         place = (*staging(last.batch), name)
         for number, file in enumerate(outputs.directory.names(*place)):
-            outputs.directory.move((*place, file), (*place, f"program-{last.edition + 1}-{number:05d}.parquet"))
+            outputs.directory.move((*place, file), (*place, f"{_ADDED}{last.edition + 1}-{number:05d}.parquet"))
         for file in outputs.directory.names(name, partition(last.batch)):
-            kept = outputs.directory.read(name, partition(last.batch), file)
-            outputs.directory.write(kept, *place, file)
-    return sizes
-
+            if not (origin.is_earlier and file.startswith(_ADDED)):
+                kept = outputs.directory.read(name, partition(last.batch), file)
+                outputs.directory.write(kept, *place, file)
+    return sizes, {name: rows for name, rows in undone.items() if rows}

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from thalweg.analysis.requests import MOST_QUERIES
 from thalweg.reasons import TOO_FAR_AHEAD, UNREADABLE
 from thalweg.runs import RowRejected
 from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, Moment, shard_key
@@ -191,12 +192,14 @@ class Pipeline:
         began = time.perf_counter()
         known = moment.latest
         before = self._begun.moment if self._begun else Moment(moment.start, moment.start)
+        if rows is not None:
+            moment = replace(moment, query_time=self._believed(before.query_time, moment.query_time))
         while True:
             self._check_distance(before.query_time, moment.query_time)
             order = self._order(batch, uuid.uuid4().hex, moment.query_time, known, sources)
             notes = self._job(rows, order)
             reached = replace(self._moved(before, _latest(notes)), quiet=moment.quiet)
-            if rows is None or reached.query_time >= moment.query_time:
+            if rows is None or reached.query_time == moment.query_time:
                 return self._concluded(order, moment, seen.rows, notes, began)
             moment = reached  # the last row was one that could not be read: time has not gone that far
 
@@ -275,6 +278,11 @@ class Pipeline:
             sources=sources,
         )
 
+    def _believed(self, now: int, to: int) -> int:
+        """The query time to go to. One that is very far away may be that of a row that cannot be read: then the clock
+        stands still at first, until the rows that can be read have told how far it is."""
+        return now if (to - now) // self.settings.plan.schedule.step > MOST_QUERIES else to
+
     def _check_distance(self, now: int, to: int) -> None:
         advice = "is that time right? limit how far the clock may jump (max_ahead), or choose a larger step"
         self.settings.plan.schedule.refuse_too_many(now, to, advice)
@@ -337,6 +345,8 @@ class Pipeline:
         schedule = self.settings.plan.schedule
         last = schedule.end if schedule.end is not None else seen.latest
         to = schedule.start if last is None else schedule.at_or_after(last)
+        if schedule.end is None:
+            to = self._believed(schedule.start, to)
         ordered = self.engine.sorts and seen.rows > SORTED_ABOVE * self.settings.stages[0].shards
         while True:
             moment = replace(before, latest=seen.latest, query_time=to)
@@ -346,7 +356,7 @@ class Pipeline:
             # The last row may have been one that could not be read: then time has not gone that far.
             accepted = _latest(notes)
             reached = schedule.start if accepted is None else schedule.at_or_after(accepted)
-            if schedule.end is not None or reached >= to:
+            if schedule.end is not None or reached == to:
                 break
             to = reached
         commit = self._commit(order, moment, seen.rows, notes)

@@ -27,6 +27,7 @@ from thalweg.spark.files import Directory
 from thalweg.spark.files_engine import FilesEngine
 from thalweg.spark.given import given_columns, refuse_foreign, told_apart
 from thalweg.spark.metrics import Endpoint, Metrics, listener, metrics_of
+from thalweg.spark.origin import forget
 from thalweg.spark.outputs import Outputs, Sink
 from thalweg.spark.pipeline import BatchReport, Pipeline
 from thalweg.spark.sessions import carry_package
@@ -167,12 +168,18 @@ class Stream:
                 now, df = _beat(df)
             report = self.pipeline.batch(df, batch, now=now, idle=self._idle)
             if report is not None:
+                self._forget_origin()
                 self.reports.append(report)
         except BaseException as error:
             if self._broken_off:  # in few words: Spark looks for its own interruptions in all that is said
                 raise Stopped("the batch was broken off: it comes first at the next start") from None
             self._failure = plainly(error)
             raise
+
+    def _forget_origin(self) -> None:
+        """After the first batch, forget what it was before the program was changed."""
+        if self.pipeline.checkpoint is not None and not self.reports:
+            forget(self.pipeline.checkpoint.directory)
 
     def begin(self, sdf: DataFrame, *, trigger: str | None, port: int | None, name: str | None) -> None:
         """Start taking batches of a streaming DataFrame."""
