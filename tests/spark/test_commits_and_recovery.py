@@ -241,6 +241,36 @@ def test_a_derived_event_shows_nobody_in_any_stage(tmp_path: Path, rule: str, na
     assert_same(told.embedded(), run.tables())
 
 
+SIGHTED = """
+    initiatedAt(near(X, Y)=true, T) :- happensAt(meet(X, Y), T).
+    initiatedAt(lit(X)=true, T) :- happensAt(press(X), T).
+    initially(lit(_)=off).
+    holdsFor(dark(X)=true, I) :- holdsFor(lit(X)=true, A), complement_all([A], I).
+    holdsFor(dim(X)=true, I) :- holdsFor(dark(X)=true, I)."""
+
+
+@pytest.mark.parametrize("asked", ["lit(X)=off", "dark(X)=true", "dim(X)=true"])
+@pytest.mark.parametrize("edge", ["start", "end"])
+def test_what_somebody_has_from_first_sight_has_no_start_in_any_stage(tmp_path: Path, asked: str, edge: str) -> None:
+    rule = f"initiatedAt(both(X, Y)=true, T) :- happensAt({edge}({asked}), T), holdsAt(near(Y, X)=true, T)"
+    told = meetings(f"{SIGHTED}\n{rule}, holdsAt(lit(Y)=true, T).")
+    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
+    name = asked.partition("(")[0]
+    assert [stage.key for stage in run.pipeline.settings.stages] == [
+        f"one shard: a rule reads the {edge} of {name}, which may hold from first sight on, by another key"
+    ]
+
+
+def test_what_holds_from_the_start_has_no_start_in_any_stage(tmp_path: Path) -> None:
+    rule = "initiatedAt(both(X, Y)=true, T) :- happensAt(start(lit(X)=off), T), holdsAt(near(Y, X)=true, T)"
+    told = meetings(f"{SIGHTED}\n{rule}, holdsAt(lit(Y)=true, T).".replace("lit(_)=off", "lit(b)=off"))
+    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
+    assert [stage.shards for stage in run.pipeline.settings.stages] == [3, 3]
+    run.pipeline.batch(told.rows, 0)
+    run.pipeline.close()
+    assert_same(told.embedded(), run.tables())
+
+
 def test_what_must_hold_for_a_rule_to_say_anything_may_come_from_other_stages(tmp_path: Path) -> None:
     body = "holdsFor(on(X)=true, A), holdsFor(near(X, _)=true, B), intersect_all([A, B], I)"
     told = meetings(f"{KNOWN}\nholdsFor(met(X)=true, I) :- {body}.")

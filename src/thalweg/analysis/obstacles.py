@@ -115,8 +115,10 @@ def _of_events(program: Program, keys: Keys) -> str | None:
             where[node] = index
     deep = {node for statement in program.statements for node in _deep(statement)}
     seen = {node for statement in program.statements for node in _seen(statement, where)}
+    sighted = _from_first_sight(program)
     for statement in program.statements:
         found = _of_statement(statement, where, deep) or _of_known(statement, seen)
+        found = found or _of_edges(statement, where, sighted)
         if found is not None:
             return found
     return None
@@ -153,6 +155,52 @@ def _of_known(statement: Statement, seen: Collection[Node]) -> str | None:
                         if free:
                             unsure = min(free).partition(" ")[0]
                             return f"in {signature(pair.fluent)[0]}, {unsure} ranges over all that is known"
+    return None
+
+
+def _from_first_sight(program: Program) -> dict[Node, set[Node]]:
+    """The fluents that somebody may have from the moment of being first seen, which is no `start`; with those that they
+    have it from."""
+    found: dict[Node, set[Node]] = {}
+    for statement in program.statements:
+        match statement:
+            case Initially(pair) if named(pair.fluent):
+                terms = [term for place in literals(body_of(statement)) for term in literal_terms(place.literal)]
+                if {v.name for v in variables(pair.fluent)} - {v.name for term in terms for v in variables(term)}:
+                    found.setdefault(Node("fluent", *signature(pair.fluent)), set())
+            case IntervalRule(pair) if named(pair.fluent) and _brings(statement):
+                found.setdefault(Node("fluent", *signature(pair.fluent)), set())
+    rules = [rule for rule in program.statements if isinstance(rule, IntervalRule) and named(rule.pair.fluent)]
+    size = -1
+    while size != (size := sum(map(len, found.values())) + len(found)):
+        for rule in rules:
+            read = {node for node in reads_of(rule) if node in found}
+            if read:
+                above = found.setdefault(Node("fluent", *signature(rule.pair.fluent)), set())
+                above.update(read, *(found[node] for node in read))
+    return found
+
+
+def _brings(rule: IntervalRule) -> bool:
+    """Can a rule give a value to somebody who is seen for the first time, without that anything begins?"""
+    told = _told(rule)
+    read = [_of_pair(literal) for literal in rule.body if isinstance(literal, HoldsFor)]
+    complements = any(isinstance(x, Combine) and x.op == "complement_all" for x in rule.body)
+    related = any(isinstance(x, Allen) for x in rule.body) and any(names != read[0] for names in read)
+    return bool(told) and (complements or related or not told <= bound_by(rule))
+
+
+def _of_edges(statement: Statement, where: Mapping[Node, int], sighted: Mapping[Node, set[Node]]) -> str | None:
+    """Why a statement needs to see who is first seen: it asks for the start or end of what they may have from then on.
+    To another stage that would be an interval like any other."""
+    here = where.get(head_of(statement) or Node("", "", 0))
+    for place in literals(body_of(statement)):
+        match place.literal:
+            case Boundary(edge, pair) if named(pair.fluent):
+                node = Node("fluent", *signature(pair.fluent))
+                sources = {node, *sighted[node]} if node in sighted else set()
+                if any(where.get(source, here) != here for source in sources):
+                    return f"a rule reads the {edge} of {node.name}, which may hold from first sight on, by another key"
     return None
 
 
