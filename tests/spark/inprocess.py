@@ -21,6 +21,7 @@ from thalweg.spark import task
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import Directory
 from thalweg.spark.keying import shards_of
+from thalweg.spark.orders import Note, Order
 from thalweg.spark.outputs import Outputs
 from thalweg.spark.pipeline import Pipeline
 from thalweg.spark.places import Sources
@@ -28,7 +29,7 @@ from thalweg.spark.routing import ROW, message_column
 from thalweg.spark.settings import Settings, settings_of
 from thalweg.spark.stages import first_readers
 from thalweg.spark.survey import Survey, reachable
-from thalweg.spark.task import Note, Order, run_shard
+from thalweg.spark.task import run_shard
 
 BATCH_ROWS = 50
 """Rows that come together, as Spark sends them in pieces."""

@@ -147,6 +147,15 @@ def rows_of(table: pa.Table, columns: list[str]) -> Counter[tuple[str, ...]]:
     return Counter(tuple(str(value) for value in row.values()) for row in table.select(columns).to_pylist())
 
 
+def assert_same(expected: dict[str, pa.Table], found: dict[str, pa.Table]) -> None:
+    """Fails with some rows that only one side has."""
+    for name, table in expected.items():
+        mine, yours = (rows_of(t, table.column_names) for t in (table, found[name]))
+        assert mine == yours, (
+            f"{name}: only embedded {list(mine - yours)[:3]}, only here {list(yours - mine)[:3]}"
+        )
+
+
 def assert_same_tables(
     expected: dict[str, pa.Table],
     found: Any,

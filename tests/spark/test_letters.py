@@ -9,8 +9,8 @@ from typing import Any
 from thalweg.plans import Options, as_program
 from thalweg.spark.files import Directory
 from thalweg.spark.letters import Letter, sealed
+from thalweg.spark.orders import Order
 from thalweg.spark.settings import Settings, settings_of
-from thalweg.spark.task import Order
 
 RULE = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T), weight(X, _).\n"
 

@@ -13,8 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from inprocess import made, pieces
 from staged import staged_scenario
-from stories import Story
-from test_commits_and_recovery import assert_same
+from stories import Story, assert_same
 
 from thalweg.analysis.checker import check
 from thalweg.events.reasoner import Reasoner

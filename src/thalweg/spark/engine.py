@@ -18,12 +18,13 @@ import pyarrow as pa
 from thalweg.spark.footers import Footers, read_footers
 from thalweg.spark.given import quoted
 from thalweg.spark.letters import Letter, sealed
+from thalweg.spark.orders import Note, Order
 from thalweg.spark.places import Sources
 from thalweg.spark.routing import MESSAGE_SCHEMA, first_number, knocked, knocks, numbered, shuffled
 from thalweg.spark.sessions import TRACEBACKS
 from thalweg.spark.settings import Settings
 from thalweg.spark.survey import Survey, survey
-from thalweg.spark.task import Note, Order, make_ready, run_order, run_shard
+from thalweg.spark.task import make_ready, run_order, run_shard
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

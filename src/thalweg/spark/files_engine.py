@@ -25,14 +25,16 @@ from thalweg.protocol import Rows
 from thalweg.runs import up_to
 from thalweg.spark.engine import carried_out, woken
 from thalweg.spark.letters import Letter, sealed
+from thalweg.spark.orders import Note, Order, message, staging
 from thalweg.spark.parcel import packed, split
 from thalweg.spark.places import Sources, offset_of
+from thalweg.spark.reading import within
 from thalweg.spark.routing import MESSAGE_SCHEMA, knocks
 from thalweg.spark.settings import Settings
 from thalweg.spark.shard import latest_arrival
 from thalweg.spark.stages import Name
 from thalweg.spark.survey import Survey, reachable
-from thalweg.spark.task import Note, Order, counted, message, staging, within
+from thalweg.spark.task import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

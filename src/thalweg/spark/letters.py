@@ -6,8 +6,8 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from thalweg.spark.orders import Order
 from thalweg.spark.settings import Settings
-from thalweg.spark.task import Order
 
 if TYPE_CHECKING:
     from pyspark import Broadcast, SparkContext

@@ -23,12 +23,13 @@ from thalweg.plans import Options, as_program
 from thalweg.protocol import CannotGoOn, Rows
 from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, Stored, shard_key
 from thalweg.spark.files import DamagedFile, Directory
+from thalweg.spark.orders import Note, Order, staging
 from thalweg.spark.origin import Origin, forget, keep, keep_state, origin_of
 from thalweg.spark.outputs import Outputs, Sink, partition, standing
 from thalweg.spark.settings import Settings, settings_of
 from thalweg.spark.shard import Outcome, Shard
 from thalweg.spark.stages import Name, StagePlan
-from thalweg.spark.task import Found, Note, Order, staging, store
+from thalweg.spark.task import Found, store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,9 +14,10 @@ from dataclasses import asdict, dataclass
 
 from thalweg.spark.checkpoint import Checkpoint, Commit, Stored, shard_key
 from thalweg.spark.files import Directory
+from thalweg.spark.orders import Order
 from thalweg.spark.settings import Settings
 from thalweg.spark.shard import Shard
-from thalweg.spark.task import Order, restored, store
+from thalweg.spark.task import restored, store
 
 BEFORE = "before"
 ABOUT = "origin.json"

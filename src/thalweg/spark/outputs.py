@@ -27,7 +27,7 @@ from thalweg.language.rules import Kind
 from thalweg.spark.checkpoint import Commit, batch_name
 from thalweg.spark.failures import told_plainly
 from thalweg.spark.files import Directory
-from thalweg.spark.task import staging
+from thalweg.spark.orders import staging
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

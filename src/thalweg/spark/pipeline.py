@@ -17,12 +17,12 @@ from thalweg.reasons import TOO_FAR_AHEAD, UNREADABLE
 from thalweg.runs import RowRejected
 from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, Moment, shard_key
 from thalweg.spark.failures import told_plainly
+from thalweg.spark.orders import Note, Order
 from thalweg.spark.outputs import Outputs, standing
 from thalweg.spark.places import Sources
 from thalweg.spark.routing import overlapping
 from thalweg.spark.settings import Settings, first_query
 from thalweg.spark.survey import Survey
-from thalweg.spark.task import Note, Order
 
 SORTED_ABOVE = 4_000_000
 """Rows per shard from which a batch is sorted by arrival, so that memory follows the window and not the batch."""

@@ -11,88 +11,31 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.analysis.requests import MOST_QUERIES
-from thalweg.columns.compiled import owned
-from thalweg.columns.pieces import whole
-from thalweg.columns.wording import worded
-from thalweg.io.assemble import filtered
-from thalweg.io.decoding import as_text
 from thalweg.io.fold import concatenate
-from thalweg.io.rejects import REJECTED, Rejects, repeat
+from thalweg.io.rejects import REJECTED
 from thalweg.io.sinks import STANDING
-from thalweg.io.tabular import Table, read_table, rows_as_text
 from thalweg.language.rules import Kind
-from thalweg.protocol import Ints, Rows
-from thalweg.reasons import TOO_FAR_AHEAD
-from thalweg.runs import up_to
+from thalweg.protocol import Rows
 from thalweg.spark.checkpoint import Lineage, Step, Stored, batch_name, shard_key
 from thalweg.spark.files import Directory
+from thalweg.spark.orders import Note, Order, message, staging
 from thalweg.spark.parcel import alone, packed, unpacked
-from thalweg.spark.parquet import Files, own_rows
-from thalweg.spark.places import Sources
-from thalweg.spark.routing import MESSAGE, ROW, message_column
-from thalweg.spark.settings import Settings, is_known
-from thalweg.spark.shard import Outcome, Shard, latest_arrival
+from thalweg.spark.reading import Reader
+from thalweg.spark.settings import is_known
+from thalweg.spark.shard import Outcome, Shard
 
-CHUNK_ROWS = 512 * 1024
-"""Rows that are read together."""
-_NO_NUMBER = np.int64(-(2**63))
 MOST_STEPS = 40
 """Batches that are logged before the state is written anew, however small they are."""
 MOST_STOPS = 100
 """Batches in a row without rows for a shard, in which only its clock moves, before the state is written anew."""
 KEPT_BATCHES = 8
 """A reasoner that was not used for so many batches leaves the worker's memory."""
-
-
-@dataclass(frozen=True)
-class Order:
-    """What to do. `state` is None for a run that keeps none; `passing`: the result is provisional and leaves no state.
-    `ordered`: rows come in the order of arrival, so that the clock can follow them. `follows`: nobody has looked at the
-    rows, so a shard goes as far beyond `to` as its own rows let it; `again`: it did, and others went further. `files`
-    are those that every shard reads itself."""
-
-    settings: Settings
-    stage: int
-    batch: int
-    mark: str
-    to: int
-    out: Directory
-    lineages: dict[str, Lineage] = field(default_factory=dict)
-    state: Directory | None = None
-    passing: bool = False
-    ordered: bool = False
-    follows: bool = False
-    again: bool = False
-    limit: int | None = None
-    files: Files | None = None
-    sources: Sources = Sources(("input",))
-
-
-@dataclass(slots=True)
-class Note:
-    """What a shard did, for the driver. `to` is the query time it went to."""
-
-    stage: int
-    shard: int
-    to: int = 0
-    rows: int = 0
-    unread: int = 0
-    latest: int | None = None
-    rejected: dict[str, int] = field(default_factory=dict)
-    tables: dict[str, int] = field(default_factory=dict)
-    revised: int = 0
-    first_rejected: dict[str, Any] | None = None
-    lineage: dict[str, Any] | None = None
-    restored: int = 0
-    seconds: float = 0.0
 
 
 def run_order(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -118,7 +61,7 @@ def run_shard(order: Order, shard: int, batches: Iterable[pa.RecordBatch]) -> It
     """Run one shard; messages for others, and at last a note."""
     began = time.perf_counter()
     note = Note(order.stage, shard)
-    reader = _Reader(order, shard, note)
+    reader = Reader(order, shard, note)
     found = Found(order, note)
     run = _taken(order, shard, note)
     logged, before = _Log(order, run.lineage), run.shard.query_time
@@ -151,166 +94,6 @@ def _goal(order: Order, latest: int | None) -> int:
     schedule = order.settings.plan.schedule
     goal = schedule.at_or_before(latest - order.settings.disorder - 1)
     return goal if 0 < (goal - order.to) // schedule.step <= MOST_QUERIES else order.to
-
-
-def message(stage: int, shard: int, kind: str, content: bytes) -> pa.RecordBatch:
-    place = [pa.array([stage], pa.int32()), pa.array([shard], pa.int32())]
-    return pa.record_batch([*place, pa.array([kind]), pa.array([content], pa.binary())], names=list(MESSAGE))
-
-
-# --------------------------------------------------------------------------- reading
-
-
-class _Reader:
-    """Turns record batches into rows; what cannot be read is rejected, what is for others is passed on."""
-
-    def __init__(self, order: Order, shard: int, note: Note) -> None:
-        self.order = order
-        self.settings = order.settings
-        self.shard = shard
-        self.note = note
-        self.rejected: list[pa.Table] = []
-        self.passed: list[pa.RecordBatch] = []
-
-    def chunks(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[list[Rows], int | None]]:
-        """Rows in large pieces: of the stream, and of earlier stages. With each, the arrival up to which there are no
-        further ones, where that is known."""
-        for table in _as_they_come(batches) if self.order.state is None else _by_number(batches):
-            rows = self._rows(table)
-            last = latest_arrival(rows) if self.order.ordered else None
-            yield rows, None if last is None else last - 1
-        if self.order.files is not None:
-            for table, own, complete in own_rows(self.order.files, self.settings, self.order.stage, self.shard):
-                yield self._read(table, own), complete
-
-    def _rows(self, table: pa.Table) -> list[Rows]:
-        found: list[Rows] = []
-        if message_column("content") in table.column_names:
-            sent = table.column(message_column("kind")).is_valid()
-            found = self._messages(table.filter(sent))
-            table = table.filter(pc.invert(sent))
-        if table.num_rows:
-            found += self._read(table if self.order.state is None else _in_order(table))
-        return found
-
-    def _messages(self, table: pa.Table) -> list[Rows]:
-        found: list[Rows] = []
-        sent = table.select([message_column(n) for n in ("stage", "to", "kind", "content")]).to_pylist()
-        for stage, to, kind, content in sorted(tuple(row.values()) for row in sent):
-            if stage == self.order.stage:
-                found += unpacked(content)
-            else:
-                self.passed.append(message(stage, to, kind, content))
-        return found
-
-    def _read(self, table: pa.Table, own: Ints | None = None) -> list[Rows]:
-        """The rows of a table; `own`: which of them, where others stand between them."""
-        settings = self.settings
-        self.note.rows += table.num_rows if own is None else len(own)
-        names = settings.header.needed(settings.shapes)
-        columns = {name: _flat(table.column(name)) for name in names}
-        number = pc.max_element_wise(table.column(ROW), 0).to_numpy() + self.order.sources.offset  # of null it is 0
-        piece = Table(columns, number, lambda where: rows_as_text(columns, where), own)
-        rejects = Rejects(settings.label)
-        rows = read_table(
-            piece,
-            settings.header,
-            settings.event,
-            settings.shapes,
-            settings.plan.clock,
-            offset=0,
-            rejected=rejects,
-        )
-        before = sum(map(len, rows))
-        rows = up_to(rows, settings.plan.schedule.end)
-        self.note.unread += before - sum(map(len, rows))
-        rows, far = within(rows, self.order.limit, settings.max_ahead, self.order.sources)
-        self.rejected += [rejects.table(), far]
-        latest = latest_arrival(rows)
-        if latest is not None:
-            self.note.latest = latest if self.note.latest is None else max(latest, self.note.latest)
-        return rows
-
-
-def _as_they_come(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The rows in large pieces."""
-    held: list[pa.RecordBatch] = []
-    size = 0
-    for batch in batches:
-        held.append(batch)
-        size += batch.num_rows
-        if size >= CHUNK_ROWS:
-            yield pa.Table.from_batches(held)
-            held, size = [], 0
-    if size:
-        yield pa.Table.from_batches(held)
-
-
-def _by_number(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The rows in large pieces that follow each other by their numbers, wherever a shuffle brings them: a batch that
-    comes again is to leave the same bytes. Messages, which have no number, are in the first."""
-    held = [(_numbers(batch), batch) for batch in batches if batch.num_rows]
-    if not held:
-        return
-    numbers = np.concatenate([found for found, _ in held])
-    starts = range(CHUNK_ROWS, len(numbers), CHUNK_ROWS)
-    cuts = np.unique(np.partition(numbers, starts)[starts.start :: CHUNK_ROWS]) if starts else numbers[:0]
-    for place in range(len(cuts) + 1):
-        parts = []
-        for found, batch in held:
-            here = np.searchsorted(cuts, found, side="right") == place
-            if here.any():
-                parts.append(batch if here.all() else batch.filter(pa.array(here)))
-        if parts:
-            yield pa.Table.from_batches(parts)
-
-
-def _in_order(table: pa.Table) -> pa.Table:
-    """The rows in the order of their numbers, and those that share one in that of what they say."""
-    numbers = _numbers(table)
-    if (np.diff(numbers) > 0).all():
-        return table
-    order = np.argsort(numbers)
-    if (np.diff(numbers[order]) == 0).any():
-        said = [name for name in table.column_names if not pa.types.is_nested(table.schema.field(name).type)]
-        order = pc.sort_indices(table, [(name, "ascending") for name in (ROW, *said)]).to_numpy()
-    return table.take(pa.array(order))
-
-
-def _numbers(rows: pa.RecordBatch | pa.Table) -> Ints:
-    """The numbers of rows; that of messages is less than any other."""
-    if ROW not in rows.schema.names:
-        return np.full(rows.num_rows, _NO_NUMBER)
-    return owned(pc.fill_null(rows.column(ROW), _NO_NUMBER).to_numpy(zero_copy_only=False))
-
-
-def within(
-    rows: list[Rows], limit: int | None, ahead: int | None, sources: Sources
-) -> tuple[list[Rows], pa.Table]:
-    """The rows that do not claim to come from too far in the future, and the others as rejected ones."""
-    if ahead is None or limit is None:
-        return rows, REJECTED.empty_table()
-    kept: list[Rows] = []
-    refused = [REJECTED.empty_table()]
-    for part in rows:
-        far = (part.arrival > limit) | (part.time > np.minimum(part.arrival, limit) + ahead)
-        if not far.any():
-            kept.append(part)
-            continue
-        source, place = sources.locate(part.row[far])
-        detail = f"more than {ahead} time-points after everything known, {limit}"
-        told = [source, place, repeat(TOO_FAR_AHEAD, len(place)), repeat(detail, len(place))]
-        refused.append(pa.table([*told, pa.nulls(len(place), pa.string())], schema=REJECTED))
-        rest = filtered(part, ~far)
-        if rest is not None:
-            kept.append(rest)
-    return kept, pa.concat_tables(refused)
-
-
-def _flat(column: pa.ChunkedArray) -> pa.Array:
-    """A column in one piece; texts as words, which are looked for once and not for each event name."""
-    flat = whole(column)
-    return as_text(worded(flat) if pa.types.is_string(flat.type) else flat)
 
 
 # --------------------------------------------------------------------------- results
@@ -372,11 +155,6 @@ def counted(rejected: pa.Table, note: Note) -> None:
     note.rejected = dict(sorted(Counter(rejected.column("reason").to_pylist()).items()))
     if rejected.num_rows:
         note.first_rejected = rejected.slice(0, 1).to_pylist()[0]
-
-
-def staging(batch: int) -> tuple[str, ...]:
-    """Where the tables of a batch lie until it is committed."""
-    return "_staging", batch_name(batch)
 
 
 # --------------------------------------------------------------------------- state
