@@ -32,6 +32,8 @@ MOST_SHARDS = 8
 READ_ROWS = 256 * 1024
 """Row groups are read together, before a shard picks its own, as long as they have fewer rows than that: putting large
 ones together costs more than it saves, and memory."""
+WORTH_A_GO = 400_000
+"""A shard waits for so many rows of its own before it goes on to the next query times: each go costs the same."""
 FEW_WORDS = 1024
 """A column with so many different texts at most is left as it is, though some of them stand in rows of others."""
 
@@ -73,13 +75,16 @@ def own_rows(files: Files, settings: Settings, stage: int, shard: int) -> Iterat
     """The rows of a shard, portion by portion. Those of others stay where they are: taking them out would cost as much
     as reading them."""
     reader = _Pieces(files)
+    waiting = 0
     for pieces in _portions(files.pieces):
         parts = [reader.read(files.pieces[place]) for place in pieces]
-        table = _in_words(_together(parts))
+        table, own = _own(_in_words(_together(parts)), settings, stage, shard)
+        waiting += table.num_rows if own is None else len(own)
         last = pieces.stop == len(files.pieces)
-        following = None if last else files.pieces[pieces.stop].earliest
-        complete = None if following is None else following - 1
-        yield Portion(*_own(table, settings, stage, shard), complete)
+        following = None if last or waiting < WORTH_A_GO else files.pieces[pieces.stop].earliest
+        if following is not None:
+            waiting = 0
+        yield Portion(table, own, None if following is None else following - 1)
 
 
 def _portions(pieces: Sequence[Piece]) -> Iterator[range]:
