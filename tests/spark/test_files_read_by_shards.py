@@ -142,6 +142,7 @@ def test_rows_are_read_by_arrival_and_numbered_as_they_stand(
     spark: Any, story: Story, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("thalweg.spark.parquet.READ_ROWS", 150)
+    monkeypatch.setattr("thalweg.spark.parquet.WORTH_A_GO", 100)
     settings = settings_for(CARS, [name for name in COLUMNS.names if name != "nr"], 2)
     footers = read_footers(spark.read.parquet(str(files)), settings, None)
     assert footers is not None and footers.files is not None
@@ -150,9 +151,15 @@ def test_rows_are_read_by_arrival_and_numbered_as_they_stand(
     for shard in range(2):
         read = [(_picked(rows), rows.complete) for rows in own_rows(footers.files, settings, 0, shard)]
         assert len(read) > 5
-        for number, (_, complete) in enumerate(read[:-1]):
-            later = [a for table, _ in read[number + 1 :] for a in table.column("arrival").to_pylist()]
-            assert complete is not None and min(later, default=complete + 1) > complete
+        waiting = 0
+        for number, (own, complete) in enumerate(read[:-1]):
+            waiting += own.num_rows
+            assert (complete is not None) == (waiting >= 100)
+            if complete is not None:
+                waiting = 0
+                later = [a for table, _ in read[number + 1 :] for a in table.column("arrival").to_pylist()]
+                assert min(later, default=complete + 1) > complete
+        assert {complete is None for _, complete in read[:-1]} == {True, False}
         assert read[-1][1] is None
         for table, _ in read:
             places = table.column(ROW).to_pylist()
