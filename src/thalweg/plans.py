@@ -145,9 +145,13 @@ class Schedule:
         """How many query times there are up to this one."""
         return max(0, (until - self.start) // self.step)
 
+    def believed(self, now: int, to: int) -> int:
+        """The query time to go to; the present one where there are more between them than anybody would wait for."""
+        return now if (to - now) // self.step > MOST_QUERIES else to
+
     def refuse_too_many(self, now: int, to: int, advice: str) -> None:
         """Raise an error where there are more query times between two than anybody would wait for."""
-        if (to - now) // self.step > MOST_QUERIES:
+        if self.believed(now, to) != to:
             what = "the end" if self.end is not None and to >= self.end else "the next row"
             message = f"there are more than {MOST_QUERIES:,} query times between {now} and {what}, at {to}"
             raise InputError("step", message, advice)

@@ -206,28 +206,29 @@ def all_rows(run: Made) -> dict[str, Any]:
     return {name: rows_of(table, table.column_names) for name, table in run.tables().items()}
 
 
+def assert_alike(one: Made, other: Made, story: Story) -> None:
+    """The tables of two runs are the same, now and after the rest of the rows."""
+    assert all_rows(one) == all_rows(other)
+    for run in (one, other):
+        run.pipeline.batch(pieces(story.rows, 2)[1], 1)
+        run.pipeline.close()
+    assert all_rows(one) == all_rows(other)
+
+
 @pytest.mark.parametrize("name", [*BACK, *EVENTS])
 def test_there_and_back_leaves_nothing_behind_and_the_stream_goes_on_as_if_nothing_had_been(
     tmp_path: Path, name: str
 ) -> None:
     before, after = there(name)
     plain, back = begun(before, tmp_path / "plain"), begun(before, tmp_path / "back", after, before.program)
-    assert all_rows(back) == all_rows(plain)
-    for run in (plain, back):
-        run.pipeline.batch(pieces(before.rows, 2)[1], 1)
-        run.pipeline.close()
-    assert all_rows(back) == all_rows(plain)
+    assert_alike(plain, back, before)
 
 
 def test_changes_of_the_program_without_a_batch_between_them_are_one_change(tmp_path: Path) -> None:
     before, other = there("nothing is negated")
     third = before.program.replace("D > 80", "D > 84")
     once, twice = begun(before, tmp_path / "once", third), begun(before, tmp_path / "twice", other, third)
-    assert all_rows(once) == all_rows(twice)
-    for run in (once, twice):
-        run.pipeline.batch(pieces(before.rows, 2)[1], 1)
-        run.pipeline.close()
-    assert all_rows(once) == all_rows(twice)
+    assert_alike(once, twice, before)
 
 
 def test_after_a_batch_the_way_back_begins_where_that_left_it(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from inprocess import made, pieces
+from inprocess import Made, made, pieces
 from stories import COLUMNS, Story, assert_same
 
 NAMES = ["per(a)", "per( a )", "f(x", "it's", "back\\slash", "North Sea", "0012", "b", "1e20"]
@@ -89,6 +89,15 @@ def test_what_has_terms_as_arguments_is_not_cut_into_stages(tmp_path: Path) -> N
     assert_same(expected, run.tables())
 
 
+def assert_as_embedded(told: Story, run: Made) -> dict[str, pa.Table]:
+    """All rows as one batch give the tables of an embedded run, which are returned."""
+    run.pipeline.batch(told.rows, 0)
+    run.pipeline.close()
+    expected = told.embedded()
+    assert_same(expected, run.tables())
+    return expected
+
+
 KNOWN = """
     initiatedAt(on(X)=true, T) :- happensAt(press(X), T), X \\= b.
     initiatedAt(near(X, Y)=true, T) :- happensAt(meet(X, Y), T), holdsAt(on(X)=true, T), holdsAt(on(Y)=true, T)."""
@@ -120,11 +129,8 @@ def test_who_is_known_without_ever_holding_counts_and_no_stage_hears_of_them(
     assert [stage.key for stage in run.pipeline.settings.stages] == [
         f"one shard: in quiet, {free} ranges over all that is known"
     ]
-    run.pipeline.batch(told.rows, 0)
-    run.pipeline.close()
-    expected = told.embedded()
+    expected = assert_as_embedded(told, run)
     assert any(fluent.startswith("quiet") for fluent in expected["timeline"].column("fluent").to_pylist())
-    assert_same(expected, run.tables())
 
 
 SHOWN = """
@@ -150,9 +156,7 @@ def test_a_derived_event_shows_nobody_in_any_stage(tmp_path: Path, rule: str, na
     assert [stage.key for stage in run.pipeline.settings.stages] == [
         f"one shard: in {name}, X ranges over all that is known"
     ]
-    run.pipeline.batch(told.rows, 0)
-    run.pipeline.close()
-    assert_same(told.embedded(), run.tables())
+    assert_as_embedded(told, run)
 
 
 SIGHTED = """
@@ -180,9 +184,7 @@ def test_what_holds_from_the_start_has_no_start_in_any_stage(tmp_path: Path) -> 
     told = meetings(f"{SIGHTED}\n{rule}, holdsAt(lit(Y)=true, T).".replace("lit(_)=off", "lit(b)=off"))
     run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
     assert [stage.shards for stage in run.pipeline.settings.stages] == [3, 3]
-    run.pipeline.batch(told.rows, 0)
-    run.pipeline.close()
-    assert_same(told.embedded(), run.tables())
+    assert_as_embedded(told, run)
 
 
 def test_what_must_hold_for_a_rule_to_say_anything_may_come_from_other_stages(tmp_path: Path) -> None:
@@ -190,9 +192,7 @@ def test_what_must_hold_for_a_rule_to_say_anything_may_come_from_other_stages(tm
     told = meetings(f"{KNOWN}\nholdsFor(met(X)=true, I) :- {body}.")
     run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=5)
     assert [stage.shards for stage in run.pipeline.settings.stages] == [5, 5, 5]
-    run.pipeline.batch(told.rows, 0)
-    run.pipeline.close()
-    assert_same(told.embedded(), run.tables())
+    assert_as_embedded(told, run)
 
 
 NEAR = """

@@ -141,9 +141,7 @@ def _of_known(statement: Statement, seen: Collection[Node]) -> str | None:
     """Why a statement needs to know who has been seen, where stages see others."""
     match statement:
         case EffectRule(_, pair) | Initially(pair) if head_of(statement) in seen:
-            terms = [term for place in literals(body_of(statement)) for term in literal_terms(place.literal)]
-            body = {v.name for term in terms for v in variables(term)} - {"_"}
-            free = {v.name for term in (pair.fluent, pair.value) for v in variables(term)} - body
+            free = {v.name for term in (pair.fluent, pair.value) for v in variables(term)} - _of_body(statement)
             if free:
                 return f"in {signature(pair.fluent)[0]}, {min(free)} ranges over all that is known"
         case IntervalRule(pair) if named(pair.fluent):
@@ -158,6 +156,12 @@ def _of_known(statement: Statement, seen: Collection[Node]) -> str | None:
     return None
 
 
+def _of_body(statement: Statement) -> set[str]:
+    """The variables of a statement's conditions; each ``_`` is one of its own."""
+    terms = [term for place in literals(body_of(statement)) for term in literal_terms(place.literal)]
+    return {v.name for term in terms for v in variables(term)} - {"_"}
+
+
 def _from_first_sight(program: Program) -> dict[Node, set[Node]]:
     """The fluents that somebody may have from the moment of being first seen, which is no `start`; with those that they
     have it from."""
@@ -165,8 +169,7 @@ def _from_first_sight(program: Program) -> dict[Node, set[Node]]:
     for statement in program.statements:
         match statement:
             case Initially(pair) if named(pair.fluent):
-                terms = [term for place in literals(body_of(statement)) for term in literal_terms(place.literal)]
-                if {v.name for v in variables(pair.fluent)} - {v.name for term in terms for v in variables(term)}:
+                if {v.name for v in variables(pair.fluent)} - _of_body(statement):
                     found.setdefault(Node("fluent", *signature(pair.fluent)), set())
             case IntervalRule(pair) if named(pair.fluent) and _brings(statement):
                 found.setdefault(Node("fluent", *signature(pair.fluent)), set())

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from thalweg.analysis.requests import MOST_QUERIES
 from thalweg.reasons import TOO_FAR_AHEAD, UNREADABLE
 from thalweg.runs import RowRejected
 from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, Moment, shard_key
@@ -192,8 +191,9 @@ class Pipeline:
         began = time.perf_counter()
         known = moment.latest
         before = self._begun.moment if self._begun else Moment(moment.start, moment.start)
-        if rows is not None:
-            moment = replace(moment, query_time=self._believed(before.query_time, moment.query_time))
+        if rows is not None:  # one that is very far away may be that of a row that cannot be read
+            to = self.settings.plan.schedule.believed(before.query_time, moment.query_time)
+            moment = replace(moment, query_time=to)
         while True:
             self._check_distance(before.query_time, moment.query_time)
             order = self._order(batch, uuid.uuid4().hex, moment.query_time, known, sources)
@@ -278,11 +278,6 @@ class Pipeline:
             sources=sources,
         )
 
-    def _believed(self, now: int, to: int) -> int:
-        """The query time to go to. One that is very far away may be that of a row that cannot be read: then the clock
-        stands still at first, until the rows that can be read have told how far it is."""
-        return now if (to - now) // self.settings.plan.schedule.step > MOST_QUERIES else to
-
     def _check_distance(self, now: int, to: int) -> None:
         advice = "is that time right? limit how far the clock may jump (max_ahead), or choose a larger step"
         self.settings.plan.schedule.refuse_too_many(now, to, advice)
@@ -346,7 +341,7 @@ class Pipeline:
         last = schedule.end if schedule.end is not None else seen.latest
         to = schedule.start if last is None else schedule.at_or_after(last)
         if schedule.end is None:
-            to = self._believed(schedule.start, to)
+            to = schedule.believed(schedule.start, to)
         ordered = self.engine.sorts and seen.rows > SORTED_ABOVE * self.settings.stages[0].shards
         while True:
             moment = replace(before, latest=seen.latest, query_time=to)

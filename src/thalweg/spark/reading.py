@@ -122,16 +122,18 @@ def _as_they_come(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 def _by_number(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """The rows in large pieces that follow each other by their numbers, wherever a shuffle brings them: a batch that
     comes again is to leave the same bytes. Messages, which have no number, are in the first."""
-    held = [(_numbers(batch), batch) for batch in batches if batch.num_rows]
+    held = [batch for batch in batches if batch.num_rows]
     if not held:
         return
-    numbers = np.concatenate([found for found, _ in held])
+    of_batch = [_numbers(batch) for batch in held]
+    numbers = np.concatenate(of_batch)
     starts = range(CHUNK_ROWS, len(numbers), CHUNK_ROWS)
     cuts = np.unique(np.partition(numbers, starts)[starts.start :: CHUNK_ROWS]) if starts else numbers[:0]
-    for place in range(len(cuts) + 1):
+    places = [np.searchsorted(cuts, found, side="right") for found in of_batch]
+    for piece in range(len(cuts) + 1):
         parts = []
-        for found, batch in held:
-            here = np.searchsorted(cuts, found, side="right") == place
+        for batch, place in zip(held, places, strict=True):
+            here = place == piece
             if here.any():
                 parts.append(batch if here.all() else batch.filter(pa.array(here)))
         if parts:

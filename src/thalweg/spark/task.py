@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thalweg.analysis.requests import MOST_QUERIES
 from thalweg.io.fold import concatenate
 from thalweg.io.rejects import REJECTED
 from thalweg.io.sinks import STANDING
@@ -93,7 +92,7 @@ def _goal(order: Order, latest: int | None) -> int:
         return order.to
     schedule = order.settings.plan.schedule
     goal = schedule.at_or_before(latest - order.settings.disorder - 1)
-    return goal if 0 < (goal - order.to) // schedule.step <= MOST_QUERIES else order.to
+    return max(order.to, schedule.believed(order.to, goal))
 
 
 # --------------------------------------------------------------------------- results
