@@ -1141,6 +1141,17 @@ CASES = {
         "s(a)=off [15,..)\ns(b)=off [6,..)\nlate(a)=true [6,..)\nlong(a)=true [6,..)\nbegun(a)=true [6,..)",
         (20, 5, 20),
     ),
+    "what is copied holds where it does, though that holds before its individual is seen": (
+        """
+        initiatedAt(s(X)=off, T) :- happensAt(g(X), T).
+        holdsFor(late(X)=true, I) :- holdsFor(s(Y)=off, B), holdsFor(s(X)=off, A), allen(finishes, A, B, union, I).
+        holdsFor(copy(X)=true, I) :- holdsFor(late(X)=true, I).
+        holdsFor(both(X, Y)=true, I) :- holdsFor(late(X)=true, A), holdsFor(copy(Y)=true, B), intersect_all([A, B], I).
+        """,
+        "g(b) 5\ng(a) 14",
+        "s(a)=off [15,..)\ns(b)=off [6,..)\nlate(a)=true [6,..)\ncopy(a)=true [6,..)\nboth(a,a)=true [6,..)",
+        (20, 5, 20),
+    ),
 }
 
 

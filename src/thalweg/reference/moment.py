@@ -103,6 +103,10 @@ class Snapshot:
         for rule in self._rules(key, value):
             if not rule.whole:
                 yield from self._memo(("rule", id(rule)), partial(self._determined, rule))
+        yield from self._judged(key)
+
+    def _judged(self, key: Signature) -> Iterator[Pair]:
+        """The pairs that rules over whole intervals give here; it may be before anybody of the pair has been seen."""
         for pair, found in self.whole.items():
             if signature(pair[0]) == key and any(map(self._counts, found)):
                 yield pair
@@ -181,6 +185,7 @@ class Snapshot:
             yield from self.holding(key)
         for rule in self._rules(key, value):
             yield from self._memo(("known", id(rule)), partial(self._heads, rule))
+        yield from self._judged(key)
 
     def _heads(self, rule: DeterminedRule) -> frozenset[Pair]:
         return frozenset(pair for _, subst in self.instances(rule) for pair in self.heads(rule, subst))
