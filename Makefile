@@ -25,12 +25,14 @@ demo: $(VENV)/.core
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.core
-	@$(MAKE) --no-print-directory -j3 lint kernels classes
+	@$(MAKE) --no-print-directory -j4 kernels lint classes
 	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder -m "not slow" --durations=12
 
-# One process compiles what most tests need while the rest is installed and checked: three would compile it thrice.
-kernels: $(VENV)/.core
-	@PYTHONPATH=tests/spark:tests/examples $(BIN)/python tests/kernels.py
+# Two processes compile what most tests need while the rest is installed and checked: three would compile it thrice.
+kernels: kernels-events kernels-others
+
+kernels-%: $(VENV)/.core
+	@PYTHONPATH=tests/spark:tests/examples $(BIN)/python tests/kernels.py $*
 
 classes: $(VENV)/.all
 	@$(BIN)/python tests/java_archive.py > /dev/null

@@ -1,11 +1,13 @@
-"""Compile what most tests need: ``make kernels``.
+"""Compile what most tests need: ``make kernels``, which is ``python tests/kernels.py events`` beside ``... others``.
 
-Tests side by side, and the workers of their Spark sessions, would compile the same at the same time. This is one
-process that does a little of everything, with the core requirements alone, while the others are being installed.
+Tests side by side, and the workers of their Spark sessions, would compile the same at the same time. These are two
+processes that do a little of everything, with the core requirements alone, while the others are being installed: one
+for event descriptions, one for LARS and open answers, which share little with them.
 """
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from atoms import STORIES, story
 from example_folders import NAMES, example
 from inprocess import made, pieces
 from lars_examples import EXAMPLES, LARS
-from stories import short_traffic
+from stories import Story, short_traffic
 
 import thalweg
 from thalweg.events.reasoner import Reasoner
@@ -29,12 +31,16 @@ def scenarios() -> None:
     assert fuzz(Reasoner, cases=40, seed=0, draw=wide_scenario) is None
 
 
-def examples() -> None:
-    """The samples of the three kinds."""
+def samples() -> None:
+    """The samples of event descriptions."""
     for name in NAMES:
         chosen = example(name)
         options = {"start": chosen.start, "end": chosen.end, "tick": chosen.tick}
         thalweg.run(chosen.program(), str(chosen.events), window=chosen.window, step=chosen.step, **options)
+
+
+def other_samples() -> None:
+    """Those of the two other kinds."""
     for lars in LARS.values():
         lars.result()
     for name in ANSWERS:
@@ -43,19 +49,23 @@ def examples() -> None:
         thalweg.run(program, str(next((folder / "sample").iterdir())))
 
 
-def pipelines(folder: Path) -> None:
+def pipelines(told: dict[str, Story]) -> None:
     """Shards whose states are written and read again."""
-    told = {name: story(*given) for name, given in STORIES.items()} | {"events": short_traffic()}
-    for name, chosen in told.items():
-        run = made(chosen, folder / name / "checkpoint", out=folder / name / "out", forgets=True)
-        for number, rows in enumerate(pieces(chosen.rows, 6)):
-            run.pipeline.batch(rows, number)
-        run.pipeline.close()
-        run.tables()
+    with tempfile.TemporaryDirectory() as name:
+        for kind, chosen in told.items():
+            folder = Path(name) / kind
+            run = made(chosen, folder / "checkpoint", out=folder / "out", forgets=True)
+            for number, rows in enumerate(pieces(chosen.rows, 6)):
+                run.pipeline.batch(rows, number)
+            run.pipeline.close()
+            run.tables()
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as name:
+    if sys.argv[1] == "events":
         scenarios()
-        examples()
-        pipelines(Path(name))
+        samples()
+        pipelines({"events": short_traffic()})
+    else:
+        other_samples()
+        pipelines({name: story(*given) for name, given in STORIES.items()})
