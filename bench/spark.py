@@ -105,6 +105,17 @@ def best(costs: list[Cost]) -> Cost:
     return Cost(min(c.wall for c in costs), min(c.cpu for c in costs))
 
 
+def middle(costs: list[Cost]) -> Cost:
+    """The median of some rounds."""
+    return Cost(statistics.median(c.wall for c in costs), statistics.median(c.cpu for c in costs))
+
+
+def times(one: list[Cost], other: list[Cost]) -> Cost:
+    """How many times as much the first cost as the second, the median of what each turn gives by itself: the machine is
+    faster in some than in others."""
+    return middle([Cost(a.wall / b.wall, a.cpu / b.cpu) for a, b in zip(one, other, strict=True)])
+
+
 def mean(costs: list[Cost], of: int) -> Cost:
     """All costs together, divided among so many."""
     return Cost(*(sum(part) / of for part in zip(*map(astuple, costs), strict=True)))
@@ -251,9 +262,9 @@ def measure(bench: Bench, spark: Any, folder: Path, options: argparse.Namespace)
         batch(bench, options)
     if asked("shards"):
         shards(bench, options.rounds)
-        for times in LONGER:
-            events = times * options.events
-            shards(Bench(spark, folder / f"long-{times}", events, options.vessels, options.rounds), options.rounds)
+        for longer in LONGER:
+            events = longer * options.events
+            shards(Bench(spark, folder / f"long-{longer}", events, options.vessels, options.rounds), options.rounds)
     if asked("stream"):
         stream(bench, options.rounds)
     if asked("small"):
@@ -312,27 +323,21 @@ def shards(bench: Bench, rounds: int) -> None:
         for run in runs:
             run()
         turns = [[cost(run) for run in runs] for _ in range(max(rounds, TURNS))]
-    walls = [[turn[k].wall for turn in turns] for k in range(4)]
-    best, middle = [min(of) for of in walls], [statistics.median(of) for of in walls]
-
-    def by_turn(k: int) -> float:
-        """The median of what each turn gives by itself: the machine is faster in some than in others."""
-        return statistics.median(first / second for first, second in zip(walls[k], walls[k + 1], strict=True))
-
-    for how, (one, two, *_), ratio, ceiling in (
-        ("best", best, best[0] / best[1], 2 * best[2] / best[3]),
-        ("median", middle, by_turn(0), 2 * by_turn(2)),
+    one, two, alone, both = (list(costs) for costs in zip(*turns, strict=True))
+    for how, of, ratio, ceiling in (
+        ("best", best, best(one).wall / best(two).wall, 2 * best(alone).wall / best(both).wall),
+        ("median", middle, times(one, two).wall, 2 * times(alone, both).wall),
     ):
         table(
             f"one shard and two, {bench.events:,} rows, {how} of {len(turns)} turns",
             [
-                ("seconds of one and of two", f"{one:.2f}, {two:.2f}"),
+                ("seconds of one and of two", f"{of(one).wall:.2f}, {of(two).wall:.2f}"),
                 ("2 shards against 1, by the clock (goal 1.6)", f"{ratio:.2f}"),
                 ("two plain processes side by side against one, same turns", f"{ceiling:.2f}"),
             ],
         )
-    cpu = [statistics.median([turn[k].cpu for turn in turns]) for k in range(2)]
-    table("CPU seconds of one shard and of two, median", [("", f"{cpu[0]:.2f}, {cpu[1]:.2f}")])
+    spent = f"{middle(one).cpu:.2f}, {middle(two).cpu:.2f}"
+    table("CPU seconds of one shard and of two, median", [("", spent)])
 
 
 def stream(bench: Bench, rounds: int) -> None:
@@ -372,15 +377,14 @@ def wide(bench: Bench, many: Bench) -> None:
     )
     for title, (some, more) in parts:
         few, many_ = best(some), best(more)
-        pairs = list(zip(some, more, strict=True))
         shown = f"{few.wall:.2f}, {many_.wall:.2f}; {few.cpu:.2f}, {many_.cpu:.2f}"
-        typical = [statistics.median(getattr(b, of) / getattr(a, of) for a, b in pairs) for of in ("wall", "cpu")]
+        typical = times(more, some)
         table(
             f"ten times the vessels, {title}, {turns} turns",
             [
                 ("best seconds by the clock; CPU", shown),
                 ("cost per row, best, by clock; CPU", f"{many_.wall / few.wall:.2f}; {many_.cpu / few.cpu:.2f}"),
-                ("the same, median of turns (goal at most 1.5)", f"{typical[0]:.2f}; {typical[1]:.2f}"),
+                ("the same, median of turns (goal at most 1.5)", f"{typical.wall:.2f}; {typical.cpu:.2f}"),
             ],
         )
     table("changes written per micro-batch", [("", str(counts)) for counts in changes])
