@@ -26,7 +26,7 @@ demo: $(VENV)/.core
 
 test: $(VENV)/.core
 	@$(MAKE) --no-print-directory -j4 kernels lint classes
-	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder -m "not slow" --durations=12
+	$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder -m "not slow" --durations=12
 
 # Two processes compile what most tests need while the rest is installed and checked: three would compile it thrice.
 kernels: kernels-events kernels-others

@@ -160,10 +160,14 @@ class BodyCompiler:
 
     def _cost(self, todo: list[Flat], i: int, bound: set[str], outer: set[str]) -> int:
         x = todo[i]
-        free = names([x]) - bound
+        mine = names([x])
+        free = mine - bound
         if self.time is not None and self.time in free and isinstance(x, Test | Total):
             free = free - {self.time}
-        elsewhere = {n for k, y in enumerate(todo) if k != i for n in _binds(y)} | outer
+
+        def elsewhere() -> set[str]:
+            return {n for k, y in enumerate(todo) if k != i for n in _binds(y)} | outer
+
         match x:
             case Test(op, left, right, negated):
                 if not free:
@@ -172,20 +176,20 @@ class BodyCompiler:
                     return 1
                 return 100
             case Total(_, _, _, result):
-                waiting = (free - {v.name for v in variables(result)}) & elsewhere
+                waiting = (free - {v.name for v in variables(result)}) & elsewhere()
                 return 100 if waiting else 40
             case Missing(_, _):
-                return 100 if free & elsewhere else 30
+                return 100 if free and free & elsewhere() else 30
             case EventAt(negated=True) | HoldsAt(negated=True) | EdgeAt(negated=True) | EffectAt(negated=True) | Fact(
                 negated=True
             ):
-                return 100 if free & elsewhere else 12
+                return 100 if free and free & elsewhere() else 12
             case Fact():
                 if free and self._single(x, bound):
                     return 6
-                return 5 + 10 * bool(free) + (30 if free and len(free) == len(names([x])) else 0)
+                return 5 + 10 * bool(free) + (30 if free and len(free) == len(mine) else 0)
             case _:
-                return 10 + 10 * bool(free) + (30 if free and len(free) == len(names([x])) else 0)
+                return 10 + 10 * bool(free) + (30 if free and len(free) == len(mine) else 0)
 
     def _single(self, x: Fact, bound: set[str]) -> bool:
         """Is there at most one fact for what is bound, so that looking it up makes no more rows?"""

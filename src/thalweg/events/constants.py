@@ -67,14 +67,16 @@ def _numbers(
     """What a fact says about its variables, where these are numbers that only facts and tests speak of and one fact
     fits; otherwise nothing."""
     free = {t.name: i for i, t in enumerate(fact.args) if isinstance(t, Variable)}
+    if not free or len(free) < sum(isinstance(t, Variable) for t in fact.args):
+        return {}
+    if not all(coder.sorts.numeric(("var", scope, name)) for name in free):
+        return {}
     elsewhere = names([x for x in _body(rule) if not isinstance(x, Fact | Test)])
     if isinstance(rule, SpanRule):
         elsewhere |= names([*(x for _, x in rule.inputs), *rule.gates])
     else:
         elsewhere |= {rule.time}
-    if len(free) < sum(isinstance(t, Variable) for t in fact.args) or free.keys() & elsewhere:
-        return {}
-    if not all(coder.sorts.numeric(("var", scope, name)) for name in free):
+    if free.keys() & elsewhere:
         return {}
     store = facts[fact.relation]
     given = tuple(i for i, t in enumerate(fact.args) if not isinstance(t, Variable))
