@@ -179,6 +179,18 @@ def test_what_somebody_has_from_first_sight_has_no_start_in_any_stage(tmp_path: 
     ]
 
 
+def test_a_blank_of_the_conditions_is_not_the_blank_of_the_head(tmp_path: Path) -> None:
+    """Whoever is seen has it from then on, as there is a ``dusk``; who that is plays no part."""
+    rule = "initiatedAt(both(X, Y)=true, T) :- happensAt(start(lit(X)=off), T), holdsAt(near(Y, X)=true, T)"
+    rules = SIGHTED.replace("initially(lit(_)=off).", "initially(lit(_)=off) :- dusk(_).\n    dusk(late).")
+    told = meetings(f"{rules}\n{rule}, holdsAt(lit(Y)=true, T).")
+    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
+    assert [stage.key for stage in run.pipeline.settings.stages] == [
+        "one shard: a rule reads the start of lit, which may hold from first sight on, by another key"
+    ]
+    assert_as_embedded(told, run)
+
+
 def test_what_holds_from_the_start_has_no_start_in_any_stage(tmp_path: Path) -> None:
     rule = "initiatedAt(both(X, Y)=true, T) :- happensAt(start(lit(X)=off), T), holdsAt(near(Y, X)=true, T)"
     told = meetings(f"{SIGHTED}\n{rule}, holdsAt(lit(Y)=true, T).".replace("lit(_)=off", "lit(b)=off"))
