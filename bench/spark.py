@@ -359,7 +359,8 @@ def wide(bench: Bench, many: Bench) -> None:
     runs = [partial(of.recognise, 2, getattr(of, rows)) for rows in ("df", "all") for of in (bench, many)]
     for run in runs:
         run()
-    changes = [[r.tables.get("changes", 0) for r in of.stream(8, floor=False, of="all") if r.rows] for of in (bench, many)]
+    streams = [of.stream(8, floor=False, of="all") for of in (bench, many)]
+    changes = [[report.tables.get("changes", 0) for report in reports if report.rows] for reports in streams]
     turns = max(bench.rounds, TURNS)
     costs = [list(costs) for costs in zip(*([cost(run) for run in runs] for _ in range(turns)), strict=True)]
     taken: list[list[list[Cost]]] = [[], []]

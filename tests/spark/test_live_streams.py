@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import threading
 import time
 import urllib.request
@@ -121,3 +122,8 @@ def test_a_stream_can_be_broken_off_in_a_batch_and_taken_up_again(spark: Any, tm
         ("on(a)", "true", 6, 9),
         ("on(b)", "true", 103, 115),
     ]
+
+
+def test_java_reaches_the_workers_without_tcp_where_it_can(spark: Any) -> None:
+    """Over TCP a small micro-batch may wait 40 ms for an acknowledgement."""
+    assert spark.conf.get("spark.python.unix.domain.socket.enabled") == str(hasattr(socket, "AF_UNIX")).lower()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import warnings
@@ -33,6 +34,7 @@ DEFAULTS = {
     "spark.python.worker.reuse": "true",
     TRACEBACKS: "false",  # all Python functions run in the same workers
     "spark.python.daemon.module": "thalweg.spark.daemon",
+    "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),  # TCP may hold back 40 ms
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.minBatchesToRetain": "10",
 }
