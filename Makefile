@@ -28,7 +28,8 @@ test: $(VENV)/.core
 	@$(MAKE) --no-print-directory -j4 kernels lint classes
 	$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder -m "not slow" --durations=12
 
-# Two processes compile what most tests need while the rest is installed and checked: three would compile it thrice.
+# Two processes compile what most tests need while the rest is installed and checked: those of the tests would each
+# compile all of it.
 kernels: kernels-events kernels-others
 
 kernels-%: $(VENV)/.core

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import threading
 import time
 import urllib.request
@@ -14,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from thalweg import spark as ts
-from thalweg.spark.daemon import until_hung_up
 
 pytestmark = pytest.mark.spark
 
@@ -123,30 +121,3 @@ def test_a_stream_can_be_broken_off_in_a_batch_and_taken_up_again(spark: Any, tm
         ("on(a)", "true", 6, 9),
         ("on(b)", "true", 103, 115),
     ]
-
-
-def test_java_reaches_the_workers_without_tcp_where_it_can(spark: Any) -> None:
-    """Over TCP a small micro-batch may wait 40 ms for an acknowledgement."""
-    assert spark.conf.get("spark.python.unix.domain.socket.enabled") == str(hasattr(socket, "AF_UNIX")).lower()
-
-
-def test_a_worker_that_java_has_hung_up_on_ends_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
-    near, far = socket.socketpair()
-    far.close()
-
-    def answers(sock: socket.socket, authenticated: bool) -> int:
-        sock.sendall(b"done")
-        return 0
-
-    with near:
-        assert until_hung_up(answers)(near, True) == 1
-    assert capfd.readouterr() == ("", "")
-
-
-def test_a_worker_that_fails_otherwise_says_so() -> None:
-    def fails(sock: socket.socket, authenticated: bool) -> int:
-        raise OSError(28, "no space left")
-
-    near, far = socket.socketpair()
-    with near, far, pytest.raises(OSError, match="no space left"):
-        until_hung_up(fails)(near, True)

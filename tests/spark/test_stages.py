@@ -167,12 +167,16 @@ SIGHTED = """
     holdsFor(dim(X)=true, I) :- holdsFor(dark(X)=true, I)."""
 
 
+def asking(edge: str, asked: str, rules: str = SIGHTED) -> Story:
+    """A story with a rule of another key that asks for the edge of something."""
+    body = f"happensAt({edge}({asked}), T), holdsAt(near(Y, X)=true, T), holdsAt(lit(Y)=true, T)"
+    return meetings(f"{rules}\ninitiatedAt(both(X, Y)=true, T) :- {body}.")
+
+
 @pytest.mark.parametrize("asked", ["lit(X)=off", "dark(X)=true", "dim(X)=true"])
 @pytest.mark.parametrize("edge", ["start", "end"])
 def test_what_somebody_has_from_first_sight_has_no_start_in_any_stage(tmp_path: Path, asked: str, edge: str) -> None:
-    rule = f"initiatedAt(both(X, Y)=true, T) :- happensAt({edge}({asked}), T), holdsAt(near(Y, X)=true, T)"
-    told = meetings(f"{SIGHTED}\n{rule}, holdsAt(lit(Y)=true, T).")
-    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
+    run = made(asking(edge, asked), tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
     name = asked.partition("(")[0]
     assert [stage.key for stage in run.pipeline.settings.stages] == [
         f"one shard: a rule reads the {edge} of {name}, which may hold from first sight on, by another key"
@@ -181,9 +185,8 @@ def test_what_somebody_has_from_first_sight_has_no_start_in_any_stage(tmp_path: 
 
 def test_a_blank_of_the_conditions_is_not_the_blank_of_the_head(tmp_path: Path) -> None:
     """Whoever is seen has it from then on, as there is a ``dusk``; who that is plays no part."""
-    rule = "initiatedAt(both(X, Y)=true, T) :- happensAt(start(lit(X)=off), T), holdsAt(near(Y, X)=true, T)"
     rules = SIGHTED.replace("initially(lit(_)=off).", "initially(lit(_)=off) :- dusk(_).\n    dusk(late).")
-    told = meetings(f"{rules}\n{rule}, holdsAt(lit(Y)=true, T).")
+    told = asking("start", "lit(X)=off", rules)
     run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
     assert [stage.key for stage in run.pipeline.settings.stages] == [
         "one shard: a rule reads the start of lit, which may hold from first sight on, by another key"
@@ -192,8 +195,7 @@ def test_a_blank_of_the_conditions_is_not_the_blank_of_the_head(tmp_path: Path) 
 
 
 def test_what_holds_from_the_start_has_no_start_in_any_stage(tmp_path: Path) -> None:
-    rule = "initiatedAt(both(X, Y)=true, T) :- happensAt(start(lit(X)=off), T), holdsAt(near(Y, X)=true, T)"
-    told = meetings(f"{SIGHTED}\n{rule}, holdsAt(lit(Y)=true, T).".replace("lit(_)=off", "lit(b)=off"))
+    told = asking("start", "lit(X)=off", SIGHTED.replace("lit(_)=off", "lit(b)=off"))
     run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
     assert [stage.shards for stage in run.pipeline.settings.stages] == [3, 3]
     assert_as_embedded(told, run)

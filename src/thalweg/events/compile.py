@@ -112,6 +112,11 @@ def _binds(x: Flat) -> set[str]:
             return set() if x.negated else names([x])
 
 
+def _waits(free: set[str], others: Sequence[Flat], outer: set[str]) -> bool:
+    """Must a literal that binds none of these variables wait, as others bind one of them, or read it (`outer`)?"""
+    return bool(free) and not free.isdisjoint(outer.union(*map(_binds, others)))
+
+
 def _plain(term: Term) -> bool:
     return isinstance(term, Variable | Atom | Number)
 
@@ -164,10 +169,7 @@ class BodyCompiler:
         free = mine - bound
         if self.time is not None and self.time in free and isinstance(x, Test | Total):
             free = free - {self.time}
-
-        def elsewhere() -> set[str]:
-            return {n for k, y in enumerate(todo) if k != i for n in _binds(y)} | outer
-
+        others = todo[:i] + todo[i + 1 :]
         match x:
             case Test(op, left, right, negated):
                 if not free:
@@ -176,14 +178,14 @@ class BodyCompiler:
                     return 1
                 return 100
             case Total(_, _, _, result):
-                waiting = (free - {v.name for v in variables(result)}) & elsewhere()
-                return 100 if waiting else 40
+                waiting = free - {v.name for v in variables(result)}
+                return 100 if _waits(waiting, others, outer) else 40
             case Missing(_, _):
-                return 100 if free and free & elsewhere() else 30
+                return 100 if _waits(free, others, outer) else 30
             case EventAt(negated=True) | HoldsAt(negated=True) | EdgeAt(negated=True) | EffectAt(negated=True) | Fact(
                 negated=True
             ):
-                return 100 if free and free & elsewhere() else 12
+                return 100 if _waits(free, others, outer) else 12
             case Fact():
                 if free and self._single(x, bound):
                     return 6
