@@ -213,6 +213,34 @@ def test_columns_by_other_names_and_in_another_order_are_read(
     assert_same_tables(embedded, found)
 
 
+@pytest.mark.parametrize(
+    ("written", "as_words"),
+    [
+        ({}, True),
+        ({"use_dictionary": False}, False),
+        ({"dictionary_pagesize_limit": 2000}, False),
+        ({"dictionary_pagesize_limit": 2000, "data_page_version": "2.0"}, False),
+        ({"use_dictionary": False, "column_encoding": {"x": "DELTA_BYTE_ARRAY"}}, False),
+    ],
+)
+def test_texts_are_read_as_words_where_all_of_them_are_stored_as_such(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: dict[str, Any], as_words: bool
+) -> None:
+    """Writers give words up on the way, where there are more than they have room for."""
+    monkeypatch.setattr("thalweg.spark.footers.MOST_WORDS", 2000 if "dictionary_pagesize_limit" in written else 20_000)
+    count, many = 4000, 1000
+    texts = [f"word number {k % many}" for k in range(count)]
+    table = pa.table({"name": ["press"] * count, "time": range(count), "x": texts})
+    pq.write_table(table, tmp_path / "0.parquet", write_batch_size=100, **written)
+    df = spark.read.parquet(str(tmp_path))
+    settings = settings_for("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).", df.columns, 2)
+    footers = read_footers(df, settings, None)
+    assert footers is not None and footers.files is not None
+    assert ("x" in footers.files.worded) == as_words
+    own = [_picked(rows) for shard in range(2) for rows in own_rows(footers.files, settings, 0, shard)]
+    assert sorted(own[0].column("x").to_pylist() + own[1].column("x").to_pylist()) == sorted(texts)
+
+
 def _noting(run: Any, read: list[Files | None]) -> Any:
     def noted(spark: Any, order: Any) -> Any:
         read.append(order.files)

@@ -48,18 +48,31 @@ def _key(letters: Eights, start: int, end: int) -> np.uint64:
         return _eight(letters, start, end) | (np.uint64(size) << np.uint64(56))
     found = np.uint64(size)
     for at in range(start, end, 8):
-        found = _mixed(found ^ _eight(letters, at, end))
+        found = (found ^ _eight(letters, at, end)) * _PRIME
+        found ^= found >> np.uint64(32)
     return found | _LONG
 
 
 @part
-def _same(letters: Eights, start: int, end: int, others: Eights, other: int, until: int) -> bool:
-    if until - other != end - start:
+def _same(letters: Eights, start: int, end: int, spelled: Eights, at: int) -> bool:
+    """Is a text the word that is spelled there: so many letters, and these, eight by eight?"""
+    if spelled[np.uintp(at)] != np.uint64(end - start):
         return False
-    for k in range(0, end - start, 8):
-        if _eight(others, other + k, until) != _eight(letters, start + k, end):
+    for k in range(start, end, 8):
+        at += 1
+        if spelled[np.uintp(at)] != _eight(letters, k, end):
             return False
     return True
+
+
+@part
+def _spell(letters: Eights, start: int, end: int, spelled: Eights, at: int) -> int:
+    """Write a word there; returns where the next one goes."""
+    spelled[at] = end - start
+    for k in range(start, end, 8):
+        at += 1
+        spelled[at] = _eight(letters, k, end)
+    return at + 1
 
 
 @part
@@ -68,40 +81,49 @@ def _place(
     letters: Eights,
     start: int,
     end: int,
-    words: Eights,
-    ends: Indices,
-    first: Indices,
     keys: Eights,
+    spelled: Eights,
+    where: Indices,
     places: Indices,
 ) -> np.uint64:
     """The place of the word that is the same as a text, or one that is free. A place holds a word's number, or -1; of
-    each word there are the key and the first row, which begins and ends in `words` as `ends` say."""
+    each word there is the key, and where it is spelled if it is long."""
     last = np.uint64(len(places) - 1)
     place = _mixed(key) & last
     while places[place] >= 0:
         number = np.uintp(places[place])
-        if keys[number] == key:
-            known = first[number]
-            if key < _LONG or _same(letters, start, end, words, ends[known], ends[known + 1]):
-                break
+        if keys[number] == key and (key < _LONG or _same(letters, start, end, spelled, where[number])):
+            break
         place = (place + np.uint64(1)) & last
     return place
 
 
 @kernel
 def _number(
-    row: int, count: int, ends: Indices, letters: Eights, first: Indices, keys: Eights, places: Indices, out: Indices
+    row: int,
+    count: int,
+    ends: Indices,
+    letters: Eights,
+    first: Indices,
+    keys: Eights,
+    spelled: Eights,
+    where: Indices,
+    places: Indices,
+    out: Indices,
 ) -> tuple[int, int]:
     """Number the texts from `row` on, of which so many different ones are known; returns how far it went, which is not
-    to the end where `places` are half full, and how many are known then."""
+    to the end where `places` are half full, and how many are known then. `where` has one more than words are known: the
+    end of what is spelled."""
     while row < len(out) and 2 * count < len(places):
         start, end = ends[row], ends[row + 1]
         key = _key(letters, start, end)
-        place = _place(key, letters, start, end, letters, ends, first, keys, places)
+        place = _place(key, letters, start, end, keys, spelled, where, places)
         if places[place] < 0:
             places[place] = count
             keys[count], first[count] = key, row
+            free = where[count]
             count += 1
+            where[count] = free if key < _LONG else _spell(letters, start, end, spelled, free)
         out[row] = places[place]
         row += 1
     return row, count
@@ -109,20 +131,13 @@ def _number(
 
 @kernel
 def _look_up(
-    ends: Indices,
-    letters: Eights,
-    word_ends: Indices,
-    words: Eights,
-    first: Indices,
-    keys: Eights,
-    places: Indices,
-    out: Indices,
+    ends: Indices, letters: Eights, keys: Eights, spelled: Eights, where: Indices, places: Indices, out: Indices
 ) -> None:
     """For each text the number of the word that is the same, -1 where there is none."""
     for row in range(len(out)):
         start, end = ends[row], ends[row + 1]
         key = _key(letters, start, end)
-        out[row] = places[_place(key, letters, start, end, words, word_ends, first, keys, places)]
+        out[row] = places[_place(key, letters, start, end, keys, spelled, where, places)]
 
 
 @kernel
@@ -143,10 +158,16 @@ def _letters(texts: pa.Array) -> tuple[Indices, Eights] | None:
     if not len(texts) or texts.null_count:
         return None
     ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    letters = np.zeros((ends[-1] + 7) // 8 + 1, np.uint64)
+    letters = np.empty((ends[-1] + 7) // 8 + 1, np.uint64)
+    letters[-2:] = 0
     if data is not None:
         letters.view(np.uint8)[: ends[-1]] = np.frombuffer(data, np.uint8)[: ends[-1]]
     return ends, letters
+
+
+def _room(ends: Indices) -> Eights:
+    """Room for all texts, should they be different words: memory that is not written to is not taken."""
+    return np.empty(int(ends[-1] - ends[0]) // 8 + 2 * len(ends), np.uint64)
 
 
 class Wordbook:
@@ -158,19 +179,24 @@ class Wordbook:
 
     def __init__(self, words: pa.Array) -> None:
         self.words = words
-        self._known = _letters(words)
-        if self._known is not None:
-            self._keys: Eights = np.empty(len(words), np.uint64)
-            self._places: Indices = np.full(1 << (2 * len(words)).bit_length(), -1, np.int32)
-            self._first: Indices = np.empty(len(words), np.int32)
-            _number(0, 0, *self._known, self._first, self._keys, self._places, np.empty(len(words), np.int32))
+        given, size = _letters(words), len(words)
+        self._keys: Eights = np.empty(size, np.uint64)
+        self._places: Indices = np.full(1 << (2 * size).bit_length(), -1, np.int32)
+        self._where: Indices = np.zeros(size + 1, np.int32)
+        self._spelled: Eights = np.empty(0, np.uint64)
+        if given is not None:
+            ends, letters = given
+            self._spelled = _room(ends)
+            known = self._keys, self._spelled, self._where, self._places
+            _number(0, 0, ends, letters, np.empty(size, np.int32), *known, np.empty(size, np.int32))
 
     def look_up(self, texts: pa.Array) -> Indices:
         """For each text its place among the words, -1 where it is none of them; no text is missing."""
         found: Indices = np.full(len(texts), -1, np.int32)
         given = _letters(texts)
-        if given is not None and self._known is not None:
-            _look_up(*given, *self._known, self._first, self._keys, self._places, found)
+        if given is not None:
+            ends, letters = given
+            _look_up(ends, letters, self._keys, self._spelled, self._where, self._places, found)
         return found
 
 
@@ -184,10 +210,12 @@ def worded(texts: pa.Array) -> pa.DictionaryArray:
     places: Indices = np.full(FEW, -1, np.int32)
     keys: Eights = np.empty(0, np.uint64)
     first: Indices = np.empty(0, np.int32)
+    spelled, where = _room(ends), np.zeros(1, np.int32)
     row = count = 0
     while True:
-        keys, first = _enlarged(keys, len(places) // 2), _enlarged(first, len(places) // 2)
-        row, count = _number(row, count, ends, letters, first, keys, places, out)
+        most = len(places) // 2
+        keys, first, where = _enlarged(keys, most), _enlarged(first, most), _enlarged(where, most + 1)
+        row, count = _number(row, count, ends, letters, first, keys, spelled, where, places, out)
         if row == size:
             break
         places = np.full(4 * len(places), -1, np.int32)
