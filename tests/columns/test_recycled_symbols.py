@@ -132,6 +132,19 @@ def test_dictionaries_of_fixed_texts_are_still_remembered() -> None:
     assert [len(recent.names) for recent in table._recent] == [2000]
 
 
+def test_the_longest_dictionary_stays_whatever_comes_after_it() -> None:
+    table = SymbolTable([f"v{i}" for i in range(2000)])
+    table.expect_all()
+    for i in range(3 * symbols.RECENT):
+        table.encode(pa.array([f"w{i}"]))
+    assert sorted(len(recent.names) for recent in table._recent) == [*[1] * (symbols.RECENT - 1), 2000]
+    longer = pa.array([f"w{i}" for i in range(3000)])
+    assert table.encode(longer)[: 3 * symbols.RECENT].tolist() == [*range(2000, 2000 + 3 * symbols.RECENT)]
+    for i in range(3 * symbols.RECENT):
+        table.encode(pa.array([f"x{i}"]))
+    assert max(len(recent.names) for recent in table._recent) == 3000
+
+
 def test_it_is_time_when_the_texts_have_more_than_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(symbols, "FEW", 10)
     table = SymbolTable(["a", "b"])

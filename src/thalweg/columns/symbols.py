@@ -282,8 +282,18 @@ class SymbolTable:
             for place in np.flatnonzero(~canonical).tolist():
                 texts[place] = self._canonical(texts[place])
             ids[left] = self.add_all(texts)
-        self._recent = [_Recent(names, ids), *self._recent[: RECENT - 1]]
+        self._remember(_Recent(names, ids))
         return ids
+
+    def _remember(self, new: _Recent) -> None:
+        """Keep a dictionary in place of the one that was met longest ago; the longest of all stays, others are looked
+        up there."""
+        kept = [new, *self._recent]
+        if len(kept) > RECENT:
+            oldest = kept.pop()
+            if all(len(other.names) < len(oldest.names) for other in kept):
+                kept[-1] = oldest
+        self._recent = kept
 
     def _remembered(self, names: pa.Array) -> Ints:
         """Ids of texts that stand in the longest dictionary that is remembered, -1 for others; many of them are found
