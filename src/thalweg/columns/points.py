@@ -1,7 +1,8 @@
 """Leaving out points that change nothing, before they are sorted.
 
 Most points repeat what the last one of their instance said: a vessel that reports a high speed every minute is
-initiated every minute to be fast. Of points in time order only those are kept that follow a different one.
+initiated every minute to be fast. Of points in time order only those are kept that follow a different one. The first of
+an instance follows what holds already: one that has been fast for hours is not looked at.
 """
 
 from __future__ import annotations
@@ -11,12 +12,25 @@ from collections.abc import Sequence
 import numpy as np
 
 from thalweg.columns.compiled import kernel, njit, part
+from thalweg.columns.slabs import LENGTH, OFFSET, Places
+from thalweg.columns.timelines import INITIATE, OPEN
 from thalweg.protocol import Ints
 
 
 @kernel
-def _thin(ids: Ints, times: Ints, kinds: Ints, values: Ints, starts: Ints, marks: Ints, stamp: int, out: Ints) -> int:
-    """Positions of the points that matter, in time order per id.
+def _thin(
+    ids: Ints,
+    times: Ints,
+    kinds: Ints,
+    values: Ints,
+    starts: Ints,
+    table: Places,
+    pool: Ints,
+    marks: Ints,
+    stamp: int,
+    out: Ints,
+) -> int:
+    """Positions of the points that matter, in time order per id. `table` and `pool` have the timelines so far.
 
     The lists lie between `starts`, each in time order and of one kind; they are merged, `out` having room for where
     each stands. `marks` has a row per id: a number for the stamp, the kind, and whether nothing else was there; the
@@ -46,19 +60,40 @@ def _thin(ids: Ints, times: Ints, kinds: Ints, values: Ints, starts: Ints, marks
         k = heads[chosen]
         kind = kinds[chosen]
         while k < starts[chosen + 1] and (times[k] == t or not others or times[k] < after):
-            n = _look(k, int(ids[k]), int(times[k]), int(kind), int(values[k]), marks, stamp, out, n)
+            n = _look(k, int(ids[k]), int(times[k]), int(kind), int(values[k]), table, pool, marks, stamp, out, n)
             k += 1
         heads[chosen] = k
 
 
 @part
+def _agrees(table: Places, pool: Ints, i: int, kind: int, value: int) -> bool:
+    """Does a point say of an instance what holds already: that it has the value, or none?"""
+    last = int(table[i, OFFSET]) + int(table[i, LENGTH]) - 1
+    holds = table[i, LENGTH] > 0 and pool[last, 1] == OPEN
+    return holds and pool[last, 2] == value if kind <= INITIATE else not holds
+
+
+@part
 def _look(
-    k: int, i: int, t: int, kind: int, value: int, marks: Ints, stamp: int, out: Ints, n: int
+    k: int,
+    i: int,
+    t: int,
+    kind: int,
+    value: int,
+    table: Places,
+    pool: Ints,
+    marks: Ints,
+    stamp: int,
+    out: Ints,
+    n: int,
 ) -> int:
     """Does the k-th point matter? Returns how many do so far."""
     mark, alone = marks[i, 0], (stamp << 4) | ((kind + 2) << 1) | 1
-    same = mark == alone and marks[i, 2] == value
-    if mark >> 4 != stamp or t > marks[i, 1]:
+    first = mark >> 4 != stamp
+    same = _agrees(table, pool, i, kind, value) if first else mark == alone and marks[i, 2] == value
+    if first:
+        marks[i, 0], marks[i, 2] = alone, value
+    if first or t > marks[i, 1]:
         marks[i, 1] = t
         if same:
             marks[i, 3] = k
@@ -207,6 +242,8 @@ def _ordered(
     points: Ints,
     lists: Ints,
     n_lists: int,
+    table: Places,
+    pool: Ints,
     marks: Ints,
     stamp: int,
     every_count: Ints,
@@ -229,8 +266,8 @@ def _ordered(
             if not ascends[nth]:
                 lo, hi = starts[nth], starts[nth + 1]
                 _sort_list(ids[lo:hi], times[lo:hi], values[lo:hi], low, highs[nth])
-    kept = kept[: _thin(ids, times, kinds, values, starts, marks, stamp, kept) if thin else 0]
-    n = _count(ids, kept, counts, found[0])
+    kept = kept[: _thin(ids, times, kinds, values, starts, table, pool, marks, stamp, kept) if thin else 0]
+    n = 0 if thin and not len(kept) else _count(ids, kept, counts, found[0])
     touched, begins = found[0, :n], found[1, : n + 1]
     if 8 * n < len(counts):
         touched.sort()
@@ -247,6 +284,8 @@ def _ordered(
         most = max(most, counts[touched[k]])
         counts[touched[k]] = begins[k]
     begins[n] = size
+    if n == 0:
+        return 0, low, last
     _scatter(ids, times, values, starts, kinds, kept, counts, rows)
     if not thin:
         _merge_runs(begins[1:], rows, np.empty((most, 3), np.int64))
@@ -300,11 +339,12 @@ class Thinner:
         self._rest = 0
 
     def __call__(
-        self, parts: Sequence[tuple[Ints, Ints, int, Ints]], count: int
+        self, parts: Sequence[tuple[Ints, Ints, int, Ints]], count: int, table: Places, pool: Ints
     ) -> tuple[Ints, Ints, Ints, int, int]:
         """Of lists of points (ids below `count`, times, kind, values or one value) those that matter, by id and time:
         each id once, where its rows start and the last end, and the rows (time, kind, value), which are valid until the
-        bench is used again; and the first and the last time of all points. No list is empty."""
+        bench is used again; and the first and the last time of all points. No list is empty. `table` and `pool` have
+        the timelines so far, and all points are later than what is there."""
         bench, n_lists = self._bench, len(parts)
         total, thin = sum([len(part[0]) for part in parts]), self._rest == 0
         bench.reserve(count, total, n_lists)
@@ -312,7 +352,7 @@ class Thinner:
         side_by_side(parts, points, lists)
         found = np.empty((2, min(total, count) + 1), np.int64)
         by_id = bench.marks, bench.stamp, bench.counts, count
-        n, low, last = _ordered(points, lists, n_lists, *by_id, thin, bench.rows, found)
+        n, low, last = _ordered(points, lists, n_lists, table, pool, *by_id, thin, bench.rows, found)
         touched, begins = found[0, :n], found[1, : n + 1]
         rows = bench.rows[: begins[n]]
         if not thin:

@@ -123,7 +123,8 @@ class SimpleUnit(FluentUnit):
         """Points that no later query needs: thinned, sorted, used, and forgotten, but for those of the query time
         itself. None where one would revise what is final."""
         parts = [(f.ids, f.times, f.kind, f.values) for f in found]
-        touched, starts, rows, low, last = self._thin(parts, self.store.instances.count)
+        lists = self.store.lists
+        touched, starts, rows, low, last = self._thin(parts, self.store.instances.count, lists.table, lists.pool)
         final = clock.final
         if low <= final:
             return None
