@@ -77,7 +77,8 @@ def test_a_point_that_repeats_the_last_one_is_left_out() -> None:
 
 def test_an_instance_whose_points_say_what_holds_already_is_left_out() -> None:
     before = held([7, 8, None, None], 4)
-    parts = [(ints([0, 1, 2, 0]), ints([1, 1, 1, 2]), INITIATE, ints([7])), (ints([3]), ints([1]), TERMINATE, ints([7]))]
+    parts = [(ints([0, 1, 2, 0]), ints([1, 1, 1, 2]), INITIATE, ints([7]))]
+    parts.append((ints([3]), ints([1]), TERMINATE, ints([7])))
     ids, starts, rows, *_ = Thinner()(parts, 4, *before)
     assert (ids.tolist(), starts.tolist()) == ([1, 2], [0, 1, 2])
     assert rows.tolist() == [[1, INITIATE, 7], [1, INITIATE, 7]]
