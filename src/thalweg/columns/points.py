@@ -91,14 +91,10 @@ def _look(
     mark, alone = marks[i, 0], (stamp << 4) | ((kind + 2) << 1) | 1
     first = mark >> 4 != stamp
     same = _agrees(table, pool, i, kind, value) if first else mark == alone and marks[i, 2] == value
-    if first:
-        marks[i, 0], marks[i, 2] = alone, value
     if first or t > marks[i, 1]:
-        marks[i, 1] = t
+        marks[i, 0], marks[i, 1], marks[i, 2], marks[i, 3] = alone, t, value, k if same else -1
         if same:
-            marks[i, 3] = k
             return n
-        marks[i, 0], marks[i, 2], marks[i, 3] = alone, value, -1
     else:
         if same:
             return n
@@ -267,7 +263,10 @@ def _ordered(
                 lo, hi = starts[nth], starts[nth + 1]
                 _sort_list(ids[lo:hi], times[lo:hi], values[lo:hi], low, highs[nth])
     kept = kept[: _thin(ids, times, kinds, values, starts, table, pool, marks, stamp, kept) if thin else 0]
-    n = 0 if thin and not len(kept) else _count(ids, kept, counts, found[0])
+    if thin and not len(kept):  # none given, below, means all
+        found[1, 0] = 0
+        return 0, low, last
+    n = _count(ids, kept, counts, found[0])
     touched, begins = found[0, :n], found[1, : n + 1]
     if 8 * n < len(counts):
         touched.sort()
@@ -284,8 +283,6 @@ def _ordered(
         most = max(most, counts[touched[k]])
         counts[touched[k]] = begins[k]
     begins[n] = size
-    if n == 0:
-        return 0, low, last
     _scatter(ids, times, values, starts, kinds, kept, counts, rows)
     if not thin:
         _merge_runs(begins[1:], rows, np.empty((most, 3), np.int64))

@@ -1,5 +1,5 @@
 """Texts as words and numbers for them: each different text once, in the order of first sight, and for every row which
-one it is. Where there are many of them, Arrow takes several times as long.
+one it is. Where there are many short ones, Arrow takes two or three times as long; of long ones, about the same.
 
 A text of up to seven letters is one number, which is compared in one step; of longer ones the letters are compared when
 their hashes agree.

@@ -127,12 +127,12 @@ def _groups(file: str) -> Iterator[_Group]:
         group = footer.row_group(number)
         columns = [group.column(i) for i in range(group.num_columns)]
         said = {column.path_in_schema: column.statistics for column in columns}
-        stored = [column for column in columns if _in_words(column, group.num_rows)]
+        stored = [column for column in columns if _stored_as_words(column, group.num_rows)]
         words = {c.path_in_schema: c.data_page_offset - c.dictionary_page_offset for c in stored}
         yield _Group(file, number, group.num_rows, schema, said, words)
 
 
-def _in_words(column: Any, rows: int) -> bool:
+def _stored_as_words(column: Any, rows: int) -> bool:
     """True where all texts of a column are numbers of words, as far as its size tells. Where a writer gave that up on
     the way, reading them as words takes two or three times as long as reading them as texts."""
     return (
