@@ -44,6 +44,8 @@ TURNS = 9
 """Rounds, at least, for what is compared by ratios of half seconds, which other work on a machine disturbs easily."""
 LONGER = (4, 16)
 """How many times as many rows one shard and two are also given: what a batch costs whatever its size counts less."""
+WARM = 20
+"""Rounds before one shard and two are compared: Java's compilers take a core from two shards until they are done."""
 LATER = 3
 """Micro-batches after the first, with ten times the vessels."""
 LONG = 60
@@ -261,6 +263,9 @@ def measure(bench: Bench, spark: Any, folder: Path, options: argparse.Namespace)
     if asked("batch"):
         batch(bench, options)
     if asked("shards"):
+        for _ in range(WARM):
+            bench.recognise(1)
+            bench.recognise(2)
         shards(bench, options.rounds)
         for longer in LONGER:
             events = longer * options.events

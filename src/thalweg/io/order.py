@@ -34,10 +34,16 @@ KEYS: dict[Kind, dict[str, tuple[str, ...]]] = {
     Kind.LARS: {"rejected": _REJECTED},
 }
 """The columns that tables are sorted by; those that are not listed, by all of theirs from left to right."""
+_QUERY_TIME = "query_time"
 _DESCENDING = "share"
 ENOUGH = 64 * 1024
 """Rows that are worth being sorted by themselves."""
 _MOST = 2**62
+
+
+def time_column(name: str, kind: Kind) -> str:
+    """The column with the times by which the rows of a table come, which is the first that they are sorted by."""
+    return KEYS[kind].get(name, (_QUERY_TIME,))[0]
 
 
 def in_order(name: str, table: pa.Table, kind: Kind) -> pa.Table:

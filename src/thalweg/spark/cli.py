@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from thalweg.io.errors import InputError
 from thalweg.io.fold import concatenate
-from thalweg.io.sinks import FOLDED
+from thalweg.io.order import time_column
+from thalweg.io.sinks import FOLDED, STANDING
 from thalweg.io.times import Duration
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
@@ -24,6 +25,7 @@ from thalweg.runs import Progress, Sink
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import Directory
 from thalweg.spark.files_engine import FilesEngine, listed
+from thalweg.spark.gathering import by_time
 from thalweg.spark.outputs import Outputs
 from thalweg.spark.pipeline import BatchReport, Pipeline
 from thalweg.spark.sessions import session
@@ -69,17 +71,24 @@ def drive(
 
 
 def _hand_over(outputs: Outputs, settings: Settings, sink: Sink) -> None:
-    """Give the tables to the sink, each with the rows of all shards; also those that have none."""
-    place = outputs.directory
-    folds = {target for target, _ in FOLDED[Kind(settings.kind)].values()}
+    """Give the tables to the sink, each with the rows of all shards; also those that have none. Those that say how
+    things stand are given as a whole, the others piece by piece."""
+    place, kind = outputs.directory, Kind(settings.kind)
+    folds = {target for target, _ in FOLDED[kind].values()}
     for name, schema in settings.schemas().items():
         if name not in folds:
             sink.add(name, schema.empty_table())
     for name in outputs.present():
-        parts = [place.table(name, batch, file) for batch in place.names(name) for file in place.names(name, batch)]
-        sink.add(name, concatenate(parts))
-    if settings.plan.reach is not None:
-        sink.settle(settings.plan.reach)
+        if name in STANDING[kind]:
+            sink.add(name, concatenate([place.table(*file) for file in place.parts(name)]))
+        elif name == "rejected":
+            for file in place.parts(name):
+                sink.add(name, place.table(*file))
+        else:
+            for piece in by_time(place, name, time_column(name, kind)):
+                sink.add(name, piece)
+                if settings.plan.reach is not None:
+                    sink.settle(settings.plan.reach)
 
 
 def _summary(

@@ -107,6 +107,14 @@ class Directory:
         """A Parquet file."""
         return pq.read_table(self.path(*parts), filesystem=self._store[0], partitioning=None)
 
+    def parquet(self, *parts: str, footer: pq.FileMetaData | None = None) -> pq.ParquetFile:
+        """A Parquet file to be read piece by piece; `footer`: what it says at its end, where that is known."""
+        return pq.ParquetFile(self.path(*parts), filesystem=self._store[0], metadata=footer)
+
+    def parts(self, name: str) -> list[tuple[str, ...]]:
+        """The files of a table of a pipeline, batch by batch."""
+        return [(name, batch, file) for batch in self.names(name) for file in self.names(name, batch)]
+
     # ------------------------------------------------------------------ writing
 
     def make(self, *parts: str) -> None:
