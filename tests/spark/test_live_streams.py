@@ -121,3 +121,39 @@ def test_a_stream_can_be_broken_off_in_a_batch_and_taken_up_again(spark: Any, tm
         ("on(a)", "true", 6, 9),
         ("on(b)", "true", 103, 115),
     ]
+
+
+def listeners(spark: Any) -> int:
+    return len(spark.streams._jsqm.listListeners())
+
+
+def test_a_stream_that_ends_by_itself_leaves_no_listener_and_no_port(spark: Any, tmp_path: Path) -> None:
+    """A service takes what is available every night: each of its streams would hear of all that follow."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    put(folder, 0, [("press", 5, "a"), ("release", 8, "a")])
+    before = listeners(spark)
+    running = ts.stream(
+        spark.readStream.schema(SCHEMA).parquet(str(folder)), RULES, checkpoint=tmp_path / "c", trigger="available",
+        window=20, step=5, start=0, shards=2, metrics_port=0,
+    )  # fmt: skip
+    assert running.wait() and running.endpoint is None
+    until(lambda: listeners(spark) == before)
+    assert running.metrics is not None and running.metrics.rows_per_second > 0, "its last batch was heard of"
+
+
+def test_a_stream_that_fails_leaves_no_listener_and_no_port(spark: Any, tmp_path: Path) -> None:
+    from pyspark.sql import functions as F
+
+    folder = tmp_path / "in"
+    folder.mkdir()
+    put(folder, 0, [("press", 5, "a")])
+    before = listeners(spark)
+    rows = spark.readStream.schema(SCHEMA).parquet(str(folder))
+    running = ts.stream(
+        rows.withColumn("time", F.raise_error(F.lit("the source is gone")).cast("bigint")), RULES,
+        checkpoint=tmp_path / "c", window=20, step=5, start=0, shards=2, metrics_port=0,
+    )  # fmt: skip
+    with pytest.raises(Exception, match="the source is gone"):
+        running.wait()
+    until(lambda: running.endpoint is None and listeners(spark) == before)

@@ -50,8 +50,9 @@ def followed(
         )
     given.setdefault("checkpoint", out / "_checkpoint" if out is not None else None)
     running = follow(program, inputs, options, out=out, master=master, shards=shards, **given)
-    if running.endpoint is not None and not quiet:
-        typer.echo(f"metrics: http://127.0.0.1:{running.endpoint.port}/metrics", err=True)
+    endpoint = running.endpoint
+    if endpoint is not None and not quiet:
+        typer.echo(f"metrics: http://127.0.0.1:{endpoint.port}/metrics", err=True)
     with _interruptible() as asked:
         whole = _told(running, asked, quiet=quiet, as_json=as_json)
     if not whole:

@@ -122,8 +122,10 @@ class Endpoint:
         self._server.server_close()
 
 
-def listener(query_id: str, told: Callable[[int, float], None]) -> StreamingQueryListener:
-    """A listener that tells of each batch of one query how many seconds it took."""
+def listener(
+    query_id: str, told: Callable[[int, float], None], ended: Callable[[], None]
+) -> StreamingQueryListener:
+    """A listener that tells of each batch of one query how many seconds it took, and of the query's end."""
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
     class Listener(StreamingQueryListener):
@@ -135,6 +137,7 @@ def listener(query_id: str, told: Callable[[int, float], None]) -> StreamingQuer
                 told(event.progress.batchId, float(event.progress.batchDuration) / 1000)
 
         def onQueryTerminated(self, event: Any) -> None:
-            """The numbers stay as they are."""
+            if str(event.id) == query_id:
+                ended()
 
     return Listener()

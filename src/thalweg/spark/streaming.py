@@ -140,9 +140,15 @@ class Stream:
         self.stop()
 
     def _release(self) -> None:
+        self._release_port()
+        self._release_listener()
+
+    def _release_port(self) -> None:
         endpoint, self.endpoint = self.endpoint, None
         if endpoint is not None:
             endpoint.close()
+
+    def _release_listener(self) -> None:
         heard, self._listener = self._listener, None
         if heard is not None:
             self.tables.spark.streams.removeListener(heard)
@@ -201,10 +207,13 @@ class Stream:
         except BaseException:
             self._release()
             raise
-        self._listener = listener(str(self.query.id), self._hear)
-        self.tables.spark.streams.addListener(self._listener)
         if trigger == AVAILABLE:
             self._closing = threading.Thread(target=self._close, name="thalweg-closing")
+        heard = self._listener = listener(str(self.query.id), self._hear, self._hear_end)
+        self.tables.spark.streams.addListener(heard)
+        if not self.query.isActive:  # it may have ended before it was listened to
+            self._hear_end()
+        if self._closing is not None:
             self._closing.start()
 
     def _hear(self, batch: int, seconds: float) -> None:
@@ -212,6 +221,12 @@ class Stream:
         rows = next((report.rows for report in reversed(list(self.reports)) if report.batch == batch), 0)
         if rows and seconds:
             self._rate = rows / seconds
+
+    def _hear_end(self) -> None:
+        """Spark's query is over: nothing more is to be heard, and nothing told where no query times are to come."""
+        self._release_listener()
+        if self._closing is None:
+            self._release_port()
 
     def _close(self) -> None:
         """When all that was available has been taken, run the query times that are still to come."""
@@ -226,6 +241,8 @@ class Stream:
         except BaseException as error:
             if not self._broken_off:
                 self._failure = self._failure or plainly(error)
+        finally:
+            self._release_port()
 
 
 def _beat(df: DataFrame) -> tuple[int | None, DataFrame]:
