@@ -21,7 +21,7 @@ from java_archive import OPTIONS
 _LENIENT = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 settings.register_profile(
-    "ci", max_examples=30, derandomize=True, deadline=None, suppress_health_check=_LENIENT
+    "ci", max_examples=20, derandomize=True, deadline=None, suppress_health_check=_LENIENT
 )
 settings.register_profile("fuzz", max_examples=10_000, deadline=None, suppress_health_check=_LENIENT)
 PROFILE = os.environ.get("THALWEG_HYPOTHESIS", "ci")

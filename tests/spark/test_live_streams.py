@@ -157,3 +157,28 @@ def test_a_stream_that_fails_leaves_no_listener_and_no_port(spark: Any, tmp_path
     with pytest.raises(Exception, match="the source is gone"):
         running.wait()
     until(lambda: running.endpoint is None and listeners(spark) == before)
+
+
+def test_a_stream_that_is_listened_to_late_tells_its_rate_all_the_same(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy machine may have done all batches before the thread that started them goes on."""
+    from thalweg.spark import streaming
+
+    listener = streaming.listener
+
+    def late(query_id: str, told: Any, ended: Any) -> Any:
+        told.__self__.query.awaitTermination()
+        return listener(query_id, told, ended)
+
+    monkeypatch.setattr(streaming, "listener", late)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    put(folder, 0, [("press", 5, "a"), ("release", 8, "a")])
+    before = listeners(spark)
+    running = ts.stream(
+        spark.readStream.schema(SCHEMA).parquet(str(folder)), RULES, checkpoint=tmp_path / "c", trigger="available",
+        window=20, step=5, start=0, shards=2,
+    )  # fmt: skip
+    assert running.wait() and listeners(spark) == before
+    assert running.metrics is not None and running.metrics.rows_per_second > 0

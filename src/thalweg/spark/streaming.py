@@ -211,7 +211,10 @@ class Stream:
             self._closing = threading.Thread(target=self._close, name="thalweg-closing")
         heard = self._listener = listener(str(self.query.id), self._hear, self._hear_end)
         self.tables.spark.streams.addListener(heard)
-        if not self.query.isActive:  # it may have ended before it was listened to
+        over = not self.query.isActive
+        for progress in self.query.recentProgress:  # of batches that were done before anybody listened
+            self._hear(progress.batchId, progress.batchDuration / 1000)
+        if over:
             self._hear_end()
         if self._closing is not None:
             self._closing.start()
