@@ -17,7 +17,6 @@ from thalweg import spark as ts
 pytestmark = pytest.mark.spark
 
 RULES = """
-tick 1s.
 event press(x: symbol).
 event release(x: symbol).
 initiatedAt(on(X)=true, T) :- happensAt(press(X), T).
@@ -56,8 +55,9 @@ def test_a_silent_stream_goes_on_by_itself_and_tells_its_numbers(spark: Any, tmp
         step=5,
         start=0,
         shards=2,
+        tick="100ms",  # twelve points of silence are little more than a second
         max_ahead=1000,
-        idle_timeout=3,
+        idle_timeout=1,
         metrics_port=0,
     )
     try:
