@@ -19,6 +19,7 @@ from thalweg.runs import RowRejected
 from thalweg.spark import reading, task
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import DamagedFile, Directory
+from thalweg.spark.keying import key_hash
 from thalweg.spark.orders import Note, Order
 from thalweg.spark.outputs import Outputs, partition
 from thalweg.spark.places import Sources, offset_of
@@ -194,6 +195,56 @@ def test_what_a_crash_left_of_the_last_query_times_is_replaced_though_nothing_ta
     run.pipeline.close()
     assert told == {0: True, 1: False, 2: True}
     assert_same(Story(story.program, pa.concat_tables([first, second]), story.options).embedded(), run.tables())
+
+
+def test_last_query_times_are_taken_back_though_the_next_batch_had_nothing_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The batch that takes their place has a later number than they have."""
+    story = cars()
+    told: dict[int, bool] = {}
+    monkeypatch.setattr(Outputs, "table", lambda self, name, batch: self.directory.exists(name, partition(batch)))
+    sinks = {"changes": lambda there, batch: told.update({batch: there})}
+    for number, rows in ((0, story.rows.slice(0, 200)), (1, story.rows.slice(0, 0)), (2, story.rows.slice(200))):
+        run = made(story, tmp_path / "checkpoint", out=tmp_path / "out", sinks=sinks)
+        assert (run.pipeline.batch(rows, number) is None) == (rows.num_rows == 0)
+        run.pipeline.close()
+        assert told[1] == (number < 2)
+    assert_same(story.embedded(), run.tables())
+
+
+def test_a_stream_does_not_go_on_with_the_reasoner_of_another_that_starts_elsewhere(tmp_path: Path) -> None:
+    """In one worker: neither has had rows for a shard yet, so both are where they began."""
+    story = cars()
+    late = story.rows.slice(0, 1).to_pylist()[0] | {"name": "speed", "arg2": "100"}
+    keys = {place: next(f"v{n}" for n in range(99) if key_hash(f"v{n}") % 2 == place) for place in (0, 1)}
+
+    def rows(shard: int, time: int, arrival: int, number: int) -> pa.Table:
+        told = {**late, "arg1": keys[shard], "time": time, "arrival": arrival, "nr": number}
+        return pa.Table.from_pylist([told], story.rows.schema)
+
+    def begun(name: str, start: int) -> Made:
+        return made(story, tmp_path / name, out=tmp_path / f"{name}-out", start=start, window=100, step=10)
+
+    one, other = begun("one", 0), begun("other", 100)
+    one.pipeline.batch(rows(0, 5, 5, 1), 0)
+    other.pipeline.batch(rows(0, 125, 125, 1), 0)
+    one.pipeline.batch(rows(0, 6, 6, 2), 1)
+    other.pipeline.batch(rows(1, 95, 126, 2), 1)
+    report = other.pipeline.batch(rows(0, 151, 151, 3), 2)
+    assert report is not None and report.rejected == {"before-the-start": 1}
+
+
+def test_a_worker_forgets_the_reasoners_of_streams_that_have_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story, kept = cars(), task._MEMORY._runs
+    monkeypatch.setattr(task, "KEPT_SECONDS", 0.0)
+    for name in ("one", "other"):
+        told = Story(f"{story.program} % {name}", story.rows, story.options)
+        run = made(told, tmp_path / name, out=tmp_path / "out" / name)
+        run.pipeline.batch(pieces(story.rows, 2)[0], 0)
+        assert len(kept) == 1, "the one that was used last"
 
 
 def test_of_two_attempts_at_a_task_that_both_end_one_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -542,6 +593,18 @@ def test_a_silence_counts_from_the_first_look_at_the_wall(short: Story, tmp_path
     assert run.pipeline.batch(nothing, 2, now=60_000_000, idle=20_000_000) is None
     pushed = run.pipeline.batch(nothing, 3, now=140_000_000, idle=20_000_000)
     assert pushed is not None and pushed.moment.query_time == (report.moment.latest + 90) // 30 * 30
+
+
+def test_rows_end_a_silence_though_nobody_looked_at_the_wall_when_they_came(short: Story, tmp_path: Path) -> None:
+    """A look comes once in a second, and batches more often."""
+    run = made(short, tmp_path / "checkpoint", out=tmp_path / "out")
+    first, second = pieces(short.rows, 2)
+    nothing = first.slice(0, 0)
+    run.pipeline.batch(first, 0, now=5_000_000, idle=20_000_000)
+    report = run.pipeline.batch(second, 1, now=None, idle=20_000_000)
+    assert report is not None
+    seen = run.pipeline.batch(nothing, 2, now=50_000_000, idle=20_000_000)
+    assert seen is not None and seen.moment.query_time == report.moment.query_time
 
 
 def test_a_run_can_stop_at_the_first_bad_row(short: Story, tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ class Outputs:
 
     def published(self) -> dict[str, Any]:
         """The last batch that is in place, and the provisional one after it. `untold` are batches that were changed
-        together with the program, where there were no sinks to be told."""
+        together with the program, or taken back, of which no sinks have been told."""
         if not self.directory.exists("_published.json"):
             return {"batch": None, "provisional": None, "edition": 0, "untold": []}
         return {"untold": [], **self.directory.read_json("_published.json")}
@@ -159,18 +159,21 @@ class Outputs:
         self, batch: int, tables: Mapping[str, int], *, provisional: bool = False, edition: int = 0
     ) -> None:
         """Put the tables of a batch in their places; nothing happens where they are already there. Another edition of a
-        batch, after the program was changed, takes the place of the one before, and of what was provisional."""
+        batch, after the program was changed, takes the place of the one before, and any batch that of what was
+        provisional, whatever the number of that."""
         before = self.published()
         if not provisional and (before["batch"], before["edition"]) == (batch, edition):
             self._tell(before)
             return
-        changed = {batch, before["provisional"], *before["untold"]} - {None} if edition else set()
-        if edition and before["provisional"] is not None:
+        replaces = before["provisional"] == batch
+        changed = {*before["untold"], batch} if edition else {*before["untold"]}
+        if before["provisional"] is not None and (edition or not replaces):
             for name in self.present():
                 self.directory.delete(name, partition(before["provisional"]))
+            changed.add(before["provisional"])
         if provisional:  # a crash while they take their places leaves something that the next batch has to replace
-            self.directory.write_json({**before, "provisional": batch}, "_published.json")
-        replaces = before["provisional"] == batch
+            told = {**before, "provisional": batch, "untold": sorted(changed)}
+            self.directory.write_json(told, "_published.json")
         staged = set(self.directory.names(*staging(batch)))
         for name in sorted(staged | set(tables) | (set(self.present()) if replaces else set())):
             self._place(name, batch, name in staged, tables.get(name, 0), replaces)

@@ -113,9 +113,9 @@ class Pipeline:
         if moment is None:
             return self._untimed(rows, sources, batch, seen) if seen.rows else None
         if seen.rows:
-            moment = replace(moment, quiet=now if now is not None else moment.quiet)
+            moment = replace(moment, quiet=now)
         else:
-            if idle is not None and moment.quiet is None:  # the rows came before the first look at the wall
+            if idle is not None and moment.quiet is None:  # the last rows came without a look at the wall
                 moment = replace(moment, quiet=now)
             moment = self._pushed(moment, now, idle)
             if self.last is not None and moment == self.last.moment:

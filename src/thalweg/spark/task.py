@@ -35,6 +35,8 @@ MOST_STOPS = 100
 """Batches in a row without rows for a shard, in which only its clock moves, before the state is written anew."""
 KEPT_BATCHES = 8
 """A reasoner that was not used for so many batches leaves the worker's memory."""
+KEPT_SECONDS = 3600.0
+"""And one that was not used for so long: its stream may have ended."""
 
 
 def run_order(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -229,6 +231,7 @@ class _Run:
     shard: Shard
     lineage: Lineage
     batch: int = 0
+    used: float = 0.0
 
 
 class _Memory:
@@ -246,15 +249,18 @@ class _Memory:
         return self._runs.pop(key)
 
     def keep(self, run: _Run, order: Order) -> None:
-        if order.state is None:
+        """Keep a reasoner, and drop those that are not used any more. One that has been nowhere yet is not kept: that
+        of any other stream of the program would look the same, though it may start elsewhere."""
+        if order.state is None or not run.lineage.last:
             return
-        run.batch = order.batch
+        run.batch, run.used = order.batch, time.monotonic()
         identity = order.settings.identity
         self._runs[identity, order.stage, run.shard.shard] = run
         stale = [
             key
             for key, other in self._runs.items()
-            if key[0] == identity and other.batch < order.batch - KEPT_BATCHES
+            if other.used < run.used - KEPT_SECONDS
+            or (key[0] == identity and other.batch < order.batch - KEPT_BATCHES)
         ]
         for key in stale:
             del self._runs[key]
