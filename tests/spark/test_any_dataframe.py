@@ -111,6 +111,62 @@ def test_a_variable_that_would_hide_a_column_is_named(spark: Any, name: str) -> 
         ts.recognise(df, program)
 
 
+MEETINGS = """
+event speed(vehicle, kmh: float).
+event near(a, b).
+initiatedAt(fast(V)=true, T) :- happensAt(speed(V, K), T), K > 90.
+terminatedAt(fast(V)=true, T) :- happensAt(speed(V, K), T), K =< 90.
+initiatedAt(meet(A,B)=true, T) :- happensAt(near(A,B), T), holdsAt(fast(A)=true,T), holdsAt(fast(B)=true,T).
+terminatedAt(meet(A,B)=true, T) :- happensAt(end(fast(A)=true), T).
+"""
+"""In two stages."""
+
+
+def meetings(spark: Any, kind: str) -> Any:
+    """Their individuals are of a type of SQL; numbers stand for them here."""
+    rows = [("speed", time, 9 * time, 120.0, None, None) for time in range(1, 9)]
+    rows += [("near", 10 + time, None, None, 9 * time, 9 * time + 9) for time in range(1, 8)]
+    rows += [("speed", 25, 18, 6.0, None, None), ("speed", 31, 27, 7.0, None, None)]
+    df = spark.createDataFrame(rows, "name string, time bigint, vehicle bigint, kmh double, a bigint, b bigint")
+    made = (f"{kind.format(column)} as {column}" for column in ("vehicle", "a", "b"))
+    found: dict[str, Any] = dict(zip(("vehicle", "a", "b"), made, strict=True))
+    return df.selectExpr(*(found.get(name, name) for name in ("name", "time", "vehicle", "kmh", "a", "b")))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["timestamp_seconds({} * 10000000)", "cast(timestamp_seconds({} * 10000000) as timestamp_ntz)",
+     "make_dt_interval({}, 0, 0, 0)"],
+)  # fmt: skip
+def test_individuals_of_any_type_are_the_same_ones_in_every_stage(spark: Any, kind: str) -> None:
+    """Wherever the session is at home: their text is that of an embedded run."""
+    df = meetings(spark, kind)
+    expected = run(MEETINGS, df.toArrow(), **WINDOW).arrow
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        sizes = agree(expected, ts.recognise(df, MEETINGS, **WINDOW, shards=4))
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert sizes["timeline"] == 15
+
+
+def test_times_that_become_text_are_the_same_times(spark: Any) -> None:
+    told = spark.createDataFrame([("press", "2020-09-13 12:26:46Z", "a", 9.0)], SCHEMA.replace("bigint", "string"))
+    stamped = told.selectExpr("name", "timestamp_seconds(1600000000) as time", "k", "v")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        found = ts.together(stamped, told).select("time").collect()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert [row.time for row in found] == ["2020-09-13 12:26:40.000000Z", "2020-09-13 12:26:46Z"]
+
+
+@pytest.mark.parametrize("name", ["1", "true", "date'2020-01-01'"])
+def test_names_of_any_type_are_rejected_in_programs_of_several_stages(spark: Any, name: str) -> None:
+    df = meetings(spark, "cast({} as string)").selectExpr(f"{name} as name", "time", "vehicle", "kmh", "a", "b")
+    assert same(df, MEETINGS) == {"rejected": 17}
+
+
 # --------------------------------------------------------------------------- rows that cannot be read
 
 
@@ -262,7 +318,7 @@ def test_a_run_over_everything_replaces_the_one_before(spark: Any, tmp_path: Pat
     before = spark.createDataFrame([*ROWS, ("nosuch", 3, "z", 1.0)], SCHEMA)
     assert ts.recognise(before, RULES, out=out, **OPTIONS).timeline.count() == 2
     quiet = spark.createDataFrame([("cut", 3, "z", 1.0)], SCHEMA)
-    found = ts.recognise(quiet, RULES, out=out, **OPTIONS)
+    found = ts.recognise(quiet, RULES, out=out.as_uri(), **OPTIONS)  # its address, with %20 and the like
     assert [found[name].count() for name in ("changes", "timeline", "rejected")] == [0, 0, 0]
     assert (out / "mine.txt").read_text() == "kept"
 
@@ -295,6 +351,9 @@ def test_a_request_that_makes_no_sense_is_refused_before_anything_runs(
         (lambda: follow(disorder=-1), "disorder -1 is negative"),
         (lambda: follow(trigger="1 second", idle_timeout=0), "idle_timeout 0 is not positive"),
         (lambda: follow(trigger="1 second", idle_timeout="soon"), "idle_timeout soon is no number of seconds"),
+        (lambda: ts.recognise(df, RULES, row=3, **OPTIONS), "row is 3, and no name of a column"),
+        (lambda: follow(sinks=["changes"]), "sinks is list, and no mapping"),
+        (lambda: follow(metrics_port="9000"), "port 9000 cannot be used"),
         (lambda: follow(sinks={"chnges": print}), "no table chnges.* did you mean changes"),
         (lambda: follow(sinks={"timeline": print}), "timeline is the fold of changes"),
         (lambda: follow(sinks={"changes": "/data/changes"}), "the sink of changes is str, and no function"),
@@ -319,6 +378,23 @@ def test_a_port_that_is_taken_stops_the_stream_before_it_begins(
             with pytest.raises(InputError, match=f"port {port}"):
                 follow(trigger="1 second", metrics_port=port)
     assert not spark.streams.active
+
+
+def test_a_sink_may_stop_the_stream(follow: Callable[..., Any], tmp_path: Path) -> None:
+    """Its batch is done first, and a look at whether the stream has ended takes no time."""
+    written(tmp_path / "in", 0, [press(5), press(25)])
+    there: list[Any] = []
+    go = threading.Event()
+
+    def sink(_: Any, batch: int) -> None:
+        assert go.wait(60)
+        there[0].stop()
+
+    there.append(follow(trigger=None, sinks={"changes": sink}))
+    assert not there[0].wait(0)
+    go.set()
+    assert there[0].wait(60) and not there[0].active
+    assert there[0].tables.changes.count() == 1
 
 
 def test_a_stream_is_stopped_after_the_batch_that_is_under_way(

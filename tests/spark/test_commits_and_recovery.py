@@ -497,7 +497,7 @@ def test_a_full_disk_commits_nothing(short: Story, tmp_path: Path, monkeypatch: 
 
 
 def test_another_program_or_number_of_shards_is_refused(short: Story, tmp_path: Path) -> None:
-    made(short, tmp_path / "checkpoint", out=tmp_path / "out", shards=2)
+    made(short, tmp_path / "checkpoint", out=tmp_path / "out", shards=2).pipeline.batch(short.rows, 0)
     with pytest.raises(InputError, match=r"belongs to another number of shards \(2, not 3\)") as refused:
         made(short, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
     assert "thalweg migrate" not in str(refused.value), "it does not change the number of shards"
@@ -605,6 +605,51 @@ def test_rows_end_a_silence_though_nobody_looked_at_the_wall_when_they_came(shor
     assert report is not None
     seen = run.pipeline.batch(nothing, 2, now=50_000_000, idle=20_000_000)
     assert seen is not None and seen.moment.query_time == report.moment.query_time
+
+
+def test_of_two_streams_with_one_place_for_their_tables_the_first_stops(short: Story, tmp_path: Path) -> None:
+    """Neither has told anything when both begin: the tables of one would be taken for those of the other."""
+    first, second = (made(short, tmp_path / name, out=tmp_path / "out") for name in ("one", "other"))
+    with pytest.raises(InputError, match=r"another run has begun to write its tables to .*out"):
+        first.pipeline.batch(short.rows, 0)
+    second.pipeline.batch(short.rows, 0)
+    second.pipeline.close()
+    assert_same(short.embedded(), second.tables())
+    with pytest.raises(InputError, match="or another run has written there"):
+        made(short, tmp_path / "one", out=tmp_path / "out")
+
+
+def test_the_address_of_a_local_directory_is_its_path(tmp_path: Path) -> None:
+    for name in ("a b", "a%20b", "a#b?c", "é[1]"):
+        assert Directory((tmp_path / name).as_uri()) == Directory(str(tmp_path / name))
+
+
+def test_a_start_that_came_to_nothing_binds_nobody(short: Story, tmp_path: Path) -> None:
+    """The port was taken, say: the next start may be another one."""
+    made(short, tmp_path / "checkpoint", out=tmp_path / "out", window=240)
+    run = made(short, tmp_path / "checkpoint", out=tmp_path / "out")
+    run.pipeline.batch(short.rows, 0)
+    run.pipeline.close()
+    assert_same(short.embedded(), run.tables())
+    with pytest.raises(InputError, match="belongs to another run: window is 120, not 240"):
+        made(short, tmp_path / "checkpoint", out=tmp_path / "out", window=240)
+
+
+def test_rows_that_come_later_each_time_they_are_asked_for_do_not_keep_a_run_from_ending(
+    short: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`current_timestamp()` as the time of rows, for one."""
+    run = made(short, None, out=tmp_path / "out")
+    once, goes = run.engine.run, 0
+
+    def later(rows: pa.Table | None, order: Order) -> list[Note]:
+        nonlocal goes
+        goes += 1
+        assert goes < 10
+        return [replace(note, latest=note.latest and note.latest + 100 * goes) for note in once(rows, order)]
+
+    monkeypatch.setattr(run.engine, "run", later)
+    assert run.pipeline.whole(short.rows) is not None
 
 
 def test_a_run_can_stop_at_the_first_bad_row(short: Story, tmp_path: Path) -> None:

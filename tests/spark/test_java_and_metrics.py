@@ -7,12 +7,14 @@ import subprocess
 import urllib.error
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from thalweg.io.errors import InputError
 from thalweg.spark.java import JavaError, provide_java, shown_home, version_of
-from thalweg.spark.metrics import Endpoint, Metrics, prometheus
+from thalweg.spark.metrics import Endpoint, Metrics, listener, prometheus
 from thalweg.spark.sessions import session
 
 VECTOR = "--add-modules=jdk.incubator.vector"
@@ -119,3 +121,14 @@ def test_the_endpoint_answers_until_it_is_closed() -> None:
     endpoint.close()
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(address, timeout=10)
+
+
+def test_what_spark_says_late_of_a_run_is_not_taken_for_the_next_one_on_the_same_checkpoint(spark: Any) -> None:
+    """Both runs have the same id: it is that of the checkpoint."""
+    told: list[str] = []
+    heard = listener("second", lambda batch, seconds: told.append(f"{batch}"), lambda: told.append("over"))
+    for run in ("first", "second"):
+        progress = SimpleNamespace(id="checkpoint", runId=run, batchId=7, batchDuration=1000)
+        heard.onQueryProgress(SimpleNamespace(progress=progress))  # type: ignore[arg-type]
+        heard.onQueryTerminated(SimpleNamespace(id="checkpoint", runId=run))  # type: ignore[arg-type]
+    assert told == ["7", "over"]

@@ -167,9 +167,9 @@ def test_a_stream_that_is_listened_to_late_tells_its_rate_all_the_same(
 
     listener = streaming.listener
 
-    def late(query_id: str, told: Any, ended: Any) -> Any:
+    def late(run_id: str, told: Any, ended: Any) -> Any:
         told.__self__.query.awaitTermination()
-        return listener(query_id, told, ended)
+        return listener(run_id, told, ended)
 
     monkeypatch.setattr(streaming, "listener", late)
     folder = tmp_path / "in"

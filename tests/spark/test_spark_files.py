@@ -90,6 +90,26 @@ def test_a_directory_is_followed_file_by_file(spark: Any, maritime: Any, messy: 
     assert_same_tables(expected, running.tables, ("timeline", "changes", "rejected"))
 
 
+def test_files_of_any_name_and_age_are_followed_and_others_are_left_alone(spark: Any, tmp_path: Path) -> None:
+    """As an embedded run reads a directory: what its names say of no format is none of the input."""
+    rules = as_program("initiatedAt(on(X)=true, T) :- happensAt(press(X), T).")
+    folder = tmp_path / "a[1] {b,c}"
+    (folder / "x?y").mkdir(parents=True)
+    for number, name in enumerate(("a#1.csv", "b%20c.csv", "x?y/d é.csv", "e*.csv")):
+        (folder / name).write_text(f"press|{number + 1}|{number + 1}|v{number}\n")
+    os.utime(folder / "e*.csv", (1_000_000, 1_000_000))
+    for name in ("README", "photo.png", "f.csv.part"):
+        (folder / name).write_text("nothing that could be read\n")
+    (tmp_path / "a1 b").mkdir()
+    (tmp_path / "a1 b" / "other.csv").write_text("press|1|1|other\n")
+    options = Options(window=10, step=10, start=0)
+    running = follow(rules, [str(folder)], options, checkpoint=tmp_path / "c", trigger="available", shards=2)
+    running.wait()
+    expected = run(rules, str(folder), window=10, step=10, start=0).arrow
+    assert expected["timeline"].num_rows == 4
+    assert_same_tables(expected, running.tables, ("timeline", "changes"))
+
+
 def test_a_file_cannot_be_followed(spark: Any, maritime: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no directory that could be followed"):
         follow(maritime, [str(MARITIME / "rules.ec")], OPTIONS, checkpoint=tmp_path)

@@ -83,7 +83,7 @@ def _told(running: Stream, asked: list[int], *, quiet: bool, as_json: bool) -> b
         ended = running.wait(PATIENCE)
         if asked and not ended:
             whole = _stopped(running, asked, quiet=quiet)
-            ended = True
+            ended = running.wait()  # what the batch under way failed with is raised here
         for report in [r for r in list(running.reports) if r.batch > last]:
             last = report.batch
             if as_json:

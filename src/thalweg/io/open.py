@@ -138,6 +138,11 @@ def expand(named: str | Path) -> list[tuple[Path, str]]:
     return [(file, file.name) for file in matches]
 
 
+def has_format(path: Path) -> bool:
+    """True where a directory would have the file read: its name tells of a format that is known."""
+    return _format_of(path) is not None
+
+
 def _hidden(file: Path, root: Path) -> bool:
     return any(part.startswith((".", "_")) for part in file.relative_to(root).parts)
 

@@ -208,11 +208,12 @@ class Checkpoint:
         )
 
     def begin(self, settings: Settings) -> Settings:
-        """The settings to go on with: those of the first start, where there was one. Others are refused."""
-        if not self.begun:
+        """The settings to go on with: those of the first start, where there was one and Spark came to a batch. Others
+        are refused."""
+        kept = self.settings() if self.begun else None
+        if kept is None or not (self.directory.names("spark", "offsets") or self._commits()):
             self.started(settings)
             return settings
-        kept = self.settings()
         if kept.identity != settings.identity:
             raise InputError(
                 "checkpoint",

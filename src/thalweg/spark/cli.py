@@ -167,10 +167,14 @@ def _refuse_inside(roots: Sequence[Path], places: Sequence[Path]) -> None:
             )
 
 
+_FOR_EVER = "36500d"
+
+
 def _arrivals(spark: SparkSession, root: Path, files_per_batch: int | None) -> DataFrame:
-    """The files of a directory as they appear; Spark does not read them."""
+    """The files of a directory as they appear, however old they are; Spark does not read them."""
     schema = "path string, modificationTime timestamp, length bigint, content binary"
     reader = spark.readStream.format("binaryFile").schema(schema).option("recursiveFileLookup", "true")
+    reader = reader.option("maxFileAge", _FOR_EVER)
     if files_per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", files_per_batch)
-    return reader.load(str(root)).select("path")
+    return reader.load(Directory(str(root)).readable()).select("path")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 from zlib import crc32
 
 import pyarrow as pa
@@ -31,14 +32,26 @@ class DamagedFile(InputError):
         super().__init__("checkpoint", f"{path} {what}: the checkpoint is damaged; {remedy}")
 
 
+def local_part(address: str) -> str:
+    """The path in the address of a local file, as it stands there.
+
+    >>> local_part("file:/data/a#1.csv"), local_part("file:///data/100%.csv")
+    ('/data/a#1.csv', '/data/100%.csv')
+    """
+    return re.sub("^file:(//[^/]*)?", "", address)
+
+
 @dataclass(frozen=True)
 class Directory:
     """A directory by its path or address (``/data/out``, ``hdfs://...``, ``s3://...``). A relative path is made
-    absolute at once: the workers run elsewhere."""
+    absolute at once: the workers run elsewhere. That of a local one (``file:///data/my%20out``) becomes a path, which
+    all read alike: Arrow takes ``%20`` for a blank, and Spark does not."""
 
     address: str
 
     def __post_init__(self) -> None:
+        if self.address.startswith("file:"):
+            object.__setattr__(self, "address", unquote(local_part(self.address)))
         if "://" not in self.address:
             object.__setattr__(self, "address", Path(self.address).absolute().as_posix())
 

@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 
 from thalweg.io.errors import InputError
 from thalweg.io.fold import concatenate
-from thalweg.io.open import expand, open_sources
+from thalweg.io.open import expand, has_format, open_sources
 from thalweg.io.rejects import REJECTED
 from thalweg.io.sources import Reading, Source
 from thalweg.protocol import Rows
 from thalweg.runs import up_to
 from thalweg.spark.engine import carried_out, woken
+from thalweg.spark.files import local_part
 from thalweg.spark.letters import Letter, sealed
 from thalweg.spark.orders import Note, Order, message, staging
 from thalweg.spark.parcel import packed, split
@@ -108,20 +108,21 @@ class FilesEngine:
 
 
 def _paths(df: DataFrame) -> list[str]:
-    """The files of a batch, in order."""
-    return sorted({local_path(row["path"]) for row in df.select("path").collect()})
+    """The files of a batch that hold events, in order."""
+    found = {local_path(row["path"]) for row in df.select("path").collect()}
+    return sorted(path for path in found if has_format(Path(path)))
 
 
 def local_path(address: str) -> str:
-    """The path of a file that Spark has found."""
-    parts = urlparse(address)
-    if parts.scheme not in ("", "file"):
+    """The path of a file that Spark has found. Spark writes it as it is, whatever its letters."""
+    path = local_part(address)
+    if "://" in path:
         raise InputError(
             "input",
             f"{address} is not on a file system that workers see as a path",
             "read it with Spark and pass the DataFrame to thalweg.spark",
         )
-    return unquote(parts.path) if parts.scheme else address
+    return path
 
 
 def listed(inputs: Iterable[str]) -> list[tuple[str, str]]:

@@ -27,7 +27,7 @@ from thalweg.io.times import Clock, Mask, read_times
 from thalweg.language.program import Program
 from thalweg.plans import as_program, clock_of
 from thalweg.protocol import Ints
-from thalweg.spark.given import column_of, existing, refuse_foreign
+from thalweg.spark.given import column_of, existing, plain, refuse_foreign
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -241,8 +241,10 @@ def together(*frames: DataFrame) -> DataFrame:
     def alike(frame: DataFrame) -> DataFrame:
         return frame.select(
             *(
-                column_of(n).cast("string").alias(n) if len(types[n.lower()]) > 1 else column_of(n)
-                for n in frame.columns
+                plain(column_of(field.name), field.dataType).cast("string").alias(field.name)
+                if len(types[field.name.lower()]) > 1
+                else column_of(field.name)
+                for field in frame.schema
             )
         )
 

@@ -12,6 +12,7 @@ from thalweg.io.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
 
     from thalweg.spark.settings import Settings
 
@@ -30,6 +31,25 @@ def column_of(name: str) -> Column:
     from pyspark.sql import functions as F
 
     return F.col(quoted(name))
+
+
+def plain(column: Column, kind: DataType) -> Column:
+    """A column whose values mean the same wherever they are written down: timestamps as text in UTC, whatever the time
+    zone of the session, and stretches of time in microseconds. Others are as they are."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import DayTimeIntervalType, TimestampNTZType, TimestampType
+
+    epoch = F.lit("1970-01-01").cast("timestamp_ntz")
+    digits = "yyyy-MM-dd HH:mm:ss.SSSSSS"
+    match kind:
+        case TimestampType():
+            there = F.timestamp_add("MICROSECOND", F.unix_micros(column), epoch)
+            return F.concat(F.date_format(there, digits), F.lit("Z"))
+        case TimestampNTZType():
+            return F.date_format(column, digits)
+        case DayTimeIntervalType():
+            return F.timestamp_diff("MICROSECOND", epoch, epoch + column)
+    return column
 
 
 def existing(df: DataFrame, name: str) -> Column:
@@ -58,6 +78,8 @@ def given_columns(df: DataFrame, row: str | None) -> list[str]:
     )
 
     if row is not None:
+        if not isinstance(row, str):
+            raise InputError("row", f"row is {row!r}, and no name of a column")
         if row not in df.columns:
             existing(df, row)
             raise InputError("row", f"there is no column `{row}`, but for upper and lower case")

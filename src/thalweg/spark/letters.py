@@ -46,7 +46,7 @@ _SENT: deque[tuple[tuple[str, str], Settings, Broadcast[Settings]]] = deque()
 def _sent(context: SparkContext, settings: Settings) -> Broadcast[Settings]:
     """The settings where workers find them; equal ones are sent once."""
     key = (str(context.applicationId), settings.identity)  # the identity travels along: no worker has to find it
-    for known, kept, there in _SENT:
+    for known, kept, there in tuple(_SENT):  # other streams send theirs meanwhile
         if known == key and kept == settings:
             return there
     there = context.broadcast(settings)

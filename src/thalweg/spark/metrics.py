@@ -110,7 +110,7 @@ class Endpoint:
 
         try:
             self._server = ThreadingHTTPServer((host, port), Handler)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, TypeError) as error:
             reason = getattr(error, "strerror", None) or error
             told = f"the port {port} cannot be used: {reason}"
             raise InputError("metrics", told, "choose another one, or 0 for any") from None
@@ -123,9 +123,10 @@ class Endpoint:
 
 
 def listener(
-    query_id: str, told: Callable[[int, float], None], ended: Callable[[], None]
+    run_id: str, told: Callable[[int, float], None], ended: Callable[[], None]
 ) -> StreamingQueryListener:
-    """A listener that tells of each batch of one query how many seconds it took, and of the query's end."""
+    """A listener that tells of each batch of one run of a query how many seconds it took, and of its end. The next run
+    on the same checkpoint has the same id, and what Spark says of this one may come after it has begun."""
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
     class Listener(StreamingQueryListener):
@@ -133,11 +134,11 @@ def listener(
             """Nothing is known yet."""
 
         def onQueryProgress(self, event: Any) -> None:
-            if str(event.progress.id) == query_id:
+            if str(event.progress.runId) == run_id:
                 told(event.progress.batchId, float(event.progress.batchDuration) / 1000)
 
         def onQueryTerminated(self, event: Any) -> None:
-            if str(event.id) == query_id:
+            if str(event.runId) == run_id:
                 ended()
 
     return Listener()

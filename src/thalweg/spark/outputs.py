@@ -10,6 +10,7 @@ how things stand keep only the last batch.
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 
 ABOUT = "_tables.json"
 """Says what lies in a directory of tables."""
+OWNER = "_owner.json"
+"""Says who writes there: who has started last."""
+PUBLISHED = "_published.json"
+"""Says which batches are there."""
 
 Sink = Callable[["DataFrame", int], None]
 """Takes the rows of a table in a batch, and the batch's number. It may be called again with the same number, and what
@@ -63,6 +68,7 @@ class Outputs:
     kind: str
     spark: SparkSession | None = None
     sinks: Mapping[str, Sink] = field(default_factory=dict)
+    _token: str | None = field(default=None, init=False)
 
     def clear(self, batch: int) -> None:
         """Make room for a batch."""
@@ -98,11 +104,11 @@ class Outputs:
     def replace(self) -> None:
         """Make room for a run over everything: an earlier one goes, the tables of a stream stay."""
         self._make()
-        if not self.directory.exists("_published.json"):
-            return
         if self.directory.exists(ABOUT) and self.directory.read_json(ABOUT).get("stream"):
             raise self._taken("of a stream")
-        self.directory.delete("_published.json")
+        if not self.directory.exists(PUBLISHED):
+            return
+        self.directory.delete(PUBLISHED)
         for name in self.present():
             for part in self.directory.names(name):
                 if part.startswith("batch="):
@@ -117,8 +123,9 @@ class Outputs:
             if before is not None and noted == self.directory:
                 raise InputError(
                     "checkpoint",
-                    f"the checkpoint does not know of batch {before} in {self.directory.address}: it is damaged",
-                    "bring its directory `commits` back from a copy, or begin anew with another checkpoint",
+                    f"the checkpoint does not know of batch {before} in {self.directory.address}: it is damaged, "
+                    "or another run has written there",
+                    "bring its directory `commits` back from a copy, or begin anew with another checkpoint and `out`",
                 )
             if before is not None:
                 raise self._taken("of another run")
@@ -133,6 +140,22 @@ class Outputs:
                 "out",
                 f"the tables of the checkpoint are not in {self.directory.address} any more",
                 "put them back, or start with a new checkpoint",
+            )
+
+    def take(self) -> None:
+        """Write these tables from now on: whoever did so before writes nothing any more."""
+        self._token = uuid.uuid4().hex
+        self.directory.write_json({"token": self._token}, OWNER)
+
+    def refuse_taken(self) -> None:
+        """Refuse to go on where another run writes its tables."""
+        if self._token is None:
+            return
+        if not self.directory.exists(OWNER) or self.directory.read_json(OWNER) != {"token": self._token}:
+            raise InputError(
+                "out",
+                f"another run has begun to write its tables to {self.directory.address}",
+                "give each run a directory of its own; nothing of the batch under way counts here",
             )
 
     def _lacks(self, last: Commit) -> bool:
@@ -151,9 +174,9 @@ class Outputs:
     def published(self) -> dict[str, Any]:
         """The last batch that is in place, and the provisional one after it. `untold` are batches that were changed
         together with the program, or taken back, of which no sinks have been told."""
-        if not self.directory.exists("_published.json"):
+        if not self.directory.exists(PUBLISHED):
             return {"batch": None, "provisional": None, "edition": 0, "untold": []}
-        return {"untold": [], **self.directory.read_json("_published.json")}
+        return {"untold": [], **self.directory.read_json(PUBLISHED)}
 
     def publish(
         self, batch: int, tables: Mapping[str, int], *, provisional: bool = False, edition: int = 0
@@ -173,14 +196,14 @@ class Outputs:
             changed.add(before["provisional"])
         if provisional:  # a crash while they take their places leaves something that the next batch has to replace
             told = {**before, "provisional": batch, "untold": sorted(changed)}
-            self.directory.write_json(told, "_published.json")
+            self.directory.write_json(told, PUBLISHED)
         staged = set(self.directory.names(*staging(batch)))
         for name in sorted(staged | set(tables) | (set(self.present()) if replaces else set())):
             self._place(name, batch, name in staged, tables.get(name, 0), replaces)
         self.directory.delete(*staging(batch))
         if not provisional:
             told = {"batch": batch, "provisional": None, "edition": edition, "untold": sorted(changed)}
-            self.directory.write_json(told, "_published.json")
+            self.directory.write_json(told, PUBLISHED)
             self._tell(told)
 
     def _tell(self, published: dict[str, Any]) -> None:
@@ -189,7 +212,7 @@ class Outputs:
             for batch in published["untold"]:
                 for name, sink in self.sinks.items():
                     sink(self.table(name, batch), batch)
-            self.directory.write_json({**published, "untold": []}, "_published.json")
+            self.directory.write_json({**published, "untold": []}, PUBLISHED)
 
     def _place(self, name: str, batch: int, staged: bool, rows: int, replaces: bool) -> None:
         target = (name, partition(batch))

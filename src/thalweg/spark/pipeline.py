@@ -25,6 +25,9 @@ from thalweg.spark.survey import Survey
 
 SORTED_ABOVE = 4_000_000
 """Rows per shard from which a batch is sorted by arrival, so that memory follows the window and not the batch."""
+MOST_GOES = 3
+"""How often a run over everything is begun again at most: two are enough, but where the rows are others each time, as
+with the current time in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ class Pipeline:
             self.settings = checkpoint.begin(settings)
             outputs.claim(checkpoint.tables, checkpoint.last())
             checkpoint.take()
+            outputs.take()
             self.last = checkpoint.last()
             checkpoint.note_tables(outputs.directory)
             checkpoint.sweep()
@@ -209,6 +213,7 @@ class Pipeline:
         """Commit a batch that has been run."""
         reasoned = time.perf_counter()
         commit = self._commit(order, moment, rows, notes)
+        self.outputs.refuse_taken()
         if self.checkpoint is not None:
             self.checkpoint.commit(commit, self.last)
         before, self.last, self.provisional = self.last, commit, None
@@ -282,10 +287,15 @@ class Pipeline:
         advice = "is that time right? limit how far the clock may jump (max_ahead), or choose a larger step"
         self.settings.plan.schedule.refuse_too_many(now, to, advice)
 
-    def _job(self, rows: Any, order: Order) -> list[Note]:
-        """All stages, each with all of its shards; without rows, only the clock moves."""
+    def _refuse_taken(self) -> None:
+        """Refuse to go on where another run does, with the checkpoint or with the tables."""
         if self.checkpoint is not None:
             self.checkpoint.refuse_taken()
+        self.outputs.refuse_taken()
+
+    def _job(self, rows: Any, order: Order) -> list[Note]:
+        """All stages, each with all of its shards; without rows, only the clock moves."""
+        self._refuse_taken()
         self.outputs.clear(order.batch)
         with told_plainly():
             notes = self.engine.run(rows, order)
@@ -343,6 +353,7 @@ class Pipeline:
         if schedule.end is None:
             to = schedule.believed(schedule.start, to)
         ordered = self.engine.sorts and seen.rows > SORTED_ABOVE * self.settings.stages[0].shards
+        goes = 0
         while True:
             moment = replace(before, latest=seen.latest, query_time=to)
             self._check_distance(moment.start, to)
@@ -351,7 +362,8 @@ class Pipeline:
             # The last row may have been one that could not be read: then time has not gone that far.
             accepted = _latest(notes)
             reached = schedule.start if accepted is None else schedule.at_or_after(accepted)
-            if schedule.end is not None or reached == to:
+            goes += 1
+            if schedule.end is not None or reached == to or goes == MOST_GOES:
                 break
             to = reached
         commit = self._commit(order, moment, seen.rows, notes)
@@ -373,8 +385,7 @@ class Pipeline:
         order = self._order(batch, uuid.uuid4().hex, to, None, self.last.sources, passing=True)
         notes = self._job(None, order)
         commit = replace(self._commit(order, replace(moment, query_time=to), 0, notes), shards=self.last.shards)
-        if self.checkpoint is not None:
-            self.checkpoint.refuse_taken()
+        self._refuse_taken()
         self.outputs.publish(batch, commit.tables, provisional=True)
         self.provisional = commit
         return _report(commit, self.last, notes, _stage_seconds(notes))

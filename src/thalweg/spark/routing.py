@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thalweg.spark.given import column_of
+from thalweg.spark.given import column_of, plain
 from thalweg.spark.keying import elsewhere, key_column, place_column, shards_column
 from thalweg.spark.settings import Settings
 from thalweg.spark.stages import first_readers
@@ -33,7 +33,8 @@ def message_column(name: str) -> str:
 
 def numbered(df: DataFrame, settings: Settings, row: str | None) -> DataFrame:
     """The columns that are read, and a row number: the user's, or one that Spark gives, unique in the batch. The same
-    for every batch, so that Spark compiles it once."""
+    for every batch, so that Spark compiles it once. Constants are plain: what a stage is told of them by another one
+    is to be the same text."""
     from pyspark.sql import functions as F
 
     number: Column
@@ -42,7 +43,11 @@ def numbered(df: DataFrame, settings: Settings, row: str | None) -> DataFrame:
     else:
         given = F.monotonically_increasing_id()
         number = F.shiftright(given, 33) * 2**27 + given % 2**33 + 1
-    columns = [column_of(name) for name in settings.header.needed(settings.shapes)]
+    when = set(settings.header.when)
+    columns = [
+        column_of(name) if name in when else plain(column_of(name), df.schema[name].dataType).alias(name)
+        for name in settings.header.needed(settings.shapes)
+    ]
     return df.select(*columns, number.alias(ROW))
 
 
@@ -115,7 +120,7 @@ def _read_by(df: DataFrame, settings: Settings, stage: int) -> DataFrame:
     if column is None:
         return df if settings.event in names else df.limit(0)
     others = names_elsewhere(settings, stage)
-    name = column_of(column)
+    name = column_of(column).cast("string")  # of any type: what is no name is rejected
     if stage == 0:
         return df.where(~name.isin(sorted(others)) | name.isNull()) if others else df
     return df.where(name.isin(sorted(names)))
@@ -187,7 +192,7 @@ def _by_name(settings: Settings, cases: list[tuple[list[str], Column]], otherwis
         return cases[0][1] if cases else otherwise
     if settings.header.name is None:
         return next((place for names, place in cases if settings.event in names), otherwise)
-    name = column_of(settings.header.name)
+    name = column_of(settings.header.name).cast("string")
     column: Column = F.when(name.isin(cases[0][0]), cases[0][1])
     for names, place in cases[1:]:
         column = column.when(name.isin(names), place)

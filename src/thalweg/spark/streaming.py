@@ -68,6 +68,8 @@ class Stream:
         self._stopping = False
         self._broken_off = False
         self._busy = threading.Lock()
+        self._batch_thread: int | None = None
+        """The thread of the batch that is under way."""
         self._listener: Any = None
 
     # ------------------------------------------------------------------ what it says
@@ -91,8 +93,9 @@ class Stream:
 
     # ------------------------------------------------------------------ what it does
 
-    def wait(self, timeout: int | None = None) -> bool:
-        """Wait for the end; False where the time is up before. What stopped the stream is raised here."""
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the end, or so many seconds; False where the time is up before. What stopped the stream is raised
+        here."""
         ended = self._ended(timeout)
         if ended and self._closing is not None:
             self._closing.join(timeout)
@@ -101,11 +104,13 @@ class Stream:
             raise self._failure
         return bool(ended)
 
-    def _ended(self, timeout: int | None) -> bool:
+    def _ended(self, timeout: float | None) -> bool:
         """Wait for Spark's query. What a batch raised counts for more than what Spark says of it."""
+        if timeout is not None and timeout <= 0 and self.query.isActive:
+            return False
         try:
-            if timeout is not None:
-                return bool(self.query.awaitTermination(timeout))
+            if timeout is not None and timeout > 0:
+                return bool(self.query.awaitTermination(timeout))  # type: ignore[arg-type]  # fractions will do
             self.query.awaitTermination()
         except Exception as error:
             if self._stopping and self._failure is None:
@@ -116,14 +121,23 @@ class Stream:
         return True
 
     def stop(self) -> None:
-        """Stop after the batch that is under way. Spark would break it off, with pages about that; no other begins."""
+        """Stop after the batch that is under way. Spark would break it off, with pages about that; no other begins.
+        From within a batch, in a sink, this returns at once."""
         self._stopping = True
+        if self._within_a_batch():
+            threading.Thread(target=self.stop, name="thalweg-stopping").start()
+            return
         with self._busy:  # until that batch is done; the next one finds that it is not to begin
             pass
         self.query.stop()
         if self._closing is not None:
             self._closing.join()
         self._release()
+
+    def _within_a_batch(self) -> bool:
+        """True in the thread of a batch, or of the last query times."""
+        here, closing = threading.get_ident(), self._closing
+        return here == self._batch_thread or (closing is not None and closing.is_alive() and closing.ident == here)
 
     def break_off(self) -> None:
         """Stop at once. The batch that is under way does not count, and comes first at the next start; `stop` may be
@@ -165,7 +179,11 @@ class Stream:
         with self._busy:
             if self._stopping:
                 raise Stopped("the stream is being stopped: this batch comes first at the next start")
-            self._take(df, batch)
+            self._batch_thread = threading.get_ident()
+            try:
+                self._take(df, batch)
+            finally:
+                self._batch_thread = None
 
     def _take(self, df: DataFrame, batch: int) -> None:
         try:
@@ -209,7 +227,7 @@ class Stream:
             raise
         if trigger == AVAILABLE:
             self._closing = threading.Thread(target=self._close, name="thalweg-closing")
-        heard = self._listener = listener(str(self.query.id), self._hear, self._hear_end)
+        heard = self._listener = listener(str(self.query.runId), self._hear, self._hear_end)
         self.tables.spark.streams.addListener(heard)
         over = not self.query.isActive
         for progress in self.query.recentProgress:  # of batches that were done before anybody listened

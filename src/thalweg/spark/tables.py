@@ -82,6 +82,8 @@ def refuse_hidden(spark: SparkSession, settings: Settings) -> None:
 
 def refuse_sinks(sinks: Mapping[str, object], settings: Settings) -> None:
     """Refuse sinks that would never be called, or cannot be."""
+    if not isinstance(sinks, Mapping):
+        raise InputError("sinks", f"sinks is {type(sinks).__name__}, and no mapping from tables to functions")
     known = settings.schemas()
     folds = FOLDS.get(Kind(settings.kind), {})
     for name, sink in sinks.items():
