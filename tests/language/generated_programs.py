@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from thalweg.language.operators import RESERVED_WORDS, names_atom
+from thalweg.language.operators import BETWEEN, RESERVED_WORDS, names_atom
 from thalweg.language.program import Program
 from thalweg.language.rules import (
     Absent,
@@ -54,7 +54,9 @@ _RESERVED = {
     *"sometime always over hop is mod if".split(),
 }
 plain_names = st.from_regex(r"[a-z][a-zA-Z0-9_]{0,6}", fullmatch=True)
-safe_names = plain_names.filter(lambda n: n not in _RESERVED).map(lambda n: n + "_x")
+safe_names = st.one_of(
+    plain_names.filter(lambda n: n not in _RESERVED).map(lambda n: n + "_x"), st.sampled_from(BETWEEN)
+)
 odd_names = st.text(st.characters(exclude_categories=["Cs", "Co"]), max_size=6)
 names = st.one_of(
     plain_names, odd_names, st.sampled_from(["at", "if", "not", "mod", "in", "[]", "{}", "!", "tick"])

@@ -40,6 +40,11 @@ def test_a_functor_may_be_a_bracket_in_quotes(text: str) -> None:
     assert isinstance(fact, Clause)
 
 
+def test_a_name_with_a_ligature_is_printed_in_quotes() -> None:
+    program = thalweg.parse("'o\ufb03ce'('\ufb00', 'in').")
+    assert thalweg.parse(str(program)) == program
+
+
 @given(terms)
 def test_a_generated_term_reads_back(term: Term) -> None:
     (fact,) = thalweg.parse(f"fact({Printer().term(term)}).").statements

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import timedelta
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from lars_programs import Fact, Timeline, batch, current, heads, lasting, term
 import thalweg
 from thalweg.analysis.checker import check
 from thalweg.language.diagnostics import ProgramError, Severity
-from thalweg.language.terms import Atom
+from thalweg.language.terms import Atom, Term
 from thalweg.lars.reasoner import Reasoner
 from thalweg.lars.solving import SolverMissing
 from thalweg.reference.lars import answer_streams
@@ -26,6 +27,92 @@ some if pick(_).
 """Exactly one of all that are there: every pair of them excludes each other, so that they are one group."""
 ODD = "program lars. a if [2] sometime p, not b. b if [2] sometime q. a if b, not a.\n"
 PLENTY: list[Fact] = [(1, "p", (x,)) for x in range(12)]
+
+
+WORDS = """program lars.
+hop(X) if over(X).
+at(T+2) at(X) if [3] at(T) in(X).
+sometime(X) if [2] sometime at(X), N = count(X) over [3] in(X), N >= 1.
+always(X) if [1] sometime over(X), not [3] sometime 'sometime'(X).
+over if hop(X), in(X).
+some(N) if over, N = count(X) over [5] over(X).
+"""
+
+
+def given(data: list[Fact], t: int) -> list[tuple[int, Term]]:
+    """What the definition is told at a tick."""
+    return [(fact[0], term(fact)) for fact in data if fact[0] <= t]
+
+
+def test_predicates_may_be_called_like_the_words_of_windows() -> None:
+    program = thalweg.parse(WORDS)
+    data: list[Fact] = [(4, "over", ("a",)), (5, "over", ("a",)), (5, "in", ("a",)), (5, "over", ("b",))]
+    reasoner = Reasoner(program)
+    reasoner.accept(batch(data))
+    seen = set()
+    for t in range(4, 10):
+        reasoner.advance(t)
+        (wanted,) = answer_streams(program, given(data, t), t)
+        assert current(reasoner) == heads(wanted.heads)
+        seen |= {atom.split("(")[0] for _, atom in current(reasoner)}
+    assert seen == {"hop", "at", "sometime", "always", "over", "some"}
+
+
+def test_two_aggregates_that_share_a_variable_are_made_for_each_of_its_values() -> None:
+    rule = "M = sum(D) over [2] temp(D), C = count({0}) over [2] temp({0}), A = M / C"
+    data: list[Fact] = [(10, "temp", (35,)), (11, "temp", (36,))]
+    for other, wanted, codes in (("D", {"mean(35)", "mean(36)"}, ["TW212"]), ("E", {"mean(35.5)"}, [])):
+        program = thalweg.parse(f"program lars. mean(A) if {rule.format(other)}.")
+        (answer,) = answer_streams(program, given(data, 11), 11)
+        reasoner = Reasoner(program)
+        reasoner.accept(batch(data))
+        reasoner.advance(11)
+        assert {atom for _, atom in current(reasoner)} == {atom for _, atom in heads(answer.heads)} == wanted
+        assert [d.code for d in check(program)] == codes
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        (("S = sum(D) over [2] temp(M, D)", "C = count(E) over [2] hum(M, E)"), set()),
+        (("S = sum(D) over [2] temp(M, D)", "C = count(E) over [2] hum(M, E)", "r(M)"), {"h(m,0)", "h(k,1)"}),
+        (("C = count(E) over [2] hum(M, E)", "r(M)"), {"h(m,0)", "h(k,1)"}),
+        (("q(Q)", "S = max(D) over [2] temp(_, D)", "C = count(E) over [2] hum(M, E)", "p(M, S*2)"), {"h(z,0)"}),
+    ],
+)
+def test_the_order_of_a_body_does_not_say_whether_a_group_may_be_empty(body: tuple[str, ...], wanted: set[str]) -> None:
+    data: list[Fact] = [(1, "temp", ("m", 3)), (1, "hum", ("k", 3)), (1, "q", (3,)), (1, "p", ("z", 6))]
+    data += [(1, "r", ("m",)), (1, "r", ("k",))]
+    for order in permutations(body):
+        program = thalweg.parse(f"program lars. h(M, C) if {', '.join(order)}.")
+        (answer,) = answer_streams(program, given(data, 1), 1)
+        reasoner = Reasoner(program)
+        reasoner.accept(batch(data))
+        reasoner.advance(1)
+        assert {atom for _, atom in current(reasoner)} == {atom for _, atom in heads(answer.heads)} == wanted, order
+
+
+def test_variables_that_something_else_binds_may_be_shared_by_aggregates() -> None:
+    for body in (
+        "d(D), S = sum(D) over [2] p(M, D), C = count(D) over [2] p(M, D)",
+        "S = sum(D) over [2] p(M, D), C = count(E) over [2] p(M, E)",
+        "S = sum(D) over [2] p(M, D), C = count(M) over [2] p(M, _)",
+        "S = sum(D) over [2] p(M, D)",
+        "S = count(1) over [2] p(M, D), C = count(1) over [2] q(M, D)",
+    ):
+        found = check(thalweg.parse(f"program lars. h(M) if at(T) e(M), {body}, {'C' if 'C =' in body else 'S'} > 1."))
+        assert "TW212" not in {d.code for d in found}, body
+
+
+def test_windows_that_count_count_input_only_and_cut_nothing_that_is_derived() -> None:
+    program = thalweg.parse("p(X) if s(X). last(X) if [1 #] sometime p(X). at(5) p(c) if s(b).")
+    data: list[Fact] = [(1, "s", ("a",)), (2, "s", ("b",))]
+    for t, wanted in ((1, {"p(a)", "last(a)"}), (2, {"p(b)", "last(b)", "p(c)"}), (3, set())):
+        reasoner = Reasoner(program)
+        reasoner.accept(batch([row for row in data if row[0] <= t]))
+        reasoner.advance(t)
+        (answer,) = answer_streams(program, given(data, t), t)
+        assert {atom for _, atom in current(reasoner)} == {atom for _, atom in heads(answer.heads)} == wanted
 
 
 def chosen(reasoner: Reasoner) -> set[str]:

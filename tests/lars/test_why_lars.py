@@ -68,6 +68,14 @@ def test_questions_that_say_no_tick_or_no_atom_are_refused() -> None:
             asked().why(written)
 
 
+def test_questions_about_predicates_called_like_words_of_windows() -> None:
+    rules = "program lars. hop(X) if over(X). at(T+1) at(X) if [2] at(T) hop(X). n if [2] sometime over(X)."
+    result = thalweg.run(rules, [{"name": "over", "time": 4, "x": "a"}], end=6)
+    windows = ("[2] sometime over(a) @ 5", "[2] at(4) over(a) @ 5")
+    for written in ("hop(a) @ 4", "'hop'(a) @ 4", "at(5) at(a) @ 4", *windows):
+        assert [p.fact for p in result.why(written).leaves()] == ["over(a)"], written
+
+
 def test_an_always_over_any_atom_names_one_that_was_there_all_the_time() -> None:
     rows = [{"name": "p", "time": t, "x": x} for t, x in ((1, "a"), (2, "a"), (2, "b"), (3, "a"), (3, "b"))]
     result = thalweg.run("program lars. steady if [2] always p(_).", rows, end=5)

@@ -77,6 +77,7 @@ def check(program: Program) -> list[Diagnostic]:
         *check_declarations(program, known),
         *_safety(program, safe),
         *_shared_negations(program),
+        *_shared_aggregates(program),
         *_types(types),
         *_computations(program),
         *check_quotes(program),
@@ -204,6 +205,28 @@ def _shared_negations(program: Program) -> Iterator[Diagnostic]:
             message = f"`{name}` occurs only under negations, in each by itself"
             help_ = "bind it with a positive literal if the same individual is meant, else write `_`"
             yield Diagnostic("TW206", Severity.WARNING, message, last[name].span, (), help_)
+
+
+def _shared_aggregates(program: Program) -> Iterator[Diagnostic]:
+    """Variables that an aggregate ranges over and only other aggregates of its rule have, so that all of them are made
+    for each value by itself."""
+    for statement in program.statements:
+        aggregates = [item for item in body_of(statement) if isinstance(item, Aggregate)]
+        if len(aggregates) < 2:
+            continue
+        elsewhere = _names_outside(statement, aggregates)
+        met: dict[str, list[tuple[Aggregate, Variable]]] = {}
+        for item in aggregates:
+            for variable in {v.name: v for v in variables(item.atom) if not v.anonymous}.values():
+                met.setdefault(variable.name, []).append((item, variable))
+        for name, places in met.items():
+            ranged = [x for x, _ in places if name in {v.name for v in variables(x.template)}]
+            if len(places) < 2 or not ranged or name in elsewhere:
+                continue
+            message = f"several aggregates share `{name}`: each is made for every `{name}` by itself"
+            note = f"`{ranged[0].function}` at {place(ranged[0].span)} ranges over one `{name}` at a time"
+            help_ = f"rename `{name}` in one of them, or bind it with a positive literal if that is meant"
+            yield Diagnostic("TW212", Severity.WARNING, message, places[-1][1].span, (note,), help_)
 
 
 def _variables_inside(item: Literal) -> dict[str, Variable]:

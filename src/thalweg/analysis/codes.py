@@ -288,4 +288,13 @@ register(
         "initiatedAt(moving(V)=true, T) :- happensAt(departs(V), T).\n"
         "grounding(moving(V)=true) :- vessel(V).\nvessel(a).",
     ),
+    _code(
+        "TW212",
+        "a variable shared by aggregates only",
+        "An aggregate is made for each value of the variables that the rest of its rule uses. A variable that is "
+        "summed or counted in one aggregate and occurs in another one too is such a variable: each sum is one of "
+        "equal values. Where that is meant, bind it with a positive literal.",
+        "mean(M, A) if S = sum(D) over [2] temp(M, D), C = count(D) over [2] temp(M, D), A = S / C.",
+        "mean(M, A) if S = sum(D) over [2] temp(M, D), C = count(E) over [2] temp(M, E), A = S / C.",
+    ),
 )

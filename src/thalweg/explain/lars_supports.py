@@ -21,7 +21,7 @@ from thalweg.language.terms import Number, Term, Variable, is_ground, signature
 from thalweg.reference.lars_search import rules_of
 from thalweg.reference.lars_streams import Stream, pick
 from thalweg.reference.lars_terms import Bindings, evaluate, match_term, substitute, text
-from thalweg.reference.lars_truth import head_of, in_order, instances, shared_names, solutions
+from thalweg.reference.lars_truth import given_names, head_of, in_order, instances, shared_names, solutions
 
 if TYPE_CHECKING:
     from thalweg.explain.lars import Answered
@@ -217,7 +217,8 @@ class Tick:
                 best = list(literals[:i]), literals[i] if i < len(literals) else None, bound
             if i == len(literals):
                 return
-            found = solutions(literals[i], self.stream, self.tick, bound, shared_names(rule, literals[i]))
+            shared, given = shared_names(rule, literals[i]), given_names(rule.body)
+            found = solutions(literals[i], self.stream, self.tick, bound, shared, given)
             if _negated(literals[i]):
                 if next(found, None) is None:
                     go(i + 1, bound)
@@ -243,7 +244,8 @@ class Tick:
         """What an aggregate that is not what was wanted is instead, over what; of groups, the first ones."""
         shown, shared = self._shown(literal, bound), shared_names(rule, literal)
         free = replace(literal, result=Variable(_VALUE))
-        found = list(islice(solutions(free, self.stream, self.tick, bound, shared | {_VALUE}), SHOWN))
+        given = given_names(rule.body)
+        found = list(islice(solutions(free, self.stream, self.tick, bound, shared | {_VALUE}, given), SHOWN))
         if not found:
             return Node(Part.FAILS, f"{shown}: {self._absence(literal)}", time=self.tick)
         nodes = []

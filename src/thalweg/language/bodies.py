@@ -10,14 +10,7 @@ from collections.abc import Callable
 from typing import TypeGuard
 
 from thalweg.language.diagnostics import Refused, Severity
-from thalweg.language.operators import (
-    AT_ATOM,
-    COMPARISONS,
-    FUNCTIONAL_WORDS,
-    WINDOW_AFTER,
-    WINDOW_BEFORE,
-    names_atom,
-)
+from thalweg.language.operators import COMPARISONS, DECLARE, IN, OVER, names_atom
 from thalweg.language.rules import (
     Absent,
     Affects,
@@ -52,7 +45,6 @@ _ALLEN_SIDES = {"lhs": "source", "rhs": "target"}
 """Other names of modes."""
 _EDGES = {"start": Edge.START, "startI": Edge.START, "end": Edge.END, "endI": Edge.END}
 DURATIONS = {"intDurGreater": ">", "intDurLess": "<", "intDurAtLeast": ">=", "intDurAtMost": "=<"}
-_WINDOW_FORMS = frozenset([AT_ATOM, WINDOW_AFTER, WINDOW_BEFORE, "sometime", "always", "at", "in"])
 
 _AGGREGATES = "collect with `findall(X, ..., L)` and use `length(L, N)`, `sum_list`, `max_list` or `min_list`"
 _STATE = "say what starts and ends it with `initiatedAt` and `terminatedAt` rules"
@@ -173,12 +165,9 @@ class BodyReader:
             structure = _STRUCTURE.get(functor)
             if structure is not None:
                 return structure(self, term, negated)
-            if functor in _WINDOW_FORMS and len(term.args) == 2:
+            if functor.startswith(DECLARE):
                 return self._windowed(term, negated)
         self.refuse_procedural(term)
-        if self.kind is Kind.LARS and isinstance(term, Compound) and term.functor in FUNCTIONAL_WORDS:
-            advice = "name the result of an aggregate: `N = count(X) over [5m] p(X)`"
-            raise Refused("TW033", f"`{term.functor}` cannot stand here", term.span, advice)
         if names_atom(term):
             return Call(term, negated, span=term.span)
         if isinstance(term, Variable):
@@ -218,7 +207,7 @@ class BodyReader:
 
     def _compare(self, term: Compound, negated: bool) -> Literal:
         left, right = term.args
-        if isinstance(right, Compound) and right.functor == "over":
+        if isinstance(right, Compound) and right.functor == OVER:
             if self.kind is not Kind.LARS:
                 raise Refused("TW032", "windows belong to LARS programs", right.span)
             if negated:
@@ -232,8 +221,9 @@ class BodyReader:
 
     def _windowed(self, term: Compound, negated: bool) -> Literal:
         if self.kind is not Kind.LARS:
-            if term.functor in ("sometime", "always", "at", "in"):
-                return Call(term, negated, span=term.span)
+            if term.functor == IN:
+                advice = "write `in(X, Y)` if it is a predicate; for one of several values write one rule for each"
+                raise Refused("TW034", "`in` cannot stand between terms here", term.span, advice)
             raise Refused("TW032", "windows belong to LARS programs", term.span)
         literal = windowed(term)
         return Windowed(literal.atom, literal.mode, literal.window, literal.time, negated, span=term.span)

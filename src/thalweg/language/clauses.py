@@ -15,6 +15,7 @@ from lark.lexer import Lexer
 from thalweg.language.diagnostics import Diagnostic, Refused, Severity
 from thalweg.language.operators import (
     AT_ATOM,
+    BETWEEN,
     DECLARING,
     MAX_DEPTH,
     WINDOW_AFTER,
@@ -26,6 +27,7 @@ from thalweg.language.operators import (
     depth_exceeds,
     join,
     resolve,
+    shown,
     split,
 )
 from thalweg.language.terms import Atom, Compound, Number, Sequence, Span, Term
@@ -209,17 +211,23 @@ def _parsed(clause: RawClause, tokens: Iterable[Token], scanner: Scanner) -> Ter
         term = _grammar().parser.parse(tokens)
     if clause.operators + clause.deepest + FLAT_DEPTH > MAX_DEPTH and depth_exceeds(term, MAX_DEPTH):
         raise Refused("TW006", f"nested more than {MAX_DEPTH} deep", clause.tokens[0].span)
-    if clause.window is not None:
+    if clause.window is not None or clause.worded:
         _check_windows(term)
+    if clause.window is not None:
         scanner.signals.setdefault("lars", clause.window)
     return term
 
 
 def _check_windows(term: Term) -> None:
     wrong = misplaced(term)
-    if wrong is not None:
-        message = "two terms side by side; expected `,` or an operator between them"
-        raise Refused("TW007", message, wrong.args[1].span, "windows stand before atoms, not inside them")
+    if wrong is None:
+        return
+    word = shown(wrong.functor)
+    if word in BETWEEN:
+        help_ = f"a term of that name is written `{word}(X, Y)`"
+        raise Refused("TW007", f"`{word}` cannot stand inside a term", wrong.span, help_)
+    message = "two terms side by side; expected `,` or an operator between them"
+    raise Refused("TW007", message, wrong.args[1].span, "windows stand before atoms, not inside them")
 
 
 def _recover(clause: RawClause, unexpected: UnexpectedToken, scanner: Scanner, terms: list[Term]) -> None:
@@ -270,7 +278,7 @@ _NESTING = {"FUNCTOR": 1, "LPAR": 1, "LBRACK": 1, "LBRACE": 1, "AT": 1, "CLOSE":
 
 def _shown(token: Token) -> str:
     if isinstance(token, Mark):
-        return f"`{token.value}{'(' if token.type in ('FUNCTOR', 'AT') else ''}`"
+        return f"`{shown(token.value)}{'(' if token.type in ('FUNCTOR', 'AT') else ''}`"
     term = token.term
     match term:
         case Compound(functor, _):

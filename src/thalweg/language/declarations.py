@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thalweg.language.diagnostics import Refused
-from thalweg.language.operators import DECLARE, names_atom
+from thalweg.language.operators import DECLARE, IN, names_atom
 from thalweg.language.rules import Argument, Declare, Kind, Pair, Query, Role, Statement, Tick
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable
 
@@ -54,7 +54,7 @@ def declaration(term: Compound) -> Statement | None:
 
 def _entity(role: Role, subject: Term, whole: Compound) -> Declare:
     values: tuple[Term, ...] = ()
-    if isinstance(subject, Compound) and subject.functor == "in" and len(subject.args) == 2:
+    if isinstance(subject, Compound) and subject.functor == IN:
         subject, domain = subject.args
         if role is Role.EVENT:
             raise _malformed("an event has no values", domain)

@@ -233,7 +233,8 @@ register(
     Code(
         "TW020",
         "not a clause",
-        "A clause is a fact `head.` or a rule `head :- body.`; its head is a name with or without arguments.",
+        "A clause is a fact `head.` or a rule `head :- body.`; its head is a name with or without arguments "
+        "(in LARS it may say when: `at(T) head`). Windows stand in bodies only.",
     ),
     Code(
         "TW021",

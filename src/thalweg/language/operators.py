@@ -15,8 +15,13 @@ from thalweg.language.terms import Atom, Compound, Sequence, Span, Term
 MAX_DEPTH = 100
 
 DECLARE = "\ue000"
-"""Marks functors that no program can write: declarations and the juxtapositions of LARS."""
+"""Marks functors that no program can write: declarations, and what LARS writes with windows and words between terms.
+So a name with brackets behind it, ``over(X)``, is never taken for one of these."""
 WINDOW_AFTER, WINDOW_BEFORE, AT_ATOM = DECLARE + "a [w]", DECLARE + "[w] a", DECLARE + "at(t) a"
+BETWEEN = ("in", "over", "sometime", "always", "at", "hop")
+"""Words of windows and declarations that stand between terms."""
+IN, OVER, SOMETIME, ALWAYS, AT, HOP = (DECLARE + word for word in BETWEEN)
+BY = DECLARE + "# by"
 
 
 DIRECTIVE_WORDS = frozenset(["dynamic", "discontiguous", "multifile", "table", "module_transparent"])
@@ -48,13 +53,9 @@ COMPARISONS = frozenset(
 )
 
 INFIX: dict[str, Operator] = {
-    **{op: _xfx(700) for op in (*COMPARISONS, "=..", "in")},
-    "over": _xfx(650),
-    "sometime": _xfx(600),
-    "always": _xfx(600),
-    "at": _xfx(600),
-    "hop": _xfx(600),
-    "# by": _xfx(600),
+    **{op: _xfx(700) for op in (*COMPARISONS, "=..", IN)},
+    OVER: _xfx(650),
+    **{op: _xfx(600) for op in (SOMETIME, ALWAYS, AT, HOP, BY)},
     ":": _xfy(550),
     **{op: _yfx(500) for op in ("+", "-", "/\\", "\\/", "xor")},
     **{op: _yfx(400) for op in ("*", "/", "//", "mod", "rem", "div", "rdiv", "<<", ">>")},
@@ -74,9 +75,7 @@ PREFIX: dict[str, Operator] = {
     "\\": Operator(200, 0, 200),
 }
 
-FUNCTIONAL_WORDS = frozenset(["in", "over", "sometime", "always", "at", "hop", "# by"])
-"""Infix words of declarations and windows; as ordinary terms they are written with brackets."""
-RESERVED_WORDS = FUNCTIONAL_WORDS | {"if", "not", "is", "mod", "rem", "div", "rdiv", "xor"}
+RESERVED_WORDS = frozenset([*BETWEEN, "if", "not", "is", "mod", "rem", "div", "rdiv", "xor"])
 """Names that are quoted when they stand for themselves."""
 
 CONNECTIVES = {":-": 1200, ";": 1100, "->": 1050, ",": 1000}
@@ -97,6 +96,11 @@ class Mark:
 
 
 Item = Term | Mark
+
+
+def shown(value: str) -> str:
+    """The value of a mark, or a functor, as it is written."""
+    return value.removeprefix(DECLARE)
 
 
 def join(first: Span, last: Span) -> Span:
@@ -210,7 +214,7 @@ def _known(table: dict[str, Operator], mark: Mark) -> Operator:
     operator = table.get(mark.value)
     if operator is None:
         advice = "write `;` between alternatives" if mark.value == "|" else None
-        raise Refused("TW007", f"`{mark.value}` cannot stand here", mark.span, advice)
+        raise Refused("TW007", f"`{shown(mark.value)}` cannot stand here", mark.span, advice)
     return operator
 
 
@@ -239,7 +243,7 @@ def _apply(top: tuple[Mark, Operator, bool], output: list[tuple[Term, int]]) -> 
 def _not_associative(mark: Mark) -> Refused:
     return Refused(
         "TW007",
-        f"`{mark.value}` cannot be chained with the operator next to it",
+        f"`{shown(mark.value)}` cannot be chained with the operator next to it",
         mark.span,
         "use brackets, or two literals with a comma between them",
     )
@@ -264,10 +268,8 @@ def depth_exceeds(term: Term, limit: int) -> bool:
 
 
 _NOT_NAMES = (
-    (frozenset(INFIX) | frozenset(PREFIX) | frozenset(CONNECTIVES) | {"{}", "not"})
-    - FUNCTIONAL_WORDS
-    - DIRECTIVE_WORDS
-)
+    frozenset(INFIX) | frozenset(PREFIX) | frozenset(CONNECTIVES) | {"{}", "not"}
+) - DIRECTIVE_WORDS
 
 
 def names_atom(term: Term) -> bool:

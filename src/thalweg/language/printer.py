@@ -15,10 +15,10 @@ from thalweg.language.constants import UNIT_SECONDS
 from thalweg.language.operators import (
     CONNECTIVES,
     DECLARE,
-    FUNCTIONAL_WORDS,
     INFIX,
     PREFIX,
     RESERVED_WORDS,
+    shown,
 )
 from thalweg.language.program import Program
 from thalweg.language.rules import (
@@ -59,13 +59,14 @@ from thalweg.language.rules import (
     Windowed,
 )
 from thalweg.language.terms import Atom, Compound, Number, Sequence, Term, Variable
+from thalweg.language.tokens import LIGATURE
 
 _PLAIN = re.compile(r"[^\W\d_A-Z]\w*")
 _SYMBOLS = frozenset("+-*/\\^<>=~:.?@#&$!|;")
 _SPACED = frozenset(
     ["is", "mod", "rem", "div", "rdiv", "xor", "<", ">", "=<", ">=", "=:=", "=\\=", "==", "\\==", "\\="]
 )
-_SPACED |= {"@<", "@>", "@=<", "@>=", "=..", "<<", ">>", "/\\", "\\/"}
+_SPACED |= {"@<", "@>", "@=<", "@>=", "=..", "<<", ">>", "/\\", "\\/", *(op for op in INFIX if op.startswith(DECLARE))}
 _DURATIONS = {">": "intDurGreater", "<": "intDurLess", ">=": "intDurAtLeast", "=<": "intDurAtMost"}
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 INDENT = "    "
@@ -103,7 +104,7 @@ def atom_text(name: str) -> str:
     >>> atom_text("nearPorts"), atom_text("North Sea"), atom_text("don't")
     ('nearPorts', "'North Sea'", "'don\\\\'t'")
     """
-    if _PLAIN.fullmatch(name) and name not in RESERVED_WORDS:
+    if _PLAIN.fullmatch(name) and name not in RESERVED_WORDS and not LIGATURE.search(name):
         return name
     return "'" + "".join(map(_quoted_character, name)) + "'"
 
@@ -147,7 +148,7 @@ class Printer:
             return f"({self._connected(functor, args)})"
         if functor == "{}":
             return "{" + ", ".join([self.term(a) for a in args]) + "}"
-        if len(args) == 2 and functor in INFIX and functor not in FUNCTIONAL_WORDS:
+        if len(args) == 2 and functor in INFIX:
             text, priority = self._infix(functor, args[0], args[1]), INFIX[functor].priority
         elif len(args) == 1 and functor in ("-", "+", "\\", "\\+"):
             text, priority = self._prefix(functor, args[0]), PREFIX[functor].priority
@@ -159,7 +160,7 @@ class Printer:
         operator = INFIX[functor]
         first, second = self.term(left, operator.left), self.term(right, operator.right)
         if functor in _SPACED:
-            return f"{first} {functor} {second}"
+            return f"{first} {shown(functor)} {second}"
         return f"{first}{functor}{' ' if second[0] in _SYMBOLS else ''}{second}"
 
     def _prefix(self, functor: str, operand: Term) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from thalweg.language.bodies import DURATIONS, BodyReader
 from thalweg.language.declarations import declaration, declared_pair
 from thalweg.language.diagnostics import Diagnostic, Refused, Severity
-from thalweg.language.operators import AT_ATOM, DECLARE, DIRECTIVE_WORDS, names_atom
+from thalweg.language.operators import AT, AT_ATOM, DECLARE, DIRECTIVE_WORDS, names_atom
 from thalweg.language.rules import (
     Body,
     Call,
@@ -113,7 +113,7 @@ class Reader:
                     self._note_once("TW026", head.functor, message, head)
                     return Ignored(term, False, span=term.span)
                 return self._rule(head, term, self._bodies.body_of(term))
-            if term.functor.startswith(DECLARE) and term.functor != AT_ATOM:
+            if term.functor.startswith(DECLARE) and len(term.args) == 1:
                 return declaration(term)
         return self._rule(term, term, ())
 
@@ -145,15 +145,13 @@ class Reader:
         if isinstance(head, Compound) and self.kind is Kind.LARS:
             if head.functor == AT_ATOM:
                 at, head = head.args
-            elif head.functor == "at" and len(head.args) == 2:
+            elif head.functor == AT:
                 head, at = head.args
         if not names_atom(head):
-            raise Refused(
-                "TW020",
-                "this cannot be the head of a rule",
-                head.span,
-                "a head is a name, with or without arguments",
-            )
+            advice = "a head is a name, with or without arguments"
+            if self.kind is Kind.LARS:
+                advice = "a head is an atom, or `at(T) atom`; windows stand in bodies"
+            raise Refused("TW020", "this cannot be the head of a rule", head.span, advice)
         self._bodies.refuse_procedural(head)
         return Clause(head, body, at, span=clause.span)
 

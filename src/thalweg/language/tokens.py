@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from thalweg.language.constants import duration, number, seconds, unescape
 from thalweg.language.diagnostics import Diagnostic, Refused, Severity
-from thalweg.language.operators import DECLARE, DIRECTIVE_WORDS, MAX_DEPTH, PREFIX, Mark
+from thalweg.language.operators import BETWEEN, BY, DECLARE, DIRECTIVE_WORDS, MAX_DEPTH, PREFIX, Mark
 from thalweg.language.terms import Atom, Compound, Number, Span, Term, Variable
 
 _SIMPLE = r"[ \t]*+(?:[A-Z_a-z]\w*+|-?[0-9]++(?:\.[0-9]++)?+)[ \t]*+"
@@ -51,9 +51,12 @@ _TOKEN = re.compile(
 _PART = re.compile(r"([a-z]\w*+)\(|([A-Z_a-z]\w*+)|(-?[0-9]++(?:\.[0-9]++)?+)|([=)])")
 
 _KEYWORDS = frozenset("event state fluent points query tick program".split())
-_KEYWORD_FOLLOWS = re.compile(r"[ \t\r\n]+(?!(?:if|is|in|at|always|sometime|over|mod)\b)[\w']")
-_WINDOW_WORDS = frozenset("at always sometime over hop".split())
-_INFIX_WORDS = frozenset("is mod rem div rdiv xor in".split()) | _WINDOW_WORDS
+_KEYWORD_FOLLOWS = re.compile(r"[ \t\r\n]+(?!(?:if|is|in|at|always|sometime|over|mod)\b(?!\())[\w']")
+_INFIX_WORDS = {
+    **{word: word for word in ("is", "mod", "rem", "div", "rdiv", "xor")},
+    **{word: DECLARE + word for word in BETWEEN},
+}
+"""Words that stand between terms, and the functors that they make."""
 _EVENT_WORDS = frozenset("initiatedAt terminatedAt holdsAt holdsFor happensAt initially".split())
 _STARTS = frozenset("flat functor variable number duration open quoted string".split())
 _INFIX_SYMBOLS = frozenset(
@@ -105,7 +108,7 @@ _PRINTED = {
 }
 """Characters as papers print them and as they are copied from there: what to write instead."""
 _LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-_LIGATURE = re.compile("[ﬀ-ﬆ]")
+LIGATURE = re.compile("[ﬀ-ﬆ]")
 _WORD = re.compile(r"\w")
 FLAT_DEPTH = 4
 """How deep a term can be that leaves here as one token."""
@@ -149,6 +152,8 @@ class RawClause:
     """Where a sign that stands before its operand ends."""
     window: Span | None = None
     """Where the clause shows that it is one of LARS, if its syntax is right."""
+    worded: bool = False
+    """Does a word of windows and declarations stand between terms?"""
 
     def open(self, bracket: Mark) -> None:
         self.tokens.append(bracket)
@@ -378,8 +383,8 @@ class Scanner:
 
     def _spell(self, clause: RawClause, name: str, span: Span) -> None:
         """Report letters that are printed as one."""
-        if not name.isascii() and (found := _LIGATURE.search(name)):
-            written = _LIGATURE.sub(lambda match: _LIGATURES[match[0]], name)
+        if not name.isascii() and (found := LIGATURE.search(name)):
+            written = LIGATURE.sub(lambda match: _LIGATURES[match[0]], name)
             message = f"`{found[0]}` is one character here, a ligature"
             self._break(clause, "TW001", message, span, f"write `{written}`")
 
@@ -393,10 +398,11 @@ class Scanner:
         if after:
             if word == "if":
                 return Mark("INFIX", ":-", span)
-            if word not in _INFIX_WORDS or word in _WINDOW_WORDS:
+            clause.worded = clause.worded or word in BETWEEN
+            if word not in _INFIX_WORDS or (word in BETWEEN and word != "in"):
                 clause.window = clause.window or span
             if word in _INFIX_WORDS:
-                return Mark("INFIX", word, span)
+                return Mark("INFIX", _INFIX_WORDS[word], span)
         elif word == "not":
             return Mark("PREFIX", "\\+", span)
         elif not tokens and word in _KEYWORDS and _KEYWORD_FOLLOWS.match(self.text, end):
@@ -446,7 +452,8 @@ class Scanner:
         return meant
 
     def _by(self, clause: RawClause, text: str, span: Span, after: bool, end: int) -> bool:
-        clause.tokens.append(Mark("INFIX", "# by", span))
+        clause.tokens.append(Mark("INFIX", BY, span))
+        clause.worded = True
         clause.operators += 1
         return False
 

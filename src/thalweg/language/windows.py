@@ -8,13 +8,20 @@ from __future__ import annotations
 
 from thalweg.language.diagnostics import Refused
 from thalweg.language.operators import (
+    ALWAYS,
+    AT,
     AT_ATOM,
+    BY,
     COMPARISONS,
     DECLARE,
-    FUNCTIONAL_WORDS,
+    HOP,
+    IN,
+    OVER,
+    SOMETIME,
     WINDOW_AFTER,
     WINDOW_BEFORE,
     names_atom,
+    shown,
 )
 from thalweg.language.rules import Aggregate, Window, Windowed
 from thalweg.language.terms import Atom, Compound, Number, Sequence, Term, Variable
@@ -32,19 +39,20 @@ def windowed(term: Compound) -> Windowed:
     if isinstance(right, Compound) and right.functor == WINDOW_AFTER and right.args[0] == Atom("in"):
         right = right.args[1]
     match term.functor:
-        case "in":
+        case functor if functor == IN:
             if not isinstance(right, Sequence):
                 raise _malformed("after `in` a window is expected", right)
-            if isinstance(left, Compound) and left.functor == "at" and len(left.args) == 2:
+            if isinstance(left, Compound) and left.functor == AT:
                 return Windowed(_atom(left.args[0]), "at", window(right), left.args[1], span=term.span)
             return Windowed(_atom(left), "sometime", window(right), span=term.span)
-        case "sometime" | "always" as mode:
+        case functor if functor in (SOMETIME, ALWAYS):
+            mode = shown(functor)
             if isinstance(left, Sequence):
                 return Windowed(_atom(right), mode, window(left), span=term.span)
             if isinstance(right, Sequence):
                 return Windowed(_atom(left), mode, window(right), span=term.span)
             raise _malformed(f"`{mode}` needs a window", term, f"write `[3m] {mode} atom`")
-        case "at":
+        case functor if functor == AT:
             time, after = _split_time(right)
             return Windowed(_atom(left), "at", window(after) if after else None, time, span=term.span)
         case functor if functor == AT_ATOM:
@@ -52,7 +60,7 @@ def windowed(term: Compound) -> Windowed:
         case functor if functor == WINDOW_AFTER:
             assert isinstance(right, Sequence)
             return Windowed(_atom(left), "sometime", window(right), span=term.span)
-        case _:
+        case functor if functor == WINDOW_BEFORE:
             assert isinstance(left, Sequence)
             if isinstance(right, Compound) and right.functor == AT_ATOM:
                 return Windowed(_atom(right.args[1]), "at", window(left), right.args[0], span=term.span)
@@ -61,6 +69,9 @@ def windowed(term: Compound) -> Windowed:
                 term,
                 "write for instance `[3m] sometime atom`",
             )
+        case functor:
+            advice = "name the result of an aggregate: `N = count(X) over [5m] p(X)`" if functor == OVER else None
+            raise _malformed(f"`{shown(functor)}` cannot stand here", term, advice)
 
 
 def is_function(term: Term) -> bool:
@@ -92,7 +103,7 @@ def aggregate(whole: Compound, result: Term, over: Compound) -> Aggregate:
 
 
 def _atom(term: Term) -> Term:
-    if names_atom(term) and not (isinstance(term, Compound) and term.functor in FUNCTIONAL_WORDS):
+    if names_atom(term):
         return term
     raise _malformed("a window is followed by an atom", term)
 
@@ -122,11 +133,11 @@ def window(frame: Sequence) -> Window:
     if not items or frame.rest is not None:
         raise _malformed("an empty window", frame, "write its size: `[3m]`")
     first = items[0]
-    if isinstance(first, Compound) and first.functor == "# by":
+    if isinstance(first, Compound) and first.functor == BY:
         return _partition(first, items[1:])
     hop = 1
     last = items[-1]
-    if isinstance(last, Compound) and last.functor == "hop":
+    if isinstance(last, Compound) and last.functor == HOP:
         items[-1] = last.args[0]
         hop = _size(last.args[1])
         if hop < 1:
@@ -176,12 +187,13 @@ def _size(term: Term) -> int:
 
 
 def misplaced(clause: Term) -> Compound | None:
-    """The first juxtaposition of LARS that stands inside an ordinary term, where it has no meaning."""
+    """The first term with a window, or a word such as `sometime` between terms, that stands inside an ordinary term,
+    where it has no meaning."""
     waiting: list[tuple[Term, str]] = [(clause, "literal")]
     while waiting:
         term, place = waiting.pop()
         if isinstance(term, Sequence):
-            waiting.extend((item, "term") for item in term.items)
+            waiting.extend((item, "size" if place == "window" else "term") for item in term.items)
             if term.rest is not None:
                 waiting.append((term.rest, "term"))
         elif isinstance(term, Compound):
@@ -192,37 +204,47 @@ def misplaced(clause: Term) -> Compound | None:
 
 
 def _is_window_form(term: Compound) -> bool:
-    if len(term.args) != 2:
-        return False
-    over_window = term.functor in ("sometime", "always", "in", "over")
-    return term.functor.startswith(DECLARE) or (
-        over_window and any(isinstance(a, Sequence) for a in term.args)
-    )
+    return term.functor.startswith(DECLARE) and len(term.args) == 2
 
 
 def _may_stand(term: Compound, place: str) -> bool:
-    return place == "literal" or (place == "time" and term.functor == WINDOW_AFTER)
+    match place:
+        case "literal":
+            return True
+        case "time":
+            return term.functor == WINDOW_AFTER
+        case "size":
+            return term.functor in (HOP, BY)
+        case _:
+            return False
 
 
 def _places(term: Compound, place: str) -> list[str]:
-    """What each argument of a term is, in the place where the term stands."""
+    """What each argument of a term is, in the place where the term stands. What else is wrong with a form that stands
+    for a literal is said when the literal is read."""
     arity = len(term.args)
     if place == "time" and term.functor in ("+", "-"):
         return ["term"] * (arity - 1) + ["time"]
+    if _is_window_form(term):
+        wanted = _INSIDE.get(term.functor, ("term", "term"))
+        return ["window" if isinstance(a, Sequence) else w for a, w in zip(term.args, wanted, strict=True)]
     if place == "literal":
-        if term.functor in (":-", ",", ";", "->", "\\+", "not"):
+        if term.functor in (":-", ",", ";", "->", "\\+", "not") or term.functor.startswith(DECLARE):
             return ["literal"] * arity
-        if term.functor == "at" and arity == 2:
-            return ["term", "time"]
-        if term.functor == "always" and arity == 2:
-            return ["term", "time"]
-        if (term.functor in COMPARISONS or term.functor in _INSIDE) and arity == 2:
+        if term.functor in COMPARISONS and arity == 2:
             right = term.args[1]
-            inner = isinstance(right, Compound) and right.functor == _INSIDE.get(term.functor, "over")
-            return ["term", "literal" if inner else "term"]
+            return ["term", "literal" if isinstance(right, Compound) and right.functor == OVER else "term"]
         if term.functor == "findall" and arity == 3:
             return ["term", "literal", "term"]
     return ["term"] * arity
 
 
-_INSIDE = {"over": WINDOW_BEFORE, WINDOW_BEFORE: AT_ATOM}
+_INSIDE = {
+    SOMETIME: ("term", "time"),
+    ALWAYS: ("term", "time"),
+    AT: ("term", "time"),
+    IN: ("literal", "term"),
+    OVER: ("term", "literal"),
+    WINDOW_BEFORE: ("window", "literal"),
+}
+"""What the arguments of a form are, where they are not just terms; in square brackets they are windows."""

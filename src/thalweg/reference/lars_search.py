@@ -12,6 +12,7 @@ from thalweg.reference.lars_streams import Stream
 from thalweg.reference.lars_terms import Bindings, substitute, text
 from thalweg.reference.lars_truth import (
     aggregate,
+    given_names,
     head_of,
     in_order,
     is_negated,
@@ -69,12 +70,12 @@ def _loosely(
     if is_negated(first):
         yield from _loosely(rest, rule, stream, t, bound)
     elif isinstance(first, Aggregate):
-        shared = shared_names(rule, first)
+        shared, given = shared_names(rule, first), given_names(rule.body)
         loose = sorted(stream.facts - stream.data, key=lambda f: (f[0], text(f[1])))
         for n in range(len(loose) + 1):
             for part in combinations(loose, n):
                 less = Stream(stream.low, stream.data | frozenset(part), stream.data, stream.background)
-                for more in aggregate(first, less, t, bound, shared):
+                for more in aggregate(first, less, t, bound, shared, given):
                     yield from _loosely(rest, rule, stream, t, more)
     else:
         if isinstance(first, Windowed) and first.mode != "at":

@@ -24,13 +24,14 @@ Head = tuple[int | None, Term]
 
 
 def aggregate(
-    literal: Aggregate, stream: Stream, t: int, bound: Bindings, shared: frozenset[str]
+    literal: Aggregate, stream: Stream, t: int, bound: Bindings, shared: frozenset[str], given: frozenset[str]
 ) -> Iterator[Bindings]:
-    """Over the occurrences of the atom (atoms at points); variables used elsewhere in the rule make groups."""
+    """Over the occurrences of the atom (atoms at points); variables used elsewhere in the rule make groups. A group may
+    be empty where atoms of the rule give its variables."""
     window = pick(stream, literal.window, t, literal.atom)
     groups: dict[tuple[tuple[str, Term], ...], list[int | float]] = {}
     names = sorted({v.name for v in variables(literal.atom)} & shared)
-    if all(n in bound for n in names) and literal.function in ("count", "sum"):
+    if all(n in bound and n in given for n in names) and literal.function in ("count", "sum"):
         groups[tuple((n, bound[n]) for n in names)] = []
     outer = {k: v for k, v in bound.items() if k in shared}
     for _, atom in window.facts:
@@ -85,7 +86,12 @@ def _places(literal: Windowed, stream: Stream, t: int, bound: Bindings) -> Itera
 
 
 def solutions(
-    literal: Literal, stream: Stream, t: int, bound: Bindings, shared: frozenset[str]
+    literal: Literal,
+    stream: Stream,
+    t: int,
+    bound: Bindings,
+    shared: frozenset[str],
+    given: frozenset[str] = frozenset(),
 ) -> Iterator[Bindings]:
     """The bindings under which a literal, taken positively, is true at t."""
     match literal:
@@ -99,7 +105,7 @@ def solutions(
         case Windowed():
             yield from _places(literal, stream, t, bound)
         case Aggregate():
-            yield from aggregate(literal, stream, t, bound, shared)
+            yield from aggregate(literal, stream, t, bound, shared, given)
         case _:
             raise TypeError(f"no such literal in LARS: {literal!r}")
 
@@ -123,9 +129,25 @@ def shared_names(rule: Clause, literal: Literal) -> frozenset[str]:
     return frozenset(v.name for term in terms for v in variables(term) if not v.anonymous)
 
 
+def given_names(body: tuple[Literal, ...]) -> frozenset[str]:
+    """Variables that the atoms of a body give, other than by computing with them."""
+    names: set[str] = set()
+    for literal in body:
+        match literal:
+            case Call(goal, False):
+                terms = arguments(goal)
+            case Windowed(atom, _, _, time, False):
+                terms = (*arguments(atom), *([time] if time is not None else []))
+            case _:
+                continue
+        names |= {v.name for term in terms if not computes(term) for v in variables(term)}
+    return frozenset(names)
+
+
 def ready(rest: tuple[Literal, ...], bound: Bindings) -> tuple[Literal, tuple[Literal, ...]]:
     """The next literal and the others: a comparison, and an atom with a computation other than ``V + k``, waits until
-    its variables have values."""
+    its variables have values, and an aggregate until the atoms have given theirs, if they can."""
+    awaited = given_names(rest) - bound.keys()
 
     def known(*terms: Term) -> bool:
         return all(v.name in bound for term in terms for v in variables(term))
@@ -138,6 +160,8 @@ def ready(rest: tuple[Literal, ...], bound: Bindings) -> tuple[Literal, tuple[Li
                 pass
             case Compare(_, left, right) if not known(left, right):
                 continue
+            case Aggregate() if awaited & {v.name for v in variables(literal.atom)}:
+                continue
             case Call(goal) if not all(map(known, filter(computes, arguments(goal)))):
                 continue
             case Windowed(atom, _, _, time) if not all(
@@ -147,18 +171,20 @@ def ready(rest: tuple[Literal, ...], bound: Bindings) -> tuple[Literal, tuple[Li
             case _:
                 pass
         return literal, rest[:i] + rest[i + 1 :]
-    return rest[0], rest[1:]
+    i = next((i for i, literal in enumerate(rest) if isinstance(literal, Aggregate)), 0)
+    return rest[i], rest[:i] + rest[i + 1 :]
 
 
 def instances(rule: Clause, stream: Stream, t: int, bound: Bindings | None = None) -> Iterator[Bindings]:
     """The bindings of the rule's variables under which its body is true at t."""
+    given = given_names(rule.body)
 
     def go(rest: tuple[Literal, ...], b: Bindings) -> Iterator[Bindings]:
         if not rest:
             yield b
             return
         first, rest = ready(rest, b)
-        found = solutions(first, stream, t, b, shared_names(rule, first))
+        found = solutions(first, stream, t, b, shared_names(rule, first), given)
         if is_negated(first):
             if next(found, None) is None:
                 yield from go(rest, b)
