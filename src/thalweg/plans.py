@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from thalweg.analysis.checker import refuse_errors
-from thalweg.analysis.requests import MOST_QUERIES
+from thalweg.analysis.farthest import farthest
+from thalweg.analysis.requests import LONGEST, MOST_QUERIES
 from thalweg.io.errors import InputError
 from thalweg.io.feed import Feed
 from thalweg.io.open import open_sources
@@ -132,6 +133,9 @@ class Schedule:
     step: int
     end: int | None
 
+    def __post_init__(self) -> None:
+        _refuse_beyond(self.start)
+
     def at_or_before(self, moment: int) -> int:
         """The last query time not after the moment (`start` where there is none)."""
         last = self.start + (moment - self.start) // self.step * self.step
@@ -150,11 +154,19 @@ class Schedule:
         return now if (to - now) // self.step > MOST_QUERIES else to
 
     def refuse_too_many(self, now: int, to: int, advice: str) -> None:
-        """Raise an error where there are more query times between two than anybody would wait for."""
+        """Raise an error where there are more query times between two than anybody would wait for, or none so late."""
         if self.believed(now, to) != to:
             what = "the end" if self.end is not None and to >= self.end else "the next row"
             message = f"there are more than {MOST_QUERIES:,} query times between {now} and {what}, at {to}"
             raise InputError("step", message, advice)
+        _refuse_beyond(to)
+
+
+def _refuse_beyond(query_time: int) -> None:
+    """Raise an error where a step is so long that the query time next to a row is no time."""
+    if abs(query_time) > LONGEST:
+        message = f"with this step there is a query time at {query_time}, beyond 2**62"
+        raise InputError("step", message, "choose a smaller step")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +195,7 @@ class Plan:
 
 
 def prepare(program: Program, events: Any, options: Options) -> Plan:
-    """Check the request, open the sources, choose the reasoner. Timelines of open answers and LARS begin at 0 (or with
-    an earlier row) unless that is very long ago, as for dates; then they begin with the first row."""
+    """Check the request, open the sources, choose the reasoner."""
     began = time.perf_counter()
     program = with_query(program, options.query)
     refuse_errors(program)
@@ -200,30 +211,36 @@ def prepare(program: Program, events: Any, options: Options) -> Plan:
             ("horizon", options.horizon),
         )
     }
-    start = None if options.start is None else clock.point(options.start, "start")
+    step = durations["step"] or 1
+    start = None if options.start is None else clock.point(options.start, "start", step)
     end = None if options.end is None else clock.point(options.end, "end")
     if start is not None and end is not None and end <= start:
         raise InputError("end", f"end {options.end} is not after start {options.start}")
     _check(program, options, durations)
     feed = Feed(open_sources(events, Reading(shapes(program), clock)))
-    step = durations["step"] or 1
     first = feed.first if feed.first is not None else 0
-    begin = start if start is not None else (first - 1) // step * step
-    if start is None and program.kind is not Kind.EVENTS:
-        begin = min(begin, -1) if first < MOST_QUERIES else begin
+    begin = start if start is not None else first_query(program.kind, first, step)
     schedule = Schedule(begin, step, end)
     make = _maker(program, options, durations, schedule, spacing)
     return Plan(program, clock, feed, schedule, spacing, durations["window"], make, options.on_error, began)
 
 
+def first_query(kind: Kind, first: int, step: int) -> int:
+    """Where a stream without an explicit start starts. Timelines of open answers and LARS begin at 0 (or with an
+    earlier row) unless that is very long ago, as for dates; then they begin with the first row."""
+    begin = (first - 1) // step * step
+    return begin if kind is Kind.EVENTS or first >= MOST_QUERIES else min(begin, -1)
+
+
 def _ticks(program: Program, tick: Duration | None) -> tuple[int, Clock]:
     """The distance of points, and how long a time-point lasts."""
-    declared = Clock.of_seconds(program.tick_seconds)
+    limit = farthest(program)
+    declared = Clock.of_seconds(program.tick_seconds, limit)
     if tick is None:
         return 1, declared
     number, unit = split_duration(tick, "tick")
     if unit is not None:
-        clock = Clock.of_seconds(number * unit)
+        clock = Clock.of_seconds(number * unit, limit)
         if program.tick_seconds is not None and clock != declared:
             seconds = f"{declared.micros / 1e6:g} s"
             raise InputError(

@@ -8,6 +8,7 @@ writes a program differently, or says a thing by what it means, and asks the rea
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from thalweg import parse
 from thalweg.analysis.checker import check
+from thalweg.analysis.farthest import farthest
 from thalweg.events.reasoner import Reasoner
 from thalweg.language.diagnostics import Severity
 from thalweg.language.printer import to_text
@@ -63,6 +65,22 @@ def kind_of(scenario: Scenario) -> str:
     if any(diagnostic.severity is Severity.ERROR for diagnostic in check(scenario.program)):
         return ""
     return difference(scenario, Reasoner).partition(":")[0]
+
+
+@drawn(10)
+def test_where_time_begins_makes_no_difference(seed: int) -> None:
+    """In nanoseconds since 1970, or as far as numbers are exact where the rules compute with times."""
+    scenario = scenario_of(seed)
+    by = min(17 * 10**17, farthest(scenario.program) - 1000) // scenario.tick * scenario.tick
+    rows = [
+        replace(r, time=r.time + by, arrival=r.arrival + by, end=None if r.end is None else r.end + by)
+        for r in scenario.rows
+    ]
+    moved = replace(scenario, rows=tuple(rows), start=scenario.start + by, end=scenario.end + by)
+    try:
+        assert not difference(moved, Reasoner, seed)
+    except SameTimeCycle:
+        assume(False)
 
 
 @drawn(25)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from thalweg.io.typed import read_column
 
 FIELDS = st.sampled_from(
     "0,12,-7,+5,007,1.0,1.5,x,2022-01-03,2022-01-03T00:00:01Z,1e3,99999999999999999999,9007199254740993,inf,nan,"
-    "1e999,.5,5.,1_0,--1,0x1,, 3 ".split(",")
+    "1e999,.5,5.,1_0,--1,0x1,, 3 ,1e30,-1e30,3.0e30,9.3e18,1700000000000000001,-4000000000000000001".split(",")
 )
 
 
@@ -88,6 +89,58 @@ def test_a_point_in_time_is_an_integer_or_a_date() -> None:
     assert Clock().point("2022-01-03") == 1641168000
     with pytest.raises(InputError, match="start tomorrow is neither"):
         Clock().point("tomorrow", "start")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("1e30", "overflow"), ("9.3e18", "overflow"), ("-3.0e30", "overflow"), ("1.5", "mismatch"), ("x", "mismatch")],
+)
+@pytest.mark.parametrize("kind", [pa.string(), pa.dictionary(pa.int32(), pa.string())])
+def test_a_number_that_is_no_exact_integer_spoils_its_own_row_only(text: str, reason: str, kind: pa.DataType) -> None:
+    typed = read_column(pa.array(["3", text, "1e3"]).cast(kind), Type.INT)
+    assert typed.column.to_pylist() == [3, None, 1000]
+    assert getattr(typed, reason).tolist() == [False, True, False]
+
+
+def test_a_time_is_out_of_range_beyond_the_farthest_one() -> None:
+    clock = Clock(farthest=1000)
+    for column in (
+        pa.array([1000, -1000, 1001, -1001]),
+        pa.array([1000, 0, 1001, 2**64 - 1], pa.uint64()),
+        pa.array(["1000", "-1000", "1001", "-1001"]),
+        pa.array(["1e3", "-1000.0", "1001.0", "1e30"]),
+        pa.array([1000.0, -1000.0, 1001.0, float("inf")]),
+        pa.array(list(map(Decimal, (1000, -1000, 1001, 10**25)))),
+        pa.array([1000, -1000, 1001, 10**18], pa.timestamp("s")),
+        pa.array([1000, -1000, 1001, -1001]).dictionary_encode(),
+    ):
+        times = read_times(column, clock)
+        assert times.overflow.tolist() == [False, False, True, True], column.type
+        assert not (times.unreadable.any() or times.missing.any())
+    assert clock.point(1000) == 1000
+    assert clock.point(1003, "start", beyond=3) == 1003
+    with pytest.raises(InputError, match="end 1001 is too large: the program computes with times"):
+        clock.point(1001, "end")
+
+
+def test_a_large_time_is_exact_or_out_of_range_whatever_it_is_written_as() -> None:
+    exact = 1_700_000_000_000_000_001
+    for column in (pa.array([exact]), pa.array([str(exact)]), pa.array([Decimal(exact)]), pa.array([str(exact), "x"])):
+        assert read_times(column, Clock()).values[0] == exact
+    for column in (pa.array([float(exact)]), pa.array(["1.7e18"]), pa.array([f"{exact}.0"])):
+        assert read_times(column, Clock()).overflow.tolist() == [True]
+
+
+def test_a_decimal_is_a_time_where_it_is_whole() -> None:
+    times = read_times(pa.array([Decimal("5.0"), Decimal("1.5"), None]), Clock())
+    assert times.values[0] == 5
+    assert times.unreadable.tolist() == [False, True, False]
+    assert times.missing.tolist() == [False, False, True]
+
+
+def test_a_timestamp_is_rounded_down_to_a_time_point() -> None:
+    for unit, value in (("ns", -1), ("us", -1), ("ms", -1), ("s", -1)):
+        assert read_times(pa.array([value], pa.timestamp(unit)), Clock()).values.tolist() == [-1]
 
 
 @given(st.lists(FIELDS, min_size=1, max_size=12))

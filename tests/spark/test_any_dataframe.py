@@ -56,6 +56,38 @@ def agree(
     return {name: table.num_rows for name, table in expected.items() if table.num_rows}
 
 
+# --------------------------------------------------------------------------- large times
+
+NANOSECONDS = 1_700_000_000_000_000_000
+COMPUTES = "initiatedAt(on(K)=true, T) :- happensAt(press(K, V), T), V > 5, T mod 2 =:= 1."
+ANSWERS = "query on(K, T). on(K, T) :- press(K, V, T), press(K, W, T+1)."
+LARS = "program lars.\non(K) if [2] sometime press(K, V)."
+
+
+@pytest.mark.parametrize("kind", ["bigint", "string", "decimal(20,0)"])
+@pytest.mark.parametrize(
+    ("program", "begin", "rejected"),
+    [(UNDECLARED, NANOSECONDS, 1), (ANSWERS, NANOSECONDS, 1), (COMPUTES, 2**53 - 16, 3), (LARS, 2**53 - 16, 3)],
+)
+def test_large_times_are_exact_or_rejected(spark: Any, program: str, begin: int, rejected: int, kind: str) -> None:
+    """What lies beyond neither counts nor moves the clock."""
+    times = [*(begin + t for t in (3, 4, 5, 15, 16, 17)), 4 * 10**18 + 1]
+    df = spark.createDataFrame([("press", time, "a", 9.0) for time in times], SCHEMA)
+    df = df.withColumn("time", df.time.cast(kind))
+    window = WINDOW if program in (UNDECLARED, COMPUTES) else {}
+    expected = run(program, df.toArrow(), **window).arrow
+    sizes = agree(expected, ts.recognise(df, program, **window, shards=2), ("row", "source", "cause"))
+    assert sizes["rejected"] == rejected
+    assert sizes["changes"]
+
+
+def test_the_clock_tells_gaps_of_nanoseconds_apart(spark: Any) -> None:
+    times = [NANOSECONDS + t for t in (1, 9, 12, 200)]
+    df = spark.createDataFrame([("press", time, "a", 9.0) for time in times], SCHEMA)
+    found = ts.recognise(df, UNDECLARED, **OPTIONS, start=NANOSECONDS, max_ahead=10)
+    assert found.rejected.toArrow().column("reason").to_pylist() == ["too-far-ahead"]
+
+
 # --------------------------------------------------------------------------- columns
 
 

@@ -49,6 +49,27 @@ def test_footers_say_what_the_rows_say(spark: Any, files: Path) -> None:
         assert found.survey == survey(frame, known, None)
 
 
+@pytest.mark.parametrize(
+    ("rules", "times", "first", "latest"),
+    [
+        (RULES, [17 * 10**17 + 1, 17 * 10**17 + 9], 17 * 10**17 + 1, 17 * 10**17 + 9),
+        (RULES, [5, 4 * 10**18, 4 * 10**18 + 1], 5, 4 * 10**18),
+        (RULES.replace("T).", "T), T > 3."), [-(2**53), 5, 2**53 - 1, 2**53], 5, 2**53 - 1),
+    ],
+)
+def test_times_that_are_not_taken_say_nothing(
+    spark: Any, tmp_path: Path, rules: str, times: list[int], first: int, latest: int
+) -> None:
+    columns = {"name": ["press"] * len(times), "time": times, "x": ["a"] * len(times)}
+    pq.write_table(pa.table(columns), tmp_path / "0.parquet")
+    df = spark.read.parquet(str(tmp_path))
+    options = Options(window=10, step=10)
+    known = settings_of(as_program(rules), options, list(columns), shards=2)
+    rows, footers = survey(df, known, None), read_footers(df, known, None)
+    assert (rows.first, rows.latest) == (first, latest)
+    assert footers is None if max(times) > latest else footers is not None and footers.survey == rows
+
+
 def test_with_a_start_the_times_of_arrival_are_enough(spark: Any, files: Path) -> None:
     df = spark.read.parquet(str(files))
     computed = df.withColumn("time", df.time + 1)

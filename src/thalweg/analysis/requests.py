@@ -8,8 +8,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from fractions import Fraction
 from typing import NoReturn
 
+from thalweg.analysis.farthest import farthest, too_large
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
+from thalweg.language.terms import EXACT
 
 NAMES = {Kind.EVENTS: "an event description", Kind.ANSWERS: "a Temporal Datalog program", Kind.LARS: "a LARS program"}
 REASONERS = {
@@ -18,7 +20,8 @@ REASONERS = {
     Kind.LARS: "thalweg.lars.Reasoner",
 }
 
-FARTHEST = 2**62
+LONGEST = 2**62
+"""The largest duration, and the last query time that there can be."""
 MOST_QUERIES = 10_000_000
 """Query times in one go: more than anybody can mean."""
 
@@ -44,14 +47,21 @@ class Uncopied:
         raise TypeError("a reasoner is not pickled or copied: take its snapshot(), and restore() that in another one")
 
 
-def point(moment: object, program: Program) -> int:
-    """A time in time-points. A date or datetime (UTC, where it has no zone) is counted in ticks since 1970, where the
-    program says how long they are.
+def point(moment: object, program: Program, beyond: int = 0) -> int:
+    """A time in time-points; so far beyond the largest time of a row at most. A date or datetime (UTC, where it has no
+    zone) is counted in ticks since 1970, where the program says how long they are.
 
     >>> from thalweg.language.parser import parse
     >>> point(datetime(1970, 1, 1, 2, 0, 30), parse("tick 1m. initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."))
     120
     """
+    found = _point(moment, program)
+    if abs(found) >= EXACT and abs(found) > (limit := farthest(program)) + beyond:
+        raise ValueError(f"the time {found} is {too_large(limit)}")
+    return found
+
+
+def _point(moment: object, program: Program) -> int:
     if not isinstance(moment, date):
         return whole(moment, program)
     given = moment if isinstance(moment, datetime) else datetime.combine(moment, time())
@@ -60,14 +70,14 @@ def point(moment: object, program: Program) -> int:
     return _measured(given - datetime(1970, 1, 1, tzinfo=UTC), program.tick_seconds, moment).__floor__()
 
 
-def reachable(to: object, program: Program, now: int) -> int:
-    """A time to go to, in time-points, from a clock that stands at `now`; a clock does not go back.
+def reachable(to: object, program: Program, now: int, step: int = 1) -> int:
+    """A time to go to, in time-points, from a clock that stands at `now` and moves in steps; a clock does not go back.
 
     >>> from thalweg.language.parser import parse
     >>> reachable(7, parse("initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."), 5)
     7
     """
-    found = point(to, program)
+    found = point(to, program, step)
     if found < now:
         raise ValueError(
             f"the clock is at {now} and does not go back to {found}: what was computed up to {now} stands, and rows "
@@ -90,7 +100,7 @@ def whole(number: object, program: Program) -> int:
     except TypeError:
         message = f"times and durations are whole numbers of time-points here, or timedeltas, not {number!r}"
         raise ValueError(f"{message}; thalweg.run takes units") from None
-    if abs(found) > FARTHEST:
+    if abs(found) > LONGEST:
         raise ValueError(f"{found} is more than 2**62 time-points")
     return found
 

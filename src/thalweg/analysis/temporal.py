@@ -162,12 +162,17 @@ def _goals(clause: Clause) -> Iterable[Term]:
     return [clause.head, *(literal.goal for literal in inside if isinstance(literal, Call))]
 
 
-def temporal_predicates(program: Program) -> frozenset[Signature]:
-    """The temporal predicates of a Temporal Datalog program."""
+def sorts_of(program: Program) -> Sorts:
+    """The sorts of a Temporal Datalog program; its clauses are numbered in their order."""
     clauses = [s for s in program.statements if isinstance(s, Clause)]
     declared = {
         (s.name, len(s.arguments) + 1)
         for s in program.statements
         if isinstance(s, Declare) and s.role is Role.EVENT
     }
-    return frozenset(Sorts(clauses, declared).temporal)
+    return Sorts(clauses, declared)
+
+
+def temporal_predicates(program: Program) -> frozenset[Signature]:
+    """The temporal predicates of a Temporal Datalog program."""
+    return frozenset(sorts_of(program).temporal)

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.analysis.farthest import too_large
 from thalweg.analysis.temporal import Signature
 from thalweg.answers.blocks import Facts, distinct_facts
 from thalweg.answers.codec import Bools, Codec
@@ -109,11 +110,12 @@ class Arrivals:
 class Inbox:
     """Pending rows by predicate."""
 
-    def __init__(self, datalog: Datalog, codec: Codec, lateness: int, start: int) -> None:
+    def __init__(self, datalog: Datalog, codec: Codec, lateness: int, start: int, farthest: int) -> None:
         self.datalog = datalog
         self.codec = codec
         self.lateness = lateness
         self.start = start
+        self.farthest = farthest
         self.pending: dict[Signature, list[Coded]] = {}
         self.rejected = Rejections()
 
@@ -129,7 +131,8 @@ class Inbox:
             return
         op = rows.op.astype(np.int64)
         columns, coded = rows.args, Coded(step, rows.time, rows.arrival, op, rows.row, [])
-        faults = [*([] if in_time else self._untimely(rows, step)), *self._unusable(rows)]
+        far = self._far(rows, step, clock)
+        faults = [*far, *([] if in_time else self._untimely(rows, step)), *self._unusable(rows)]
         if faults:
             good = np.ones(len(rows), np.bool_)
             for reason, detail, bad in faults:
@@ -152,6 +155,14 @@ class Inbox:
                 f"{name} has {counted(others[0] - 1, 'argument')} before its time, the row has {arity - 1}",
             )
         return UNKNOWN_NAME, f"no rule reads {name}/{arity}"
+
+    def _far(self, rows: Rows, step: Ints, clock: int) -> list[tuple[str, str, Bools]]:
+        """Rows about times that the clock never comes to; that is said at once."""
+        if not len(rows) or rows.time.max() <= self.farthest:
+            return []
+        far = rows.time > self.farthest
+        step[far] = clock + 1
+        return [(OUT_OF_RANGE, f"its time is {too_large(self.farthest)}", far)]
 
     def _untimely(self, rows: Rows, step: Ints) -> list[tuple[str, str, Bools]]:
         return [

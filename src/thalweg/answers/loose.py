@@ -25,8 +25,8 @@ from thalweg.columns.symbols import numbers
 from thalweg.language.terms import Variable
 from thalweg.protocol import Ints
 
-NEVER = 1 << 60
-"""Later than any time."""
+NEVER = 1 << 62
+"""Later than any time (`thalweg.analysis.farthest`)."""
 
 
 @dataclass(slots=True, eq=False)

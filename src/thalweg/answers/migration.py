@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from thalweg.analysis.farthest import farthest, too_large
 from thalweg.analysis.temporal import Signature
 from thalweg.answers.codec import Codec
 from thalweg.answers.loose import NEVER
@@ -34,6 +35,8 @@ def changed(old: Reasoner, program: Program) -> Reasoner:
     kept = old._retained
     if kept is None:
         raise CannotGoOn("this reasoner does not keep its input; make it with retain=True")
+    if old.clock > (limit := farthest(program)):
+        raise CannotGoOn(f"the clock is at {old.clock}, which is {too_large(limit)}")
     kept.trim(old.engine.closed)
     new = type(old)(program, old.lateness, horizon=old.horizon, start=old.start, retain=True)
     new.begin(Codec(old.codec.symbols.copy()))

@@ -19,6 +19,7 @@ from datetime import date, timedelta
 import numpy as np
 import pyarrow as pa
 
+from thalweg.analysis.farthest import farthest
 from thalweg.analysis.requests import Uncopied, point, reachable, refuse_other_kinds, whole
 from thalweg.analysis.temporal import Signature
 from thalweg.answers import migration
@@ -92,7 +93,7 @@ class Reasoner(Uncopied):
         known = codec.symbols.arrived
         self.codec = codec
         self.engine = Engine(self.plan, codec, self.lateness, self.start, self.horizon)
-        self.inbox = Inbox(self.plan.datalog, codec, self.lateness, self.start)
+        self.inbox = Inbox(self.plan.datalog, codec, self.lateness, self.start, farthest(self.program))
         self.writer = Writer(self.plan, codec, self.lateness)
         self.bulk = Bulk(self.engine)
         self.in_bulk = qualifies(self.engine)

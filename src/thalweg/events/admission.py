@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.analysis.farthest import too_large
 from thalweg.columns.compiled import njit, owned
 from thalweg.columns.keys import KeyTable, ascends, each_once, extent
 from thalweg.columns.pieces import whole
@@ -31,6 +32,7 @@ from thalweg.reasons import (
     END_BEFORE_START,
     MISSING,
     OFF_TICK,
+    OUT_OF_RANGE,
     TOO_LATE,
     UNKNOWN_NAME,
     UNKNOWN_RETRACTION,
@@ -90,8 +92,9 @@ class Verdict:
 class Admission:
     """Codes rows and hands them to the stores."""
 
-    def __init__(self, plan: Plan, *, window: int, step: int, start: int, tick: int) -> None:
+    def __init__(self, plan: Plan, *, window: int, step: int, start: int, tick: int, farthest: int) -> None:
         self.plan = plan
+        self.farthest = farthest
         self.once = window <= step
         """Every row is looked at by one query only."""
         self.window, self.step, self.start, self.tick = window, step, start, tick
@@ -107,6 +110,7 @@ class Admission:
         at the earliest at `query`."""
 
         def said(arrival: Ints) -> Ints:
+            arrival = np.where(arrival > self.farthest, query, arrival)  # no query time comes after these
             return np.maximum(query, self.start - (self.start - arrival) // self.step * self.step)
 
         def reject(reason: str, detail: str) -> None:
@@ -143,6 +147,8 @@ class Admission:
             if fluent:
                 off |= (times[1] != OPEN_END) & (times[1] % self.tick != 0)
             verdict.reject(off, OFF_TICK, f"times are multiples of {self.tick}")
+        if not rows.derived and rows.time.max() > self.farthest:
+            verdict.reject(rows.time > self.farthest, OUT_OF_RANGE, f"its time is {too_large(self.farthest)}")
         if not rows.derived and min(rows.arrival.min(), last.min()) <= self.start:
             early = (rows.arrival <= self.start) | (last <= self.start)
             verdict.reject(early, BEFORE_START, f"the stream starts after {self.start}")

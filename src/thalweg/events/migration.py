@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from thalweg.analysis.farthest import farthest, too_large
 from thalweg.columns.ragged import Version
 from thalweg.columns.timelines import INITIATE, OPEN
 from thalweg.events.determined import InputUnit, SpanUnit
@@ -37,6 +38,8 @@ _UNTOLD = {"span", "source", "place"}
 def changed(old: Reasoner, program: Program) -> tuple[Reasoner, pa.Table]:
     """A reasoner for the program with the state of another, of which `revise` is to be called; and the changes that end
     what it does not compute any more."""
+    if old.query_time > (limit := farthest(program)) + old.step:
+        raise CannotGoOn(f"the clock is at {old.query_time}, which is {too_large(limit)}")
     symbols = old._plan.symbols.copy()
     new = type(old)(
         program,

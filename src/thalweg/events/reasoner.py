@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from thalweg.analysis.checker import refuse_errors
+from thalweg.analysis.farthest import farthest
 from thalweg.analysis.requests import MOST_QUERIES, Uncopied, point, reachable, refuse_other_kinds, whole
 from thalweg.columns.symbols import SymbolTable
 from thalweg.events import migration, strides
@@ -61,7 +62,7 @@ class Reasoner(Uncopied):
         refuse_other_kinds(program, Kind.EVENTS)
         self.program = program
         self.window, self.step = whole(window, program), whole(step, program)
-        self.start, self.tick = point(start, program), whole(tick, program)
+        self.start, self.tick = point(start, program, self.step), whole(tick, program)
         if self.step < 1 or self.window < 1:
             raise ValueError("window and step are positive numbers of time units")
         if self.tick < 1:
@@ -89,7 +90,12 @@ class Reasoner(Uncopied):
         self._plan: Plan = plan(self.program, tick=self.tick, start=self.start, symbols=symbols)
         self._plan.symbols.fix()
         self._admission = Admission(
-            self._plan, window=self.window, step=self.step, start=self.start, tick=self.tick
+            self._plan,
+            window=self.window,
+            step=self.step,
+            start=self.start,
+            tick=self.tick,
+            farthest=farthest(self.program),
         )
         self._strides = self.step <= self.window and strides.possible(
             self._plan, overlapping=self.step < self.window
@@ -107,7 +113,7 @@ class Reasoner(Uncopied):
     def advance(self, to: int | date) -> Revision:
         """Run every query time up to and including `to`, none where it is the present one; a date or datetime where the
         program declares its tick."""
-        to = reachable(to, self.program, self.query_time)
+        to = reachable(to, self.program, self.query_time, self.step)
         again = self.recompute and self.window > self.step
         if self.query_time + self.step <= to:
             self._forget_idle()

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg import reasons
+from thalweg.analysis.farthest import too_large
 from thalweg.columns.wording import word_numbers
 from thalweg.io.decoding import readable
 from thalweg.io.rejects import Rejects, repeat
@@ -57,7 +58,7 @@ class _Sieve:
         self.bad = fresh.copy() if self.bad is None else self.bad | fresh
         self.rejected.add(self.fields.row[where], reason, detail(where), self.fields.text(where))
 
-    def times(self, times: Times, what: str, column: pa.Array | None) -> Ints:
+    def times(self, times: Times, what: str, column: pa.Array | None, clock: Clock) -> Ints:
         if column is None or times.clean:
             return times.values
         self.reject(times.missing, reasons.NO_TIME, lambda where: f"{what} is missing")
@@ -69,7 +70,7 @@ class _Sieve:
         self.reject(
             times.overflow,
             reasons.OUT_OF_RANGE,
-            lambda where: quoting(column, where, f"{what} ", " is too large"),
+            lambda where: quoting(column, where, f"{what} ", f" is {too_large(clock.farthest)}"),
         )
         return times.values
 
@@ -103,10 +104,10 @@ def assemble(fields: Fields, clock: Clock, offset: int, rejected: Rejects) -> Ro
     sieve = _Sieve(fields, rejected)
     interval = shape.layout is Layout.INTERVAL
     op = read_ops(fields.op, size, sieve)
-    time = sieve.times(read_times(fields.time, clock), "start" if interval else "time", fields.time)
+    time = sieve.times(read_times(fields.time, clock), "start" if interval else "time", fields.time, clock)
     arrival = time
     if fields.arrival is not None and fields.arrival is not fields.time:
-        arrival = sieve.times(read_times(fields.arrival, clock), "arrival", fields.arrival)
+        arrival = sieve.times(read_times(fields.arrival, clock), "arrival", fields.arrival, clock)
     end = _ends(fields, time, clock, sieve) if interval else None
     args = tuple(
         sieve.field(column, field.type, shape.label(i))
@@ -123,7 +124,7 @@ def assemble(fields: Fields, clock: Clock, offset: int, rejected: Rejects) -> Ro
 
 def _ends(fields: Fields, start: Ints, clock: Clock, sieve: _Sieve) -> Ints:
     times = read_ends(fields.end, clock, len(start), OPEN_END)
-    end = sieve.times(times, "end", fields.end)
+    end = sieve.times(times, "end", fields.end, clock)
 
     def detail(where: Ints) -> pa.Array:
         starts, ends = pa.array(start[where]).cast(pa.string()), pa.array(end[where]).cast(pa.string())

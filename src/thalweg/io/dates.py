@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.io.errors import InputError
 from thalweg.io.times import Clock
 
 DATED = 10**8
@@ -46,7 +47,11 @@ def dated(table: pa.Table, clock: Clock) -> pa.Table:
     for i, name in enumerate(table.column_names):
         column = table.column(i)
         if name in COLUMNS and pa.types.is_int64(column.type):
-            micros = pc.multiply_checked(column, clock.micros)
+            try:
+                micros = pc.multiply_checked(column, clock.micros)
+            except pa.ArrowInvalid:
+                message = f"a time in the column {name} is no date that a timestamp can hold"
+                raise InputError("dates", message, "take the table with its time-points") from None
             table = table.set_column(i, name, micros.cast(pa.timestamp("us", "UTC")))
     return table
 

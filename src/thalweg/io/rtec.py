@@ -122,7 +122,7 @@ def survey_block(block: bytes, separator: str, clock: Clock) -> Extent:
     """The times of a block, without the rest of its rows."""
     if b'"' not in block:  # in quotes a separator separates nothing
         low, high, first, size, read = survey_lines(characters_of(block), ord(separator))
-        if read and size:
+        if read and size and -clock.farthest <= first and high <= clock.farthest:
             return Extent(size, low, high, first) if low <= high else Extent(size, None, None, None)
     lines, _ = without_signs(split(block, separator))
     where = np.flatnonzero(lines.count >= 3)

@@ -1,15 +1,14 @@
 """Times: integers, or dates measured in ticks since 1970-01-01 (UTC).
 
-A `Clock` says how long one time-point lasts. Integers are time-points already; dates and timestamps are
-floored to a time-point. Times beyond 2**62 in either direction are refused, so that sums of a time and a
-delay stay in range.
+A `Clock` says how long one time-point lasts, and how far times go (`thalweg.analysis.farthest`): what lies beyond is
+out of range. Integers are time-points already; dates and timestamps are floored to a time-point.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -19,7 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.analysis.farthest import FARTHEST, too_large
+from thalweg.analysis.requests import LONGEST
 from thalweg.io.errors import InputError
+from thalweg.language.terms import EXACT
 from thalweg.protocol import Ints
 
 Mask = npt.NDArray[np.bool_]
@@ -29,7 +31,6 @@ Duration = int | str | timedelta
 Point = int | str | date
 """A time-point, an ISO date or timestamp, or one of `datetime`."""
 
-LIMIT = 2**62
 OPEN_WORDS = ("", "inf", "infinity", "null", "none")
 _SECONDS = {
     "ms": Fraction(1, 1000),
@@ -47,21 +48,22 @@ _ZONED = r"[0-9](Z|[+-][0-9]{2}:?[0-9]{2})$"
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """How long one time-point lasts, in microseconds."""
+    """How long one time-point lasts, in microseconds, and the largest time of a row."""
 
     micros: int = 1_000_000
+    farthest: int = FARTHEST
 
     @staticmethod
-    def of_seconds(seconds: float | Fraction | None) -> Clock:
+    def of_seconds(seconds: float | Fraction | None, farthest: int = FARTHEST) -> Clock:
         """The clock of a program that declares its tick; one second otherwise."""
         if seconds is None:
-            return Clock()
+            return Clock(farthest=farthest)
         micros = Fraction(seconds).limit_denominator(1_000_000) * 1_000_000
         if micros <= 0 or micros.denominator != 1:
             raise InputError(
                 "tick", f"a tick of {float(seconds):g} s is not a positive number of microseconds"
             )
-        return Clock(int(micros))
+        return Clock(int(micros), farthest)
 
     def duration(self, text: Duration, what: str = "duration") -> int:
         """A number of time-points from ``600``, ``10m``, ``1.5h`` or a timedelta.
@@ -75,16 +77,18 @@ class Clock:
             raise InputError(
                 what, f"{what} {plain(text)} is not a whole number of time-points of {self.micros / 1e6:g} s"
             )
-        if abs(points) > LIMIT:
+        if abs(points) > LONGEST:
             raise InputError(what, f"{what} {plain(text)} is more than 2**62 time-points")
         return int(points)
 
-    def point(self, text: Point, what: str = "time") -> int:
-        """A time-point from an integer, a date or a timestamp."""
-        times = read_times(pa.array([str(plain(text)).strip()]), self)
-        if times.missing[0] or times.unreadable[0] or times.overflow[0]:
-            lacks = "too large" if times.overflow[0] else "neither an integer nor an ISO date or timestamp"
-            raise InputError(what, f"{what} {text} is {lacks}")
+    def point(self, text: Point, what: str = "time", beyond: int = 0) -> int:
+        """A time-point from an integer, a date or a timestamp; so far beyond the largest time of a row at most."""
+        far = replace(self, farthest=min(self.farthest + beyond, LONGEST))
+        times = read_times(pa.array([str(plain(text)).strip()]), far)
+        if times.overflow[0]:
+            raise InputError(what, f"{what} {text} is {too_large(self.farthest)}")
+        if times.missing[0] or times.unreadable[0]:
+            raise InputError(what, f"{what} {text} is neither an integer nor an ISO date or timestamp")
         return int(times.values[0])
 
 
@@ -133,17 +137,19 @@ def read_times(column: pa.Array, clock: Clock) -> Times:
     if pa.types.is_dictionary(kind):
         return _decoded(column, clock)
     if pa.types.is_integer(kind):
-        return _integers(column)
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return _floats(column.cast(pa.float64(), safe=False))
+        return _integers(column, clock)
+    if pa.types.is_decimal(kind):
+        return _decimals(column, clock)
+    if pa.types.is_floating(kind):
+        return _floats(column.cast(pa.float64()), clock)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return _stamps(column, clock)
     if pa.types.is_null(kind):
-        return _build(np.zeros(len(column), np.int64), missing=np.ones(len(column), np.bool_))
+        return _build(np.zeros(len(column), np.int64), clock, missing=np.ones(len(column), np.bool_))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return _texts(column.cast(pa.string()), clock)
     none = np.zeros(len(column), np.int64)
-    return _build(none, unreadable=np.ones(len(column), np.bool_))
+    return _build(none, clock, unreadable=np.ones(len(column), np.bool_))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +185,14 @@ def _bounds(times: Times) -> tuple[int, int] | None:
 
 
 def _build(
-    values: Ints, missing: Mask | None = None, unreadable: Mask | None = None, overflow: Mask | None = None
+    values: Ints,
+    clock: Clock,
+    missing: Mask | None = None,
+    unreadable: Mask | None = None,
+    overflow: Mask | None = None,
 ) -> Times:
     nothing = np.zeros(len(values), np.bool_)
-    far = (values > LIMIT) | (values < -LIMIT)
+    far = (values > clock.farthest) | (values < -clock.farthest)
     return Times(
         values,
         nothing if missing is None else missing,
@@ -217,7 +227,7 @@ def _decoded(column: pa.Array, clock: Clock) -> Times:
     missing = _nulls(column)
     codes = _filled(column.indices)
     if not len(column.dictionary):
-        return _build(np.zeros(len(column), np.int64), missing=missing)
+        return _build(np.zeros(len(column), np.int64), clock, missing=missing)
     return Times(
         inner.values[codes],
         inner.missing[codes] | missing,
@@ -226,27 +236,48 @@ def _decoded(column: pa.Array, clock: Clock) -> Times:
     )
 
 
-def _integers(column: pa.Array) -> Times:
+def _integers(column: pa.Array, clock: Clock) -> Times:
     missing = _nulls(column)
     if pa.types.is_uint64(column.type):
-        far = as_mask(pc.greater(column.fill_null(0), pa.scalar(LIMIT, pa.uint64())))
-        return _build(_filled(column.cast(pa.int64(), safe=False)), missing=missing, overflow=far)
-    return _build(_filled(column.cast(pa.int64())), missing=missing)
+        far = as_mask(pc.greater(column.fill_null(0), pa.scalar(clock.farthest, pa.uint64())))
+        return _build(_filled(column.cast(pa.int64(), safe=False)), clock, missing=missing, overflow=far)
+    return _build(_filled(column.cast(pa.int64())), clock, missing=missing)
 
 
-def _floats(column: pa.Array) -> Times:
+def _decimals(column: pa.Array, clock: Clock) -> Times:
+    try:
+        return _integers(column.cast(pa.int64()), clock)
+    except pa.ArrowInvalid:
+        numbers = [None if number is None else Fraction(number) for number in column.to_pylist()]
+    far = np.array([n is not None and abs(n) > clock.farthest for n in numbers], np.bool_)
+    broken = np.array([n is not None and n.denominator != 1 for n in numbers], np.bool_)
+    values = [0 if n is None or off else int(n) for n, off in zip(numbers, far | broken, strict=True)]
+    return _build(np.array(values, np.int64), clock, _nulls(column), broken & ~far, far)
+
+
+def _floats(column: pa.Array, clock: Clock) -> Times:
+    """Floats, as far as each is told from its neighbours: from there on it may stand for another time."""
     values = column.to_numpy(zero_copy_only=False)
     missing = np.isnan(values)
-    far = ~missing & (np.abs(values) > LIMIT)
+    far = ~missing & (np.abs(values) >= min(EXACT, clock.farthest + 1))
     whole = np.where(missing | far, 0.0, values)
-    return _build(whole.astype(np.int64), missing=missing, overflow=far, unreadable=whole != np.floor(whole))
+    broken = whole != np.floor(whole)
+    return _build(whole.astype(np.int64), clock, missing=missing, overflow=far, unreadable=broken)
+
+
+_MICROS = {"s": 1_000_000, "ms": 1000, "us": 1}
 
 
 def _stamps(column: pa.Array, clock: Clock) -> Times:
-    kind = column.type
-    zone = kind.tz if pa.types.is_timestamp(kind) else None
-    micros = _filled(column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64()))
-    return _build(np.floor_divide(micros, clock.micros), missing=_nulls(column))
+    missing, kind = _nulls(column), column.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return _build(_filled(column.cast(pa.int64())) // (1000 * clock.micros), clock, missing=missing)
+    raw = _filled(column.cast(pa.int32()) if pa.types.is_date32(kind) else column.cast(pa.int64()))
+    unit = 86_400_000_000 if pa.types.is_date32(kind) else _MICROS["ms" if pa.types.is_date64(kind) else kind.unit]
+    most = np.iinfo(np.int64).max // unit
+    far = (raw > most) | (raw < -most)
+    micros = np.where(far, 0, raw) * unit
+    return _build(np.floor_divide(micros, clock.micros), clock, missing=missing, overflow=far)
 
 
 def _texts(column: pa.Array, clock: Clock) -> Times:
@@ -292,7 +323,7 @@ def _mixed(column: pa.Array, clock: Clock) -> Times:
         values[where] = times.values
         overflow[where] = out_of_range | times.overflow
         left[where[(valid & ~times.unreadable) | out_of_range]] = False
-    return _build(values, missing=missing, unreadable=left, overflow=overflow)
+    return _build(values, clock, missing=missing, unreadable=left, overflow=overflow)
 
 
 def cast_each(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask]:

@@ -198,13 +198,13 @@ def _from_mixed_text(source: pa.Array, column: pa.Array, kind: Type) -> Typed:
     integers = as_mask(pc.match_substring_regex(column, _INTEGER).fill_null(False))
     numbers = as_mask(pc.match_substring_regex(column, _NUMBER).fill_null(False))
     floats = _scatter(column, numbers, pa.float64())
-    far = numbers & (as_mask(pc.is_inf(floats).fill_null(False)) | integers & ~_small(floats))
-    exact = pc.if_else(pa.array(far), pa.scalar(None, pa.float64()), floats)
-    if kind is Type.INT or (kind is Type.NUMBER and not (numbers & ~integers).any()):
-        exact = pc.if_else(pc.equal(exact, pc.floor(exact)), exact, pa.scalar(None, pa.float64())).cast(
-            pa.int64()
-        )
-    return _typed(source, exact, far)
+    whole = kind is Type.INT or (kind is Type.NUMBER and not (numbers & ~integers).any())
+    exact = numbers if whole else integers
+    far = numbers & (as_mask(pc.is_inf(floats).fill_null(False)) | exact & ~_small(floats))
+    found = pc.if_else(pa.array(far), pa.scalar(None, pa.float64()), floats)
+    if whole:
+        found = pc.if_else(pc.equal(found, pc.floor(found)), found, pa.scalar(None, pa.float64())).cast(pa.int64())
+    return _typed(source, found, far)
 
 
 def _small(floats: pa.Array) -> Mask:

@@ -15,14 +15,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.analysis.farthest import too_large
 from thalweg.analysis.types import NUMBER
 from thalweg.columns.compiled import njit
+from thalweg.language.terms import EXACT
 from thalweg.lars.codes import Codes
 from thalweg.lars.stratify import Predicate
 from thalweg.protocol import NOTHING_TO_RETRACT, REJECTED, Ints, Rows
 from thalweg.reasons import (
     BEFORE_START,
     MISSING,
+    OUT_OF_RANGE,
     TOO_LATE,
     UNKNOWN_NAME,
     UNKNOWN_RETRACTION,
@@ -63,10 +66,10 @@ EMPTY_REJECTED = REJECTED.empty_table()
 @njit(cache=True)
 def _code(
     op: npt.NDArray[np.int8], arrival: Ints, time: Ints, row: Ints, now: int, coded: Ints
-) -> tuple[int, bool, bool]:
-    """Fill in the columns besides the arguments. Returns the earliest time, whether all rows are insertions on time,
-    and whether they are in the order of their ticks."""
-    earliest = time[0]
+) -> tuple[int, int, bool, bool]:
+    """Fill in the columns besides the arguments. Returns the earliest and the latest time, whether all rows are
+    insertions on time, and whether they are in the order of their ticks."""
+    earliest = latest = time[0]
     clean = True
     in_order = True
     last = coded.shape[1] - 1
@@ -74,13 +77,13 @@ def _code(
         due = max(max(arrival[k], time[k]), now + 1)
         clean = clean and due == time[k] and op[k] > 0
         in_order = in_order and (k == 0 or coded[k - 1, DUE] <= due)
-        earliest = min(earliest, time[k])
+        earliest, latest = min(earliest, time[k]), max(latest, time[k])
         coded[k, DUE] = due
         coded[k, ARRIVAL] = arrival[k]
         coded[k, OP] = op[k]
         coded[k, ROW] = row[k]
         coded[k, last] = np.float64(time[k]).view(np.int64)
-    return earliest, clean, in_order
+    return earliest, latest, clean, in_order
 
 
 class Part(NamedTuple):
@@ -116,7 +119,11 @@ class Admission:
             return
         coded = np.empty((count, 5 + len(kinds)), np.int64)
         good = self._arguments(rows, kinds, coded, now)
-        earliest, clean, in_order = _code(rows.op, rows.arrival, rows.time, rows.row, now, coded)
+        earliest, latest, clean, in_order = _code(rows.op, rows.arrival, rows.time, rows.row, now, coded)
+        if latest >= EXACT:  # what lies as far back is before the start
+            far = rows.time >= EXACT
+            self.rejected.add(now, rows.row[far], OUT_OF_RANGE, f"its time is {too_large(EXACT - 1)}")
+            good = ~far if good is None else good & ~far
         if earliest < self.start:
             early = rows.time < self.start
             self.rejected.add(now, rows.row[early], BEFORE_START, f"the timeline starts at {self.start}")

@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from thalweg.io.times import LIMIT
 from thalweg.spark.parquet import MOST_SHARDS, Files, Piece
 from thalweg.spark.settings import Settings
 from thalweg.spark.survey import Survey
@@ -112,11 +111,11 @@ class _Group:
         told = self.said[column]
         return (told.min, told.max) if told.has_min_max else None
 
-    def tells(self, column: str) -> bool:
+    def tells(self, column: str, farthest: int) -> bool:
         told = self.said.get(column)
         if told is None or not told.has_min_max:
             return told is not None and bool(told.null_count == self.size)
-        return bool(-LIMIT <= told.min and told.max <= LIMIT)  # beyond is no time: look at the rows
+        return bool(-farthest <= told.min and told.max <= farthest)  # beyond is no time: look at the rows
 
 
 def _groups(file: str) -> Iterator[_Group]:
@@ -146,7 +145,8 @@ def _told(
     groups: Sequence[_Group], df: DataFrame, columns: dict[str, str], settings: Settings, row: str | None
 ) -> Footers | None:
     when = list(dict.fromkeys(columns[name] for name in _looked_at(settings)))
-    if not all(group.tells(name) for group in groups for name in when):
+    farthest = settings.plan.clock.farthest
+    if not all(group.tells(name, farthest) for group in groups for name in when):
         return None
     arrivals = [columns[name] for name in _arriving(settings)]
     firsts = [span[0] for group in groups for name in when if (span := group.span(name))]

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from thalweg.plans import first_query
 from thalweg.reasons import TOO_FAR_AHEAD, UNREADABLE
 from thalweg.runs import RowRejected
 from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, Moment, shard_key
@@ -20,7 +21,7 @@ from thalweg.spark.orders import Note, Order
 from thalweg.spark.outputs import Outputs, standing
 from thalweg.spark.places import Sources
 from thalweg.spark.routing import overlapping
-from thalweg.spark.settings import Settings, first_query
+from thalweg.spark.settings import Settings
 from thalweg.spark.survey import Survey
 
 SORTED_ABOVE = 4_000_000
@@ -182,7 +183,8 @@ class Pipeline:
         """Where the stream starts: where it was told to, or before the first batch."""
         if self.settings.options["start"] is None:
             assert seen.first is not None
-            self.settings = self.settings.starting(first_query(self.settings, seen.first))
+            plan = self.settings.plan
+            self.settings = self.settings.starting(first_query(plan.program.kind, seen.first, plan.schedule.step))
         else:
             self.settings = self.settings.starting(self.settings.plan.schedule.start)
         if self.checkpoint is not None:

@@ -206,13 +206,6 @@ def settings_of(
     return replace(found, event=event_of(candidates, found.header, found.shapes, label))
 
 
-def first_query(settings: Settings, first: int) -> int:
-    """Where a stream without an explicit start starts: as `runs.prepare` decides."""
-    step = settings.plan.schedule.step
-    begin = (first - 1) // step * step
-    return begin if settings.kind == Kind.EVENTS else min(begin, -1)
-
-
 # --------------------------------------------------------------------------- stages as JSON
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from thalweg.io.times import LIMIT, Clock, read_times
+from thalweg.io.times import Clock, read_times
 from thalweg.spark.given import column_of
 from thalweg.spark.settings import Settings
 
@@ -40,7 +40,7 @@ def survey(df: DataFrame, settings: Settings, clock: int | None) -> Survey:
 
     points = _points(df, settings)
     ahead = settings.max_ahead
-    groups = points.groupBy(*([] if ahead is None else [F.floor(F.col(_ARRIVAL) / ahead).alias("bucket")]))
+    groups = points.groupBy(*([] if ahead is None else [_divided(F.col(_ARRIVAL), ahead).alias("bucket")]))
     start = settings.known_start if ahead is not None else None
     counts = F.col(_ARRIVAL) if start is None else F.when(F.col(_ARRIVAL) > start, F.col(_ARRIVAL))
     found = groups.agg(
@@ -104,23 +104,28 @@ def _smallest(columns: list[Column | None]) -> Column:
 def point_column(column: Column, kind: DataType, clock: Clock) -> Column | None:
     """Time-points of a column; None where Spark cannot tell them."""
     from pyspark.sql import functions as F
-    from pyspark.sql.types import DateType, IntegralType, LongType, TimestampNTZType, TimestampType
+    from pyspark.sql.types import DateType, IntegralType, TimestampNTZType, TimestampType
 
     match kind:
-        case LongType():  # what is beyond the bounds is no time
-            return F.when(column.between(-LIMIT, LIMIT), column)
         case IntegralType():
-            return column.cast("bigint")
+            point = column.cast("bigint")
         case TimestampType():
-            micros = F.unix_micros(column)
+            point = _divided(F.unix_micros(column), clock.micros)
         case TimestampNTZType():
-            micros = F.timestamp_diff("MICROSECOND", F.lit("1970-01-01").cast("timestamp_ntz"), column)
+            epoch = F.lit("1970-01-01").cast("timestamp_ntz")
+            point = _divided(F.timestamp_diff("MICROSECOND", epoch, column), clock.micros)
         case DateType():
-            micros = F.unix_date(column).cast("bigint") * 86_400_000_000
+            point = _divided(F.unix_date(column).cast("bigint") * 86_400_000_000, clock.micros)
         case _:
             return None
-    whole = micros - F.pmod(micros, F.lit(clock.micros))
-    return (whole / clock.micros).cast("bigint")
+    return F.when(point.between(-clock.farthest, clock.farthest), point)  # what is beyond the bounds is no time
+
+
+def _divided(column: Column, by: int) -> Column:
+    """Whole numbers divided and rounded down; `/` would make floats of them."""
+    from pyspark.sql import functions as F
+
+    return F.call_function("div", column - F.pmod(column, F.lit(by)), F.lit(by))
 
 
 def _reader(columns: list[str], times: list[str], arrival: str | None, clock: Clock):  # type: ignore[no-untyped-def]
