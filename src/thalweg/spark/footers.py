@@ -118,6 +118,11 @@ class _Group:
             return told is not None and bool(told.null_count == self.size)
         return bool(-LIMIT <= told.min and told.max <= LIMIT)  # beyond is no time: look at the rows
 
+    def fills(self, column: str) -> bool:
+        """True where each row has a value."""
+        told = self.said[column]
+        return bool(told.has_null_count and told.null_count == 0)
+
 
 def _groups(file: str) -> Iterator[_Group]:
     store, path = fs.FileSystem.from_uri(file)
@@ -148,12 +153,13 @@ def _told(
     when = list(dict.fromkeys(columns[name] for name in _looked_at(settings)))
     if not all(group.tells(name) for group in groups for name in when):
         return None
+    arrival = settings.header.arrival
+    if arrival is not None and not all(group.fills(columns[arrival]) for group in groups):
+        return None  # some rows arrive when they happen
     arrivals = [columns[name] for name in _arriving(settings)]
     firsts = [span[0] for group in groups for name in when if (span := group.span(name))]
     lasts = [span[1] for group in groups for name in arrivals if (span := group.span(name))]
     rows = sum(group.size for group in groups)
-    if rows and not firsts and len(when) < len(settings.header.when):
-        return None  # no row arrives, but some may have a time
     seen = Survey(rows, min(firsts, default=None), max(lasts, default=None))
     if not _readable(groups, df, columns, settings, row):
         return Footers(seen, None)
