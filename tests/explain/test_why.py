@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -209,6 +210,20 @@ def test_what_is_inserted_as_a_table_is_no_row_of_the_input() -> None:
     as_text = lamp().what_if(insert=["press(lamp) @ 7"])
     said = str(difference.result.why_not("on(lamp) @ 9"))
     assert said == str(as_text.result.why_not("on(lamp) @ 9")) and "press(lamp) at 7" in said
+
+
+def test_a_row_without_a_time_is_told_what_a_row_looks_like(tmp_path: Path) -> None:
+    for wrong in (["press(lamp)"], "press(lamp)", ["press(lamp) @ 7", "press(lamp)"]):
+        with pytest.raises(InputError, match=r"'press\(lamp\)' says no time(.|\n)*\"press\(lamp\) @ 5\""):
+            lamp().what_if(insert=wrong)
+        with pytest.raises(InputError, match="says no time"):
+            lamp().what_if(retract=wrong)
+    (tmp_path / "more.csv").write_text("press|7|7|lamp\n")
+    as_text = lamp().what_if(insert=["press(lamp) @ 7"])
+    for given in (str(tmp_path / "*.csv"), [str(tmp_path / "more.csv")], [tmp_path / "more.csv", "press(lamp) @ 7"]):
+        assert str(lamp().what_if(insert=given)) == str(as_text)
+    both = lamp().what_if(insert=[{"name": "press", "time": 7, "x": "lamp"}, "press(lamp) @ 7"])
+    assert str(both) == str(as_text)
 
 
 def test_what_if_a_row_had_been_there_can_be_explained() -> None:

@@ -311,7 +311,7 @@ def test_integers_and_truth_values_are_constants_where_symbols_are_expected() ->
     ("events", "message"),
     [
         ("missing.csv", "there is no file missing.csv"),
-        (pa.table({"name": ["gap"], "tme": [1]}), "input has no column `time`; did you mean time?"),
+        (pa.table({"name": ["gap"], "tme": [1]}), "input has no column `time`; is `tme` meant to be it?"),
         (pa.table({"time": [1], "vessel": ["a"]}), "input has no column `name`"),
         ({"gap": pa.table({"time": [1], "x": ["a"], "y": ["b"]})}, "the columns of gap do not fit"),
         (42, "cannot read events from int"),

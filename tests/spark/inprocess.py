@@ -11,7 +11,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thalweg.io.fold import concatenate
 from thalweg.io.sinks import FOLDED, Memory
@@ -25,7 +27,7 @@ from thalweg.spark.orders import Note, Order
 from thalweg.spark.outputs import Outputs
 from thalweg.spark.pipeline import Pipeline
 from thalweg.spark.places import Sources
-from thalweg.spark.routing import ROW, message_column
+from thalweg.spark.routing import ARRIVAL, ROW, message_column
 from thalweg.spark.settings import Settings, settings_of
 from thalweg.spark.stages import first_readers
 from thalweg.spark.survey import Survey, reachable
@@ -58,8 +60,8 @@ class InProcess:
     def survey(self, rows: pa.Table, settings: Settings, clock: int | None) -> Survey:
         header = settings.header
         times = read_times(rows.column(header.time).combine_chunks(), settings.plan.clock).values
-        column = rows.column(header.arrival or header.time).combine_chunks()
-        arrivals = read_times(column, settings.plan.clock).values
+        told = read_times(rows.column(header.arrival or header.time).combine_chunks(), settings.plan.clock)
+        arrivals = np.where(told.missing, times, told.values)
         start = settings.known_start if settings.max_ahead is not None else None
         spans = [(int(a), int(a)) for a in sorted(arrivals) if start is None or a > start]
         first = min(map(int, [*times, *arrivals]), default=None)
@@ -70,6 +72,8 @@ class InProcess:
         if self.forgets:
             task._MEMORY._runs.clear()
         messages: list[dict[str, Any]] = []
+        if rows is not None and order.ordered:
+            rows = _sorted(rows, order.settings)
         for stage, plan in enumerate(order.settings.stages):
             sent: list[dict[str, Any]] = []
             for shard in range(plan.shards):
@@ -85,19 +89,26 @@ class InProcess:
         return [Note(**json.loads(m["content"])) for m in messages if m["kind"] == "note"]
 
 
+def _sorted(rows: pa.Table, settings: Settings) -> pa.Table:
+    """The rows in the order in which they arrive."""
+    header = settings.header
+    arrival = pc.coalesce(*(rows.column(name) for name in (header.arrival, header.time) if name is not None))
+    return rows.append_column(ARRIVAL, arrival).sort_by(ARRIVAL)
+
+
 def _batches(
     rows: pa.Table | None, messages: list[dict[str, Any]], settings: Settings, stage: int, shard: int
 ) -> list[pa.RecordBatch]:
     found = []
-    if rows is not None:
-        read = rows.take(pa.array(_rows_for(rows, settings, stage, shard), pa.int64()))
-        found += read.to_batches(max_chunksize=BATCH_ROWS)
-    for message in messages:
+    for message in messages:  # they come first where rows are sorted: they say no arrival
         names = {"stage": pa.int32(), "to": pa.int32(), "kind": pa.string(), "content": pa.binary()}
         told = {**message, "to": message["shard"]}
         found.append(
             pa.record_batch({message_column(n): pa.array([told[n]], kind) for n, kind in names.items()})
         )
+    if rows is not None:
+        read = rows.take(pa.array(_rows_for(rows, settings, stage, shard), pa.int64()))
+        found += read.to_batches(max_chunksize=BATCH_ROWS)
     if len({batch.schema for batch in found}) < 2:
         return found
     return pa.concat_tables(map(pa.table, found), promote_options="default").to_batches()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -120,6 +120,14 @@ def traffic(seed: int = 7, size: int = 1500, program: str = TRAFFIC) -> Story:
     rows.sort(key=lambda row: row["arrival"])
     numbered = [row | {"nr": number} for number, row in enumerate(rows, start=1)]
     return Story(program, pa.Table.from_pylist(numbered, COLUMNS), {"window": 120, "step": 30, "start": 0})
+
+
+def sparse(story: Story) -> Story:
+    """The same, but most rows that arrive in time do not say so."""
+    arrivals, times = (story.rows.column(name).to_pylist() for name in ("arrival", "time"))
+    said = [None if a == t and n % 4 else a for n, (a, t) in enumerate(zip(arrivals, times, strict=True))]
+    at = story.rows.column_names.index("arrival")
+    return replace(story, rows=story.rows.set_column(at, "arrival", pa.array(said, pa.int64())))
 
 
 def short_traffic() -> Story:

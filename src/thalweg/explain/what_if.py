@@ -5,7 +5,9 @@ Rows that are added arrive when they happen; rows that are left out never were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -93,14 +95,25 @@ def _asked(result: Result, given: Any, known: Known) -> list[Rows]:
     """Events in whatever form they were given."""
     from thalweg.runs import rows
 
-    given = [given] if isinstance(given, str) and "@" in given else given
-    if isinstance(given, list | tuple) and all(isinstance(item, str) and "@" in item for item in given):
-        return [_row(question(item, known.description, known.plan.clock), known) for item in given]
+    if isinstance(given, list | tuple) and any(isinstance(item, str) for item in given):
+        single = ([item] if isinstance(item, Mapping) else item for item in given)
+        return [part for item in single for part in _asked(result, item, known)]
+    if isinstance(given, str):
+        if "@" in given:
+            return [_row(question(given, known.description, known.plan.clock), known)]
+        _refuse_untimed(given)
     found, rejected = rows(result.program, given)
     if rejected.num_rows:
         first = rejected.slice(0, 1).to_pylist()[0]
         raise InputError(first["reason"], f"cannot use {first['text']}: {first['detail']}")
     return found
+
+
+def _refuse_untimed(given: str) -> None:
+    """A text that is neither an event at a time nor the name of a file."""
+    if given != "-" and not os.path.exists(given) and not glob.glob(given, recursive=True):
+        hint = 'a row is written "press(lamp) @ 5", or {"name": "press", "time": 5, "lamp": "a"}'
+        raise InputError("question", f"'{given}' says no time, and there is no file of that name", hint)
 
 
 def _refuse_later(added: Sequence[Rows], last: int) -> None:

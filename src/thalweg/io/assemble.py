@@ -6,7 +6,7 @@ Bad rows are found by masks over whole columns; the first reason found for a row
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from thalweg.io.decoding import readable
 from thalweg.io.rejects import Rejects, repeat
 from thalweg.io.shapes import Layout, Shape, Type
 from thalweg.io.times import Clock, Mask, Times, read_ends, read_times
-from thalweg.io.typed import expected, read_column
+from thalweg.io.typed import Typed, expected, read_column
 from thalweg.protocol import OPEN_END, Ints, Ops, Rows
 
 INSERTIONS = ("+", "insert", "update_postimage")
@@ -29,7 +29,8 @@ RETRACTIONS = ("-", "retract", "delete", "update_preimage")
 @dataclass(frozen=True, slots=True)
 class Fields:
     """Rows of one shape as they were read. `row` is each row's place in its source; `text` gives the rows at
-    the given indexes as they stood there. No arrival: a row arrives when it happens. No value: ``true``."""
+    the given indexes as they stood there. No arrival: a row arrives when it happens. No value: ``true``. So it is also
+    where a single row has none, but not where fields are told by their places (`positional`)."""
 
     shape: Shape
     row: Ints
@@ -40,6 +41,7 @@ class Fields:
     end: pa.Array | None = None
     value: pa.Array | None = None
     op: pa.Array | None = None
+    positional: bool = False
 
 
 class _Sieve:
@@ -74,8 +76,11 @@ class _Sieve:
         )
         return times.values
 
-    def field(self, column: pa.Array, kind: Type, label: str) -> pa.Array:
+    def field(self, column: pa.Array, kind: Type, label: str, otherwise: str | None = None) -> pa.Array:
+        """The column in its type; `otherwise` is the constant of rows that have none."""
         typed = read_column(column, kind)
+        if otherwise is not None and typed.missing.any():
+            typed = _filled(typed, otherwise)
         if typed.clean:
             return typed.column
         self.reject(typed.missing, reasons.MISSING, lambda where: f"{label} is missing")
@@ -105,9 +110,7 @@ def assemble(fields: Fields, clock: Clock, offset: int, rejected: Rejects) -> Ro
     interval = shape.layout is Layout.INTERVAL
     op = read_ops(fields.op, size, sieve)
     time = sieve.times(read_times(fields.time, clock), "start" if interval else "time", fields.time, clock)
-    arrival = time
-    if fields.arrival is not None and fields.arrival is not fields.time:
-        arrival = sieve.times(read_times(fields.arrival, clock), "arrival", fields.arrival, clock)
+    arrival = _arrivals(fields, time, clock, sieve)
     end = _ends(fields, time, clock, sieve) if interval else None
     args = tuple(
         sieve.field(column, field.type, shape.label(i))
@@ -115,11 +118,29 @@ def assemble(fields: Fields, clock: Clock, offset: int, rejected: Rejects) -> Ro
     )
     value = None
     if shape.value is not None:
-        value = sieve.field(
-            repeat("true", size) if fields.value is None else fields.value, shape.value.type, "value"
-        )
+        truth = "true" if shape.value.type is Type.SYMBOL and not fields.positional else None
+        given = fields.value
+        if given is None:
+            given = pa.nulls(size, pa.string()) if truth is None else repeat(truth, size)
+        value = sieve.field(given, shape.value.type, "value", truth)
     rows = Rows(shape.name, op, arrival, time, fields.row + offset, args, end, value)
     return rows if sieve.bad is None else filtered(rows, ~sieve.bad)
+
+
+def _filled(typed: Typed, constant: str) -> Typed:
+    """Constants, with one for the rows that have none."""
+    words = pc.if_else(pa.array(typed.missing), constant, typed.column.dictionary_decode())
+    return replace(typed, column=words.dictionary_encode(), missing=np.zeros_like(typed.missing))
+
+
+def _arrivals(fields: Fields, time: Ints, clock: Clock, sieve: _Sieve) -> Ints:
+    if fields.arrival is None:
+        return time
+    times = read_times(fields.arrival, clock)
+    if not fields.positional and times.missing.any():
+        known = np.where(times.missing, time, times.values)
+        times = replace(times, values=known, missing=np.zeros_like(times.missing))
+    return sieve.times(times, "arrival", fields.arrival, clock)
 
 
 def _ends(fields: Fields, start: Ints, clock: Clock, sieve: _Sieve) -> Ints:

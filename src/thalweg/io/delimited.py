@@ -150,3 +150,8 @@ def _unquote(values: pa.Array, quote: str) -> pa.Array:
     quoted = pc.and_(quoted, pc.greater(pc.binary_length(values), 1))
     inner = pc.utf8_slice_codeunits(values.filter(quoted), 1, -1)
     return pc.replace_with_mask(values, quoted, pc.replace_substring(inner, quote * 2, quote))
+
+
+def none_if_empty(column: pa.Array) -> pa.Array:
+    """Empty fields as missing values."""
+    return pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)

@@ -25,19 +25,23 @@ import pyarrow.parquet as pq
 from thalweg.io.delimited import blocks
 from thalweg.io.errors import InputError
 from thalweg.io.jsonl import JsonLines
+from thalweg.io.keyed import column_name, special_keys
 from thalweg.io.rejects import Rejects
 from thalweg.io.sources import (
     HeadedFile,
     JsonLinesFile,
     ParquetFile,
     Reading,
+    RowsSource,
     RtecFile,
     Source,
     TableSource,
     event_of,
+    told_rows,
 )
 from thalweg.io.tabular import flat_columns, read_header
 from thalweg.io.times import read_times
+from thalweg.io.values import PLAIN, column_of
 
 _COMPRESSED = {".gz", ".bz2", ".zst", ".lz4"}
 _FORMATS = {
@@ -57,6 +61,8 @@ _FORMATS = {
 }
 _SEPARATORS = ("|", "\t", ";", ",")
 _SNIFFED = 64 * 1024
+_ALIKE = ("string", "empty", "floating", "boolean", "bytes")
+"""What pandas calls columns whose values are all of one kind."""
 _KEYS = frozenset({"name", "time", "start"})
 """Of these a row has at least one."""
 _NUMBERS = (int, float, Decimal, date)
@@ -73,14 +79,14 @@ def open_sources(events: Any, reading: Reading) -> list[Source]:
     if isinstance(events, Sequence) and not _is_rows(events):
         _refuse_tuples(events)
         return [source for item in events for source in open_sources(item, reading)]
-    return [_open_table(as_arrow(events), "input", [], reading)]
+    return [_open_given(events, "input", [], reading)]
 
 
 def _open_named(name: str, given: Any, reading: Reading) -> list[Source]:
     """What a name leads to in a mapping: files, or a table."""
     if isinstance(given, str | Path):
         return [_open_file(path, label, reading, name) for path, label in expand(given)]
-    return [_open_table(as_arrow(given), name, [name], reading)]
+    return [_open_given(given, name, [name], reading)]
 
 
 def _is_rows(events: Sequence[Any]) -> bool:
@@ -228,14 +234,16 @@ def _open_jsonl(path: Path, label: str, names: list[str], reading: Reading) -> S
     first = next(blocks(path, _SNIFFED), b"")
     if not first:
         return JsonLinesFile(path, label, None, reading)
-    table, header = JsonLines(label, reading.shapes).read(first, 1, Rejects(label))
+    reader = JsonLines(label, reading.shapes)
+    table = reader.read(first, 1, Rejects(label))
     if first.strip() and not len(table.row):
         raise InputError(
             "format",
             f"{path} cannot be read: none of its first lines is a JSON object",
             "write each row on a line of its own; jq -c '.[]' makes lines of an array, jq -c . of objects",
         )
-    return JsonLinesFile(path, label, event_of(names, header, reading.shapes, label), reading)
+    header = read_header(list(reader.seen), reading.shapes, label)
+    return JsonLinesFile(path, label, event_of(names, header, reading.shapes, label, table.keys), reading)
 
 
 def _open_text(path: Path, label: str, names: list[str], reading: Reading) -> Source:
@@ -276,22 +284,26 @@ def _is_rtec(fields: list[str], reading: Reading) -> bool:
 # --------------------------------------------------------------------------- tables
 
 
+def _open_given(given: Any, label: str, candidates: list[str], reading: Reading) -> Source:
+    """A table of any kind, or a list of dictionaries."""
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
+        return _open_rows(given, label, candidates, reading)
+    return _open_table(as_arrow(given), label, candidates, reading)
+
+
+def _open_rows(rows: Sequence[Mapping[Any, Any]], label: str, candidates: list[str], reading: Reading) -> Source:
+    special = special_keys(reading.shapes)
+    keys = dict.fromkeys(key for row in rows for key in row)
+    names = dict.fromkeys(column_name(str(key), special) for key in keys)
+    header = read_header(list(names), reading.shapes, label)
+    pieces = told_rows(rows, reading.shapes)
+    said = pieces[0].table.keys
+    return RowsSource(pieces, label, event_of(candidates, header, reading.shapes, label, said), reading)
+
+
 def _open_table(table: pa.Table, label: str, candidates: list[str], reading: Reading) -> Source:
     header = read_header(flat_columns(table.schema), reading.shapes, label)
     return TableSource(table, label, header, event_of(candidates, header, reading.shapes, label), reading)
-
-
-def _from_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Dictionaries as a table: every key that one of them has is a column. Values of several kinds become text."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {}
-    for name in names:
-        values = [row.get(name) for row in rows]
-        try:
-            columns[name] = pa.array(values)
-        except (pa.ArrowException, OverflowError):
-            columns[name] = pa.array([None if value is None else str(value) for value in values])
-    return pa.table(columns)
 
 
 def as_arrow(table: Any) -> pa.Table:
@@ -301,8 +313,6 @@ def as_arrow(table: Any) -> pa.Table:
         return table
     if isinstance(table, pa.RecordBatch):
         return pa.Table.from_batches([table])
-    if isinstance(table, Sequence):
-        return _from_rows(table)
     refusal = f"cannot read events from {type(table).__name__}"
     try:
         match type(table).__module__.split(".")[0]:
@@ -327,18 +337,29 @@ def _from_pandas(frame: Any) -> pa.Table:
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise InputError("columns", f"the table has more than one column `{twice}`")
+    objects = [name for name in frame.columns if frame[name].dtype == object]
+    mixed = {name: found for name in objects if (found := _mixed(frame[name])) is not None}
     try:
-        try:
-            return pa.Table.from_pandas(frame, preserve_index=False)
-        except OverflowError:  # integers beyond 64 bits: as texts they are names, or rejected row by row
-            objects = {n: frame[n].map(str, na_action="ignore") for n in frame.columns if frame[n].dtype == object}
-            return pa.Table.from_pandas(frame.assign(**objects), preserve_index=False)
+        table = pa.Table.from_pandas(frame.drop(columns=list(mixed)), preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise InputError(
             "columns",
             f"a column of the table holds values of different types: {error}",
             "give each column one type, for example with astype(str)",
         ) from error
+    if not mixed:
+        return table
+    return pa.table({str(n): mixed[n] if n in mixed else table.column(str(n)) for n in frame.columns})
+
+
+def _mixed(values: Any) -> pa.Array | None:
+    """A column of values of different kinds, or of integers beyond 64 bits; None where Arrow sees to it."""
+    from pandas.api.types import infer_dtype
+
+    if infer_dtype(values, skipna=True) in _ALIKE:
+        return None
+    known = [None if missing else value for value, missing in zip(values, values.isna(), strict=True)]
+    return column_of(known) if all(value is None or isinstance(value, PLAIN) for value in known) else None
 
 
 def _spool(reader: pa.RecordBatchReader) -> pa.Table:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from thalweg import reasons
 from thalweg.io.assemble import Fields, assemble
-from thalweg.io.delimited import Lines, characters_of, split
+from thalweg.io.delimited import Lines, characters_of, none_if_empty, split
 from thalweg.io.groups import Group, by_name
 from thalweg.io.kernels import survey_lines
 from thalweg.io.rejects import Rejects
@@ -98,9 +98,10 @@ def _fields(shape: Shape, lines: Lines, where: Ints, signed: Mask | None, line: 
         arrival=lines.field(where, 1),
         time=lines.field(where, 2),
         end=lines.field(where, 3) if shape.layout is Layout.INTERVAL else None,
-        value=None if shape.layout is Layout.EVENT else lines.field(where, start - 1),
+        value=None if shape.layout is Layout.EVENT else none_if_empty(lines.field(where, start - 1)),
         args=tuple(lines.field(where, start + i) for i in range(shape.arity)),
         op=op,
+        positional=True,
         text=lambda bad: lines.text(where[bad]),
     )
 

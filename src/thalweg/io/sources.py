@@ -7,30 +7,30 @@ Memory follows the disorder: of a sorted source one chunk at a time is held.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from thalweg.columns.pieces import whole
 from thalweg.io import rtec
 from thalweg.io.decoding import as_text
-from thalweg.io.delimited import Lines, blocks, split
+from thalweg.io.delimited import Lines, blocks, none_if_empty, split
 from thalweg.io.errors import InputError
 from thalweg.io.jsonl import JsonLines
+from thalweg.io.keyed import Keys, any_fits, columns_by_key, rows_by_column, special_keys
 from thalweg.io.rejects import Rejects
 from thalweg.io.shapes import Shapes
-from thalweg.io.tabular import Header, Table, read_table, rows_as_text, survey_columns
+from thalweg.io.tabular import Header, Table, keyed_header, read_table, rows_as_text, survey_columns
 from thalweg.io.times import Clock, Extent
 from thalweg.language.wording import counted
 from thalweg.protocol import Ints, Rows
-from thalweg.reasons import WRONG_ARITY
+from thalweg.reasons import MALFORMED, WRONG_ARITY
 
 CHUNK_ROWS = 512 * 1024
 FEWEST_ROWS = 64 * 1024
@@ -168,11 +168,6 @@ def _texts(lines: Lines, where: Ints, bad: Ints) -> pa.Array:
     return lines.text(where[bad])
 
 
-def none_if_empty(column: pa.Array) -> pa.Array:
-    """Empty fields as missing values."""
-    return pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
-
-
 def _chunk(
     table: Table,
     header: Header,
@@ -199,8 +194,8 @@ class JsonLinesFile:
         reader = JsonLines(self.label, self.reading.shapes)
         found = []
         for block in blocks(self.path):
-            table, header = reader.read(block, 1, Rejects(self.label))
-            found.append(survey_columns(table.columns, header, block.count(b"\n"), self.reading.clock))
+            table = reader.read(block, 1, Rejects(self.label))
+            found.append(survey_columns(table.columns, reader.header, block.count(b"\n"), self.reading.clock))
         return Survey(tuple(found))
 
     def chunks(self, offset: int) -> Iterator[Chunk]:
@@ -208,9 +203,64 @@ class JsonLinesFile:
         line = 1
         for block in blocks(self.path):
             rejected, size = Rejects(self.label), block.count(b"\n")
-            table, header = reader.read(block, line, rejected)
-            yield _chunk(table, header, self.event, self.reading, offset, rejected, size)
+            table = reader.read(block, line, rejected)
+            yield _chunk(table, reader.header, self.event, self.reading, offset, rejected, size)
             line += size
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Some dictionaries of Python as a table, and those that are none of its rows: which, why, and as text."""
+
+    table: Table
+    size: int
+    wrong: Ints
+    complaints: pa.Array
+    texts: pa.Array
+
+
+def told_rows(rows: Sequence[Mapping[Any, Any]], shapes: Shapes) -> tuple[Told, ...]:
+    """Dictionaries of Python in pieces."""
+    starts = range(0, len(rows), CHUNK_ROWS)
+    return tuple(_told(rows[start : start + CHUNK_ROWS], start + 1, special_keys(shapes)) for start in starts)
+
+
+def _told(rows: Sequence[Mapping[Any, Any]], number: int, special: Sequence[str]) -> Told:
+    """Dictionaries, the first of which is row `number` of its source."""
+    found = rows_by_column(rows, special)
+    bad = [place for place, row in enumerate(found) if isinstance(row, str)]
+    said, keys = columns_by_key([row for row in found if not isinstance(row, str)])
+    said = {name: as_text(column) for name, column in said.items()}
+    numbers = np.delete(np.arange(number, number + len(rows)), bad)
+    columns = {name: pa.nulls(len(numbers)) for name in special} | said
+    return Told(
+        Table(columns, numbers, lambda where: rows_as_text(said, where), keys=keys),
+        len(rows),
+        np.array(bad, np.int64) + number,
+        pa.array([found[place] for place in bad], pa.string()),
+        pa.array([" ".join(f"{k}={v}" for k, v in rows[place].items()) for place in bad], pa.string()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RowsSource:
+    """Dictionaries of Python."""
+
+    pieces: tuple[Told, ...]
+    label: str
+    event: str | None
+    reading: Reading
+
+    def survey(self) -> Survey:
+        header, clock = keyed_header(self.reading.shapes), self.reading.clock
+        return Survey(tuple(survey_columns(told.table.columns, header, told.size, clock) for told in self.pieces))
+
+    def chunks(self, offset: int) -> Iterator[Chunk]:
+        header = keyed_header(self.reading.shapes)
+        for told in self.pieces:
+            rejected = Rejects(self.label)
+            rejected.add(told.wrong, MALFORMED, told.complaints, told.texts)
+            yield _chunk(told.table, header, self.event, self.reading, offset, rejected, told.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,16 +354,22 @@ def as_table(columns: dict[str, pa.Array], row: int) -> Table:
     return Table(columns, np.arange(row, row + size), lambda where: rows_as_text(columns, where))
 
 
-def event_of(candidates: list[str], header: Header, shapes: Shapes, label: str) -> str | None:
-    """The name of all rows of a table without a `name` column: the first candidate that the program reads."""
+def event_of(
+    candidates: list[str], header: Header, shapes: Shapes, label: str, keys: Keys | None = None
+) -> str | None:
+    """The name of all rows of a table without a `name` column: the first candidate that the program reads. `keys`:
+    those of the first rows, where they say by themselves which columns they have; then it is that of single rows
+    without a name, too."""
     if header.name is not None:
-        return None
+        return None if keys is None else next((name for name in candidates if name in shapes), None)
     for candidate in candidates:
         if candidate in shapes:
             arities = shapes.by_name[candidate]
             fits = len(header.free) in arities or any(
                 header.arguments(shape) is not None for shape in arities.values()
             )
+            if keys is not None:
+                fits = any_fits(keys, candidate, shapes)
             if fits:
                 return candidate
             found = ", ".join(header.free) or "none"

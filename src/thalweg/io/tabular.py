@@ -2,13 +2,14 @@
 
     name       which event or fluent the row is of; without it the table holds one, told by its file name
     time       when it happens (or `start`, for intervals)
-    arrival    when it becomes known; without it, `time`
+    arrival    when it becomes known; without it, `time`, also where only some rows have one
     start end  of an interval; without an end it is still running
     value      of a fluent; without it, ``true``
     op         insert or retract (also ``+ -``, and `_change_type` with the names of change data feeds)
 
 Every other column is an argument: by the declared argument names where the table has them all, else ``arg1,
-arg2, ...`` where it has those, else the remaining columns in their order.
+arg2, ...`` where it has those, else the remaining columns in their order. Where rows say by themselves which columns
+they have, see `thalweg.io.keyed`.
 """
 
 from __future__ import annotations
@@ -26,14 +27,13 @@ from thalweg.io.assemble import Fields, assemble
 from thalweg.io.decoding import readable
 from thalweg.io.errors import InputError, did_you_mean
 from thalweg.io.groups import Group, by_name
+from thalweg.io.keyed import CHANGE_TYPE, FEED, Keys, choices, special_keys
 from thalweg.io.rejects import Rejects
 from thalweg.io.shapes import Layout, Shape, Shapes
 from thalweg.io.times import Clock, Extent, as_mask, extent
 from thalweg.protocol import Ints, Rows
 
-OPS = ("op", "_change_type")
-FEED = ("_commit_version", "_commit_timestamp")
-"""Columns that change data feeds add, which are no arguments."""
+OPS = ("op", CHANGE_TYPE)
 REFUSED = ("_thalweg_reason", "_thalweg_detail", "_thalweg_text")
 """Columns of lines that were taken apart before: the reason why a line is rejected, the same in words, the line."""
 
@@ -99,12 +99,10 @@ def read_header(columns: Sequence[str], shapes: Shapes, label: str) -> Header:
     time = plain.get("time")
     start = plain.get("start") if interval or time is None else None
     if time is None and start is None:
-        near = next(
-            (did_you_mean(column, ["time", "start"]) for column in plain if did_you_mean(column, ["time"])),
-            "",
-        )
+        near = next((name for column, name in plain.items() if did_you_mean(column, ["time"])), None)
+        advice = f"; is `{near}` meant to be it?" if near is not None else ""
         found = f"its columns are {', '.join(columns)}" if columns else "it has no columns"
-        raise InputError("columns", f"{label} has no column `time`{near}", found)
+        raise InputError("columns", f"{label} has no column `time`{advice}", found)
     taken = {
         "name": plain.get("name"),
         "time": time,
@@ -119,21 +117,29 @@ def read_header(columns: Sequence[str], shapes: Shapes, label: str) -> Header:
         if len(alike) > 1:
             raise InputError("columns", f"{label} has more than one column `{alike[0].lower()}`: {', '.join(alike)}")
     refused = set(REFUSED) <= set(columns)
-    others = (*FEED, *REFUSED) if refused else FEED
+    others = (*FEED, *OPS, *REFUSED) if refused else (*FEED, *OPS)
     free = [c for c in columns if c not in taken.values() and c.strip().lower() not in others]
     numbered = [plain[f"arg{i}"] for i in range(1, len(free) + 1) if f"arg{i}" in plain]
     return Header(columns=tuple(columns), free=tuple(numbered or free), refused=refused, **taken)
 
 
+def keyed_header(shapes: Shapes) -> Header:
+    """How rows are read that say by themselves which columns they have."""
+    special = special_keys(shapes)
+    end, value = ("end" if "end" in special else None), ("value" if "value" in special else None)
+    return Header(special, "name", "time", "arrival", "start", end, value, "op", free=())
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A piece of a table: its columns, the place of each row in the source, and the rows as text. `among`: the rows to
-    be read, in order, where others stand between them."""
+    be read, in order, where others stand between them. `keys`: which columns each row has, where it says so itself."""
 
     columns: Mapping[str, pa.Array]
     row: Ints
     text: Callable[[Ints], pa.Array]
     among: Ints | None = None
+    keys: Keys | None = None
 
     def column(self, name: str | None, where: Ints | None) -> pa.Array | None:
         """A column at the given rows (None: at all rows)."""
@@ -153,7 +159,7 @@ def read_table(
     offset: int,
     rejected: Rejects,
 ) -> list[Rows]:
-    """The rows of a piece of a table; `event` is the name of all its rows where it has no `name` column."""
+    """The rows of a piece of a table; `event` is the name of the rows that have none."""
     found: list[Rows] = []
     if header.refused:
         table = _without_refused(table, rejected)
@@ -164,11 +170,12 @@ def read_table(
     for group in groups:
         whole = len(group.where) == len(table.row)
         for shape, columns, where in _shaped(table, header, group, shapes, rejected):
-            everything = whole and len(where) == len(table.row)
-            fields = _fields(table, header, shape, columns, None if everything else where)
-            rows = assemble(fields, clock, offset, rejected)
-            if rows is not None:
-                found.append(rows)
+            for time, timed in _by_time(table, header, shape, where):
+                everything = whole and len(timed) == len(table.row)
+                fields = _fields(table, header, shape, columns, time, None if everything else timed)
+                rows = assemble(fields, clock, offset, rejected)
+                if rows is not None:
+                    found.append(rows)
     return found
 
 
@@ -194,6 +201,8 @@ def _groups(table: Table, header: Header, event: str | None, shapes: Shapes) -> 
         rows = np.arange(len(table.row)) if table.among is None else table.among
         return [Group(event, rows)], np.empty(0, np.int64)
     names = table.columns[header.name]
+    if event is not None:
+        names = pc.fill_null(names.cast(pa.string()), event)
     if not pa.types.is_dictionary(names.type):
         names = names.cast(pa.string()).dictionary_encode()
     return by_name(names, shapes.by_name, table.among)
@@ -206,9 +215,16 @@ def _texts(column: pa.Array) -> pa.Array:
 
 def _shaped(
     table: Table, header: Header, group: Group, shapes: Shapes, rejected: Rejects
-) -> Iterator[tuple[Shape, tuple[str, ...], Ints]]:
+) -> Iterator[tuple[Shape, tuple[str | None, ...], Ints]]:
     """The rows of a group by shape, with the columns of their arguments; rows of no shape are rejected."""
     arities = shapes.by_name[group.name]
+    if table.keys is not None:
+        for choice, where in choices(table.keys, group.where, arities, header.columns):
+            if isinstance(choice, tuple):
+                yield *choice, where
+            else:
+                _reject_arity(table, group.name, where, np.full(len(where), choice), shapes, rejected)
+        return
     if len(arities) == 1:
         (shape,) = arities.values()
         declared = header.arguments(shape)
@@ -225,10 +241,14 @@ def _shaped(
         if fits.any():
             left &= ~fits
             yield shape, header.free[:arity], group.where[fits]
-    wrong = group.where[left]
-    counts = pa.array(used[left])
+    _reject_arity(table, group.name, group.where[left], used[left], shapes, rejected)
+
+
+def _reject_arity(table: Table, name: str, wrong: Ints, used: Ints, shapes: Shapes, rejected: Rejects) -> None:
+    """Reject rows of a name with so many arguments."""
+    counts = pa.array(used)
     nouns = pc.if_else(pc.equal(counts, 1), " argument", " arguments")
-    expected = f" where {shapes.wrong_arity(group.name)}"
+    expected = f" where {shapes.wrong_arity(name)}"
     detail = pc.binary_join_element_wise(counts.cast(pa.string()), nouns, expected, "")
     rejected.add(table.row[wrong], reasons.WRONG_ARITY, detail, table.text(wrong))
 
@@ -242,21 +262,38 @@ def _used(table: Table, header: Header, where: Ints) -> Ints:
     return used
 
 
+def _by_time(table: Table, header: Header, shape: Shape, where: Ints) -> Iterator[tuple[str, Ints]]:
+    """The rows by the column that has their time: intervals have a `start` and all others a `time`, but where only the
+    other of the two is there, it is that."""
+    both = (header.start, header.time) if shape.layout is Layout.INTERVAL else (header.time, header.start)
+    first, *other = [name for name in both if name is not None]
+    if other and table.columns[first].null_count:
+        lacking = as_mask(pc.and_(table.columns[first].is_null(), table.columns[other[0]].is_valid()))[where]
+        if lacking.any():
+            yield other[0], where[lacking]
+            where = where[~lacking]
+    if len(where):
+        yield first, where
+
+
 def _fields(
-    table: Table, header: Header, shape: Shape, columns: tuple[str, ...], where: Ints | None
+    table: Table, header: Header, shape: Shape, columns: tuple[str | None, ...], time: str, where: Ints | None
 ) -> Fields:
     interval = shape.layout is Layout.INTERVAL
-    time = table.column(header.start if interval and header.start else header.time or header.start, where)
-    assert time is not None
-    args = tuple(table.column(name, where) for name in columns)
+    row = table.row if where is None else table.row[where]
+
+    def argument(name: str | None) -> pa.Array:
+        found = table.column(name if name in table.columns else None, where)
+        return pa.nulls(len(row)) if found is None else found
+
     return Fields(
         shape=shape,
-        row=table.row if where is None else table.row[where],
-        time=time,
+        row=row,
+        time=table.column(time, where),
         arrival=table.column(header.arrival, where),
         end=table.column(header.end, where) if interval else None,
         value=None if shape.layout is Layout.EVENT else table.column(header.value, where),
-        args=args,
+        args=tuple(map(argument, columns)),
         op=table.column(header.op, where),
         text=lambda bad: table.text(bad if where is None else where[bad]),
     )
@@ -277,6 +314,5 @@ def rows_as_text(columns: Mapping[str, pa.Array], where: Ints) -> pa.Array:
 def survey_columns(columns: Mapping[str, pa.Array], header: Header, size: int, clock: Clock) -> Extent:
     """The times of a piece of a table."""
     arrivals = [columns[header.arrival]] if header.arrival is not None else []
-    return extent(
-        size, arrivals, [columns[name] for name in (header.time, header.start) if name is not None], clock
-    )
+    times = [columns[name] for name in (header.time, header.start) if name is not None]
+    return extent(size, arrivals, times, clock, optional=True)

@@ -148,8 +148,8 @@ def read_times(column: pa.Array, clock: Clock) -> Times:
         return _build(np.zeros(len(column), np.int64), clock, missing=np.ones(len(column), np.bool_))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return _texts(column.cast(pa.string()), clock)
-    none = np.zeros(len(column), np.int64)
-    return _build(none, clock, unreadable=np.ones(len(column), np.bool_))
+    missing = _nulls(column)
+    return _build(np.zeros(len(column), np.int64), clock, missing=missing, unreadable=~missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +162,18 @@ class Extent:
     first: int | None
 
 
-def extent(size: int, arrivals: Sequence[pa.Array], times: Sequence[pa.Array], clock: Clock) -> Extent:
-    """The extent of rows with these columns of arrivals and of times; without arrivals, rows arrive in time."""
-    happens = [_bounds(read_times(column, clock)) for column in times]
-    arrives = [_bounds(read_times(column, clock)) for column in arrivals] or happens
-    known = [bounds for bounds in arrives if bounds is not None]
-    every = known + [bounds for bounds in happens if bounds is not None]
+def extent(
+    size: int, arrivals: Sequence[pa.Array], times: Sequence[pa.Array], clock: Clock, *, optional: bool = False
+) -> Extent:
+    """The extent of rows with these columns of arrivals and of times; without arrivals, rows arrive in time.
+    `optional`: so does a single row without one."""
+    happens = [read_times(column, clock) for column in times]
+    arrives = [read_times(column, clock) for column in arrivals]
+    bounds = [_bounds(column) for column in arrives or happens]
+    if optional:
+        bounds += [_bounds(column, told.missing) for told in arrives if told.missing.any() for column in happens]
+    known = [found for found in bounds if found is not None]
+    every = known + [found for column in happens if (found := _bounds(column)) is not None]
     return Extent(
         size,
         min((low for low, _ in known), default=None),
@@ -176,11 +182,12 @@ def extent(size: int, arrivals: Sequence[pa.Array], times: Sequence[pa.Array], c
     )
 
 
-def _bounds(times: Times) -> tuple[int, int] | None:
-    """The smallest and the largest time of a column, as far as it can be read."""
-    good = times.values
+def _bounds(times: Times, among: Mask | None = None) -> tuple[int, int] | None:
+    """The smallest and the largest time of a column, or of some of its rows, as far as it can be read."""
+    good = times.values if among is None else times.values[among]
     if not times.clean:
-        good = good[~(times.missing | times.unreadable | times.overflow)]
+        read = ~(times.missing | times.unreadable | times.overflow)
+        good = times.values[read if among is None else read & among]
     return (int(good.min()), int(good.max())) if len(good) else None
 
 

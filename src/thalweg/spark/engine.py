@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from thalweg.spark.footers import Footers, read_footers
-from thalweg.spark.given import quoted
 from thalweg.spark.letters import Letter, sealed
 from thalweg.spark.orders import Note, Order
 from thalweg.spark.places import Sources
-from thalweg.spark.routing import MESSAGE_SCHEMA, first_number, knocked, knocks, numbered, shuffled
+from thalweg.spark.routing import ARRIVAL, MESSAGE_SCHEMA, first_number, knocked, knocks, numbered, shuffled
 from thalweg.spark.sessions import TRACEBACKS
 from thalweg.spark.settings import Settings
-from thalweg.spark.survey import Survey, survey
+from thalweg.spark.survey import Survey, earliest_arrival, survey
 from thalweg.spark.task import make_ready, run_order, run_shard
 
 if TYPE_CHECKING:
@@ -100,8 +99,8 @@ def carried_out(
             given = knocked(knocks)
         else:
             given = shuffled(rows, settings, stage, messages)
-        if order.ordered:
-            given = given.sortWithinPartitions(_arrival(settings))
+        if order.ordered and settings.header.when[0] in given.columns:
+            given = given.withColumn(ARRIVAL, earliest_arrival(given, settings)).sortWithinPartitions(ARRIVAL)
         letter = sealed(given.sparkSession.sparkContext, replace(order, stage=stage))
         # Spark looks for the columns of such a function by name, and takes some names for something else
         places = given.toDF(*map(str, range(len(given.columns))))
@@ -137,13 +136,6 @@ def _one_pool(spark: SparkSession) -> bool:
     """True where Spark runs functions over tables and other functions in the same Python workers, so that both find the
     same reasoners there: it starts workers of their own for shortened tracebacks."""
     return spark.conf.get(TRACEBACKS) == "false"
-
-
-def _arrival(settings: Settings) -> str:
-    header = settings.header
-    column = header.arrival or header.time or header.start
-    assert column is not None
-    return quoted(column)
 
 
 def _shard_function(

@@ -115,7 +115,14 @@ class _Group:
         told = self.said.get(column)
         if told is None or not told.has_min_max:
             return told is not None and bool(told.null_count == self.size)
+        if type(told.min) is not int:  # dates in the files, which Spark was told to read as integers
+            return False
         return bool(-farthest <= told.min and told.max <= farthest)  # beyond is no time: look at the rows
+
+    def fills(self, column: str) -> bool:
+        """True where each row has a value."""
+        told = self.said[column]
+        return bool(told.has_null_count and told.null_count == 0)
 
 
 def _groups(file: str) -> Iterator[_Group]:
@@ -148,12 +155,13 @@ def _told(
     farthest = settings.plan.clock.farthest
     if not all(group.tells(name, farthest) for group in groups for name in when):
         return None
+    arrival = settings.header.arrival
+    if arrival is not None and not all(group.fills(columns[arrival]) for group in groups):
+        return None  # some rows arrive when they happen
     arrivals = [columns[name] for name in _arriving(settings)]
     firsts = [span[0] for group in groups for name in when if (span := group.span(name))]
     lasts = [span[1] for group in groups for name in arrivals if (span := group.span(name))]
     rows = sum(group.size for group in groups)
-    if rows and not firsts and len(when) < len(settings.header.when):
-        return None  # no row arrives, but some may have a time
     seen = Survey(rows, min(firsts, default=None), max(lasts, default=None))
     if not _readable(groups, df, columns, settings, row):
         return Footers(seen, None)

@@ -232,7 +232,7 @@ def together(*frames: DataFrame) -> DataFrame:
         raise InputError("input", "there is no DataFrame to put together")
     for frame in frames:
         refuse_foreign(frame)
-    frames = _with_arrivals([_with_op(frame) for frame in frames])
+    frames = tuple(map(_with_op, frames))
     types: dict[str, set[str]] = {}
     for frame in frames:
         for field in frame.schema.fields:
@@ -261,16 +261,3 @@ def _with_op(frame: DataFrame) -> DataFrame:
     if told is None or "op" in map(str.lower, frame.columns):
         return frame
     return frame.withColumnRenamed(told, "op")
-
-
-def _with_arrivals(frames: Sequence[DataFrame]) -> tuple[DataFrame, ...]:
-    """Where some say when their rows arrive, all do."""
-    plain = [{name.lower(): name for name in frame.columns} for frame in frames]
-    if not any("arrival" in names for names in plain):
-        return tuple(frames)
-    found = []
-    for frame, names in zip(frames, plain, strict=True):
-        when = names.get("time") or names.get("start")
-        arrives = "arrival" in names or when is None
-        found.append(frame if arrives else frame.withColumn("arrival", column_of(str(when))))
-    return tuple(found)

@@ -26,7 +26,7 @@ from thalweg.spark.orders import Note, Order, message
 from thalweg.spark.parcel import unpacked
 from thalweg.spark.parquet import own_rows
 from thalweg.spark.places import Sources
-from thalweg.spark.routing import ROW, message_column
+from thalweg.spark.routing import ARRIVAL, ROW, message_column
 from thalweg.spark.shard import latest_arrival
 
 CHUNK_ROWS = 512 * 1024
@@ -49,9 +49,8 @@ class Reader:
         """Rows in large pieces: of the stream, and of earlier stages. With each, the arrival up to which there are no
         further ones, where that is known."""
         for table in _as_they_come(batches) if self.order.state is None else _by_number(batches):
-            rows = self._rows(table)
-            last = latest_arrival(rows) if self.order.ordered else None
-            yield rows, None if last is None else last - 1
+            last = pc.max(table.column(ARRIVAL)).as_py() if ARRIVAL in table.column_names else None
+            yield self._rows(table), None if last is None else last - 1
         if self.order.files is not None:
             for table, own, complete in own_rows(self.order.files, self.settings, self.order.stage, self.shard):
                 yield self._read(table, own), complete

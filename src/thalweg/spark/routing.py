@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ROW = "_thalweg_row"
 SHARD = "_thalweg_shard"
+ARRIVAL = "_thalweg_arrival"
+"""The time-point before which a row does not arrive, where rows are sorted by it."""
 MESSAGE = {"stage": "int", "shard": "int", "kind": "string", "content": "binary"}
 """What stages send: rows for a shard of a later stage, or a note for the driver."""
 MESSAGE_SCHEMA = ", ".join(f"{name} {kind}" for name, kind in MESSAGE.items())

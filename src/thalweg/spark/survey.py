@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from thalweg.io.tabular import Header
 from thalweg.io.times import Clock, read_times
 from thalweg.spark.given import column_of
 from thalweg.spark.settings import Settings
@@ -83,10 +86,41 @@ def _points(df: DataFrame, settings: Settings) -> DataFrame:
         places = [column_of(name).alias(str(place)) for place, name in enumerate(columns)]
         return df.select(*places).mapInArrow(read, f"{_FIRST} bigint, {_ARRIVAL} bigint")
     every = [known[name] for name in columns]
-    arrival = (
-        known[header.arrival] if header.arrival is not None else _largest([known[name] for name in times])
-    )
-    return df.select(_smallest(every).alias(_FIRST), arrival.alias(_ARRIVAL))  # type: ignore[union-attr]
+    arrival = _or_times(known[header.arrival] if header.arrival else None, _largest([known[n] for n in times]), header)
+    return df.select(_smallest(every).alias(_FIRST), arrival.alias(_ARRIVAL))
+
+
+def _or_times(arrival: Column | None, times: Column, header: Header) -> Column:
+    """The arrival of each row; that of one that says none is one of its times."""
+    from pyspark.sql import functions as F
+
+    if header.arrival is None:
+        return times
+    return F.when(column_of(header.arrival).isNull(), times).otherwise(arrival)
+
+
+def earliest_arrival(df: DataFrame, settings: Settings) -> Column:
+    """The time-point before which a row does not arrive; nothing where it cannot be read or Spark cannot tell."""
+    from pyspark.sql import functions as F
+
+    header = settings.header
+    clock = settings.plan.clock
+    known = {name: _told(column_of(name), df.schema[name].dataType, clock) for name in header.when}
+    times = [name for name in (header.time, header.start) if name is not None]
+    untold = [column_of(name).isNotNull() & known[name].isNull() for name in times]
+    first = F.when(~reduce(or_, untold), _smallest([known[name] for name in times]))
+    return _or_times(known[header.arrival] if header.arrival else None, first, header)
+
+
+def _told(column: Column, kind: DataType, clock: Clock) -> Column:
+    """Time-points of a column, those that Spark can tell."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import StringType
+
+    if isinstance(kind, StringType):
+        return F.when(column.rlike("^[+-]?[0-9]{1,18}$"), column.try_cast("bigint"))
+    found = point_column(column, kind, clock)
+    return F.lit(None).cast("bigint") if found is None else found
 
 
 def _largest(columns: list[Column | None]) -> Column:
@@ -133,9 +167,11 @@ def _reader(columns: list[str], times: list[str], arrival: str | None, clock: Cl
         for batch in batches:
             known = {name: _readable(batch.column(i), clock) for i, name in enumerate(columns)}
             every = np.ma.stack(list(known.values()))
-            arrived = (
-                known[arrival] if arrival is not None else np.ma.stack([known[n] for n in times]).max(axis=0)
-            )
+            arrived = latest = np.ma.stack([known[name] for name in times]).max(axis=0)
+            if arrival is not None:
+                missing = read_times(batch.column(columns.index(arrival)), clock).missing
+                arrived = known[arrival].copy()
+                arrived[missing] = latest[missing]
             first = every.min(axis=0)
             yield pa.record_batch([_masked(first), _masked(arrived)], names=[_FIRST, _ARRIVAL])
 
