@@ -21,6 +21,7 @@ from thalweg.answers.shapes import (
     Positive,
     Rigid,
     Shape,
+    is_implied,
 )
 from thalweg.columns.keys import matrix
 from thalweg.columns.symbols import numbers
@@ -219,6 +220,8 @@ def advance(shape: Shape, before: int, after: int, block: Block, time: int, code
         if isinstance(operation, Rigid):
             block = _join_rigid(shape, block, operation)
             continue
+        if is_implied(operation) and any(block.columns[c] is None for c in operation.reads):
+            continue  # what it is about has been compared, and is not kept
         stamps = block.columns[shape.stamp] if shape.stamp is not None else None
         here = Evaluation(
             shape, block.columns, np.full(block.length, time) if stamps is None else stamps, codec

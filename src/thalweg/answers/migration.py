@@ -200,6 +200,8 @@ def _hand_over(
 
 def _carry_loose(new: Reasoner, old: Reasoner, carried: dict[int, int]) -> None:
     for b, a in carried.items():
+        if b in new.engine.gathered:
+            new.engine.gathered[b].answered = old.engine.gathered[a].answered
         mine = [x for x in new.engine.loose if x.query == b]
         theirs = [x for x in old.engine.loose if x.query == a]
         for one, other in zip(mine, theirs, strict=True):
@@ -223,13 +225,11 @@ def _rows(reasoner: Reasoner, queries: set[int]) -> pa.Table:
     """What stands of some queries, with the columns of `changes`."""
     engine = reasoner.engine
     state: list[State] = [
-        (q, time, dict(cell.blocks), None) for q in sorted(queries) for time, cell in sorted(engine.cells[q].items())
+        (q, time, dict(cell.blocks))
+        for q in sorted(queries - engine.gathered.keys())
+        for time, cell in sorted(engine.cells[q].items())
     ]
-    state += [
-        (x.query, 0, {(x.shape.number, mask): b for mask, b in x.blocks.items()}, x)
-        for x in engine.loose
-        if x.query in queries
-    ]
+    state += [(g, g.parts(engine.cells)) for q, g in sorted(engine.gathered.items()) if q in queries]
     return reasoner.writer.changes(reasoner._standing(state, engine.clock))
 
 

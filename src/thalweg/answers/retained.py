@@ -45,8 +45,8 @@ def depth(engine: Engine, query: int, known: Container[int] = (), path: tuple[in
         return found
     for shape in engine.shapes[query]:
         found.include(depth_of(engine, shape, known, path), 0)
-    for group in (g for loose in engine.loose if loose.query == query for g in loose.groups):
-        found.include(depth(engine, group, known, (*path, query)), 0)
+    for group in (g for loose in engine.plan.queries[query].loose for g in loose.groups):
+        found.include(depth(engine, group.query, known, (*path, query)), 0)
         found.endless = True
     return found
 
