@@ -6,7 +6,8 @@ that it has met; what is to be computed when a premise is met is worked out once
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -102,7 +103,15 @@ class Computation:
     reads: frozenset[int]
 
 
-Operation = Rigid | Comparison | Computation
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """A row that needs an atom and its negation is none: the arguments must differ somewhere."""
+
+    pairs: tuple[tuple[Slot, Slot], ...]
+    reads: frozenset[int]
+
+
+Operation = Rigid | Comparison | Computation | Apart
 Places = tuple[tuple[int, int], ...]
 """Pairs of an argument's position and a column."""
 
@@ -186,8 +195,8 @@ class Shape:
                         bound.add(operation.target)
                     elif isinstance(operation, Rigid):
                         bound |= operation.variables
-        if all(i in done for i, o in enumerate(self.operations) if not isinstance(o, Rigid)):
-            done = [i for i in done if not is_implied(self.operations[i])]
+        if all(i in done for i, o in enumerate(self.operations) if isinstance(o, (Comparison, Computation))):
+            done = [i for i in done if isinstance(self.operations[i], Apart) or not is_implied(self.operations[i])]
         return tuple(done), frozenset(bound)
 
     def _is_ready(self, operation: Operation, bound: set[int], mask: int) -> bool:
@@ -240,8 +249,8 @@ def head_time(shape: Shape, codec: Codec) -> tuple[Slot, ...]:
 
 
 def is_implied(operation: Operation) -> bool:
-    """True for a comparison that follows from others."""
-    return isinstance(operation, Comparison) and operation.implied
+    """True for what follows from the premises and the other operations."""
+    return isinstance(operation, Apart) or (isinstance(operation, Comparison) and operation.implied)
 
 
 # --------------------------------------------------------------------------- compiling
@@ -358,7 +367,15 @@ def _operations(plan: Plan, template: Template, place: dict[str, int], codec: Co
             found.append(Comparison(test, reads))
     for test in order(template.tests, template.time_variables()).implied():
         found.append(Comparison(test, frozenset(place[n] for n in _reads(test) if n in place), implied=True))
-    return found
+    return [*found, *_apart(template, slot)]
+
+
+def _apart(template: Template, slot: Callable[[Term], Slot]) -> Iterator[Apart]:
+    for atom, absent in itertools.product(template.positive, template.negative):
+        if (atom.predicate, atom.time) == (absent.predicate, absent.time):
+            both = [(slot(a), slot(b)) for a, b in zip(atom.args, absent.args, strict=True) if a != b]
+            if all(a.column >= 0 or b.column >= 0 for a, b in both):
+                yield Apart(tuple(both), frozenset(s.column for pair in both for s in pair if s.column >= 0))
 
 
 def _given(template: Template) -> set[str]:
