@@ -122,7 +122,7 @@ class Prover:
         """Where atoms depend on earlier ones like them, these are asked first, so that no question goes deep."""
         if atom.predicate not in self._recursive or atom.time is None or atom.time.variable is not None:
             return
-        like = shown(replace(atom, time=None))
+        like = shown(replace(atom, time=Time("T")))
         first = self._asked_up_to.get(like, self.start)
         self._asked_up_to[like] = max(first, atom.time.offset)
         for time in range(first, atom.time.offset):
