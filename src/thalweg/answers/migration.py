@@ -194,6 +194,10 @@ def _hand_over(
     new.replay(retained.rows, old.engine.closed - furthest - 1, old.clock)
     for predicate in new.plan.datalog.inputs & old.inbox.pending.keys():
         new.inbox.pending[predicate] = old.inbox.pending[predicate]
+    for query in known.depths.keys() & engine.gathered.keys():
+        if len(engine.gathered[query].answered.keys):
+            name = new.plan.queries[query].name
+            raise CannotGoOn(f"the answers to {name} rest on all that ever came, and some of them are decided")
     engine.frozen = frozenset()
     engine.decisions.recall()
 
@@ -205,7 +209,7 @@ def _carry_loose(new: Reasoner, old: Reasoner, carried: dict[int, int]) -> None:
         mine = [x for x in new.engine.loose if x.query == b]
         theirs = [x for x in old.engine.loose if x.query == a]
         for one, other in zip(mine, theirs, strict=True):
-            one.blocks, one.due = other.blocks, other.due
+            one.blocks, one.due = dict(other.blocks), other.due
 
 
 def _stepped(old: Reasoner, kept: Kept) -> Reasoner:
@@ -261,7 +265,7 @@ def _told_before(new: Reasoner, old: Reasoner) -> Iterator[dict[str, Any]]:
         unasked = old.unasked.get(new.plan.queries[number].name)
         if unasked is not None:
             first = min(new.engine.known_from[number], default=-NEVER)
-            yield from (row for row in unasked.told if row["time"] >= first)
+            yield from (row for row in unasked.told if row["time"] is None or row["time"] >= first)
 
 
 def _tables(new: Reasoner, old: Reasoner, before: pa.Table, after: pa.Table) -> dict[str, pa.Table]:

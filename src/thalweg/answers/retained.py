@@ -108,5 +108,6 @@ class Unasked:
         return max(closed - self.retire, self.final)
 
     def state(self, closed: int) -> tuple[int, int, list[dict[str, Any]]]:
-        """The same without answers that are decided."""
-        return self.retire, self.final, [row for row in self.told if row["time"] > self.decided(closed)]
+        """The same without answers that are decided; of those without a time that is not known."""
+        decided = self.decided(closed)
+        return self.retire, self.final, [r for r in self.told if r["time"] is None or r["time"] > decided]
