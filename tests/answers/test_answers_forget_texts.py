@@ -31,6 +31,11 @@ PROGRAMS = {
         query met(X, T).
         met(X, T) :- asked(X, ann, S), paid(X, T).
     """,
+    "own times": """
+        query seen(X).
+        seen(X) :- asked(X, Y, T), paid(X, T+1), not asked(X, Y, T+2).
+        seen(X) :- asked(X, ann, S), paid(X, T), T > S, T =< S+2.
+    """,
 }
 PEOPLE = ("ann", "Bob B", "cy", "17")
 TABLES = ("answers", "open", "changes", "rejected")

@@ -212,6 +212,22 @@ def test_a_program_without_a_query_is_refused() -> None:
     assert codes("program answers. p(X, T) :- q(X, T), r(X, T+1).") == ["TW304"]
 
 
+def test_a_query_about_input_is_told_how_to_ask() -> None:
+    (found,) = check(parse("query a(X, T)."))
+    assert found.suggestion == "define what you ask about by a rule: `found(X, T) :- a(X, T).`"
+    (found,) = check(parse("query a(X, T). b(X, T) :- a(X, T)."))
+    assert found.suggestion == "ask about b/2"
+
+
+def test_a_time_that_is_computed_is_told_how_to_compare() -> None:
+    (found,) = check(parse("query late(O, T). late(O, T) :- due(O, K, T), shipped(O, T+K)."))
+    assert found.suggestion is not None
+    assert "only a number, `T`, or `T` with a number" in found.suggestion
+    assert found.suggestion.endswith("`shipped(O, U), U =:= T+K`")
+    written = "query late(O, T). late(O, T) :- due(O, K, T), shipped(O, U), U =:= T+K."
+    assert [d.severity for d in check(parse(written))] == ["warning"]
+
+
 def test_the_refusal_of_a_negative_circle_names_its_steps() -> None:
     (found,) = check(parse("query p(T). p(T) :- q(T), not r(T+2). r(T) :- s(T), p(T-1)."))
     assert found.notes == ("p needs not r +2", "r needs p -1")

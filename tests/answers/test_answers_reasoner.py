@@ -436,3 +436,9 @@ def test_what_is_taken_back_before_its_time_never_counts(lateness: int, stop: in
         rejected += [(r["query_time"], r["reason"]) for r in revision["rejected"].to_pylist()]
     assert [row["answer"] for row in revision["answers"].to_pylist()] == ["both(a, 6)"]
     assert rejected == [(7, "unknown-retraction")]
+
+
+def test_what_needs_a_row_and_its_absence_is_not_open() -> None:
+    reasoner = Reasoner(parse("query q(X, T). q(X, T) :- g(X, T), h(X, b, T+2), not h(X, X, T+2)."))
+    reasoner.accept(facts(("g", "b", 1), ("g", "c", 1)))
+    assert [r["answer"] for r in reasoner.advance(1)["open"].to_pylist()] == ["q(c, 1)"]

@@ -72,6 +72,27 @@ def test_an_open_answer_shows_what_must_still_come_and_when() -> None:
     assert parts(tree, Part.NEEDED) == ["temp(a, D, 4) may still come, by 4", "D >= 80, not known yet"]
 
 
+def test_what_nothing_has_come_of_is_possible_and_not_open() -> None:
+    rules = "query q(X, T). q(X, T) :- a(X, T), not b(X, T). q(X, T) :- c(X, T-1), not b(X, T), d(X, T), e(X, T)."
+    rows = [{"name": n, "time": 12, "x": "x"} for n in "ac"]
+    result = thalweg.run(rules, rows)
+    said = "q(y, 100) is possible at 12, nothing of it has come: 2 conditions still needed"
+    assert result.why("q(y, 100)").text == said
+    assert result.why("q(x, 13)").text == "q(x, 13) is open at 12: 3 conditions still needed"
+    assert result.why("a(x, 13)").text == "a(x, 13) may still come, by 13"
+    absent = thalweg.run("query q(X, T). q(X, T) :- not b(X, T), a(X, T+2).", rows)
+    assert absent.why("q(y, 11)").text == "q(y, 11) is open at 12: 1 condition still needed"
+    with pytest.raises(InputError, match="is certain or possible at 12"):
+        result.why_not("q(y, 100)")
+
+
+def test_what_comparisons_exclude_is_neither_open_nor_possible() -> None:
+    rules = "query q(X, T). q(X, T) :- a(X, T), b(X, U), U < T. q(X, T) :- a(X, T), c(X, U), U > T, U =< T+3."
+    result = thalweg.run(rules, [{"name": "a", "time": t, "x": "x"} for t in (5, 9)], horizon=10)
+    assert parts(result.why("q(x, 5) @ 6"), Part.NEEDED)[0] == "c(x, U) may still come"
+    assert result.why_not("q(x, 5) @ 9").text.startswith("q(x, 5) is not true at 9")
+
+
 def test_a_question_as_of_an_earlier_clock_time_knows_only_what_had_arrived() -> None:
     result = hot(("temp", "a", 85, 3), ("temp", "a", 90, 4))
     assert result.why("malf(a, 3) @ 3").part is Part.OPEN
@@ -99,7 +120,7 @@ def test_why_not_shows_the_conditions_that_fail() -> None:
         ("malf(a,1). done(a,1)", "is not one atom"),
         ("malf(a,1) @ noon", "the clock time noon is neither"),
         ("mlf(a,1)", "did you mean malf/2"),
-        ("malf(a, 0)", "neither certain nor open"),
+        ("malf(a, 0)", "neither certain nor possible"),
     ],
 )
 def test_a_question_that_cannot_be_answered_is_refused(question: str, said: str) -> None:
@@ -113,6 +134,20 @@ def test_a_long_past_of_negations_is_no_problem() -> None:
     result = thalweg.run(text, events)
     assert result.why("st(john, 2999)").part is Part.ATOM
     assert result.why_not("st(john, 3000)").part is Part.NEGATION
+
+
+def test_no_such_atom_is_asked_about_earlier_times_too() -> None:
+    text = "query p(T). p(T) :- g(Y, T), not r(_, T). r(X, T+1) :- p(T), g(X, T)."
+    result = thalweg.run(text, [{"name": "g", "time": t, "x": "a"} for t in range(4)])
+    assert [row["time"] for row in result.arrow["answers"].to_pylist()] == [0, 2]
+    assert result.why("p(2)").part is Part.ATOM
+    assert result.why_not("p(3)").part is Part.NEGATION
+
+
+def test_rules_that_look_ahead_without_end_are_explained() -> None:
+    text = "query q(T). q(T) :- g(X, T-1), (g(X, T+1) ; h(X, T)). q(T) :- q(T+2), e(Y, T+1), p(T+2). p(T+1) :- p(T)."
+    result = thalweg.run(text, [{"name": n, "time": 3, "x": "a"} for n in ("g", "e")])
+    assert result.why("q(4)").text == "q(4) is open at 3: 1 condition still needed"
 
 
 def test_unrelated_times_are_explained_too() -> None:
@@ -168,6 +203,7 @@ def test_every_answer_has_a_tree_whose_leaves_are_in_the_input(seed: int, latene
                 certain = tree.part is not Part.OPEN
                 assert certain or table == "open"
                 assert certain or parts(tree, Part.NEEDED)
+                assert certain or bool(tree.leaves()) <= (" is open at " in tree.text)
                 for leaf in tree.leaves():
                     name, _, inside = leaf.fact.rstrip(")").partition("(")
                     assert (name, tuple(constant_of(a) for a in inside.split(",") if a), leaf.time) in there

@@ -265,6 +265,27 @@ def test_unrelated_times_stay_or_are_refused() -> None:
         handed_over(loose, loose.replace("wet(X, S)", "wet(X, S), X \\= b"), *rows, at=20, horizon=50)
 
 
+def test_answers_without_a_time_stay_or_are_refused() -> None:
+    seen = "query seen(X).\nseen(X) :- hot(X, T), wet(X, T+1).\n"
+    rows = [("hot", "a", 2), ("wet", "a", 3), ("hot", "a", 19), ("hot", "b", 19)]
+    found, new = handed_over(seen, seen + WARM, *rows, at=19)
+    assert found[0] == set()
+    new = resumed(new)
+    new.accept(facts(("wet", "a", 20), ("wet", "b", 20)))
+    assert new.advance(20)["answers"].column("answer").to_pylist() == ["seen(b)"]
+    with pytest.raises(CannotGoOn, match="rest on all that ever came"):
+        handed_over(seen, seen.replace("T+1", "T+2"), *rows, at=19)
+    both = seen + "query due(X, T).\ndue(X, T+9) :- hot(X, T).\ndue(X, 1) :- hot(X, T), cold(X, T).\n"
+    with pytest.raises(CannotGoOn, match="rest on all that ever came"):
+        handed_over(both, both.replace("cold", "wet"), ("hot", "a", 0), ("wet", "a", 0), at=3)
+    old = Reasoner(parse(seen + WARM), 3, retain=True)
+    old.accept(facts(*rows[:2]))
+    old.advance(3)
+    new = resumed(old.changed(parse(WARM)))
+    new.accept(facts(("hot", "b", 4)))
+    assert "warm(b, 4)" in new.advance(4)["open"].column("answer").to_pylist()
+
+
 def test_a_query_that_is_asked_again_knows_what_it_has_told() -> None:
     due = "query due(X, T).\ndue(X, T+9) :- hot(X, T), hot(X, T+1).\n"
     old = Reasoner(parse(due + WARM), 3, retain=True)

@@ -13,6 +13,7 @@ import numpy as np
 from thalweg.answers.codec import STAR, Bools, Codec
 from thalweg.answers.kernels import Index, Statuses, distinct, first, index, members, pairs
 from thalweg.answers.shapes import (
+    Apart,
     Columns,
     Comparison,
     Computation,
@@ -21,6 +22,7 @@ from thalweg.answers.shapes import (
     Positive,
     Rigid,
     Shape,
+    is_implied,
 )
 from thalweg.columns.keys import matrix
 from thalweg.columns.symbols import numbers
@@ -219,6 +221,11 @@ def advance(shape: Shape, before: int, after: int, block: Block, time: int, code
         if isinstance(operation, Rigid):
             block = _join_rigid(shape, block, operation)
             continue
+        if is_implied(operation) and any(block.columns[c] is None for c in operation.reads):
+            continue  # what it is about has been compared, and is not kept
+        if isinstance(operation, Apart):
+            block = _differing(block, operation)
+            continue
         stamps = block.columns[shape.stamp] if shape.stamp is not None else None
         here = Evaluation(
             shape, block.columns, np.full(block.length, time) if stamps is None else stamps, codec
@@ -235,6 +242,14 @@ def advance(shape: Shape, before: int, after: int, block: Block, time: int, code
         block = block.but(block.columns, block.bits & ~np.int64(newly))
         block.witness = {j: w for j, w in block.witness.items() if not newly >> j & 1}
     return block
+
+
+def _differing(block: Block, operation: Apart) -> Block:
+    keep = np.zeros(block.length, np.bool_)
+    for pair in operation.pairs:
+        left, right = (s.code if s.column < 0 else block.columns[s.column] for s in pair)
+        keep |= left != right
+    return block if keep.all() else block.take(keep)
 
 
 def _without_spent(shape: Shape, mask: int, block: Block) -> Block:

@@ -35,7 +35,7 @@ CHUNK = 1 << 18
 
 def qualifies(engine: Engine) -> bool:
     """True when every query of the engine can be run many steps at once."""
-    if engine.lateness or engine.loose or engine.seeded:
+    if engine.lateness or engine.gathered or engine.seeded:
         return False
     return all(len(shapes) == 1 and _is_simple(shapes[0]) for shapes in engine.shapes)
 

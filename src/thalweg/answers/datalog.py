@@ -7,6 +7,7 @@ has one sort in a clause. A temporal predicate without rules is an input predica
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -360,8 +361,11 @@ class _Reading:
                 f"{signature(goal)[0]}/{signature(goal)[1]}" if isinstance(goal, (Atom, Compound)) else "this"
             )
             known = sorted(f"{name}/{arity}" for name, arity in self.heads)
-            hint = Names(known).nearest(named) or " or ".join(known)
-            self._refuse("TW304", f"no rule defines {named}", query.span, f"ask about {hint}")
+            hint = f"ask about {Names(known).nearest(named) or ' or '.join(known) or 'an atom of a rule'}"
+            if not known and isinstance(goal, (Atom, Compound)):
+                rule = f"{text(_term('found', arguments(goal)))} :- {text(goal)}."
+                hint = f"define what you ask about by a rule: `{rule}`"
+            self._refuse("TW304", f"no rule defines {named}", query.span, hint)
             return None
         return self._atom(goal, sorts, False, query.span) if signature(goal) in self.ruled_or_given else None
 
@@ -374,10 +378,15 @@ class _Reading:
         time: Time | None = None
         if predicate in sorts.temporal:
             time = time_of(args[-1])
-            args = args[:-1]
             if time is None:
-                self._refuse("TW301", f"the last argument of {predicate[0]}/{predicate[1]} is a time", span)
+                self._refuse(
+                    "TW301",
+                    f"the last argument of {predicate[0]}/{predicate[1]} is a time",
+                    args[-1].span if args[-1].span != NOWHERE else span,
+                    _time_hint(predicate[0], args),
+                )
                 return None
+            args = args[:-1]
         for arg in args:
             if not isinstance(arg, (Atom, Number, Variable)):
                 self._refuse(
@@ -388,6 +397,16 @@ class _Reading:
                 )
                 return None
         return TimedAtom(predicate, args, time, negated, span)
+
+
+def _time_hint(name: str, args: Sequence[Term]) -> str:
+    hint = "only a number, `T`, or `T` with a number added to it (`T+2`, `T-1`) can stand there"
+    if not isinstance(args[-1], Compound):
+        return hint
+    taken = {v.name for arg in args for v in variables(arg)}
+    free = next(v for v in itertools.chain("USV", (f"U{i}" for i in itertools.count(1))) if v not in taken)
+    atom = text(_term(name, [*args[:-1], Variable(free)]))
+    return f"{hint}; compare another time with what you compute: `{atom}, {free} =:= {text(args[-1])}`"
 
 
 def _term(name: str, args: Sequence[Term]) -> Term:

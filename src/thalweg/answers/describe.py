@@ -36,18 +36,27 @@ def describe_plan(made: Plan) -> str:
         if number in groups:
             continue
         role = "" if query.main else ", to decide its negation"
-        lines.append(f"  {query.name}{role}: {_bounds(query)}")
+        lines.append(f"  {query.name}{role}: {_bounds(made, query)}")
         templates = [*query.templates, *(loose.template for loose in query.loose)]
         lines += [f"    {_template(query, template)}" for template in templates] or ["    never"]
     return "\n".join(lines)
 
 
-def _bounds(query: QueryPlan) -> str:
+def _bounds(made: Plan, query: QueryPlan) -> str:
+    delays = [q.delay for q in made.queries]
     if any(loose.needs_horizon for loose in query.loose):
         return "no deadline, input kept for the horizon"
+    if any(loose.wait(delays) is None for loose in query.loose):
+        return "no deadline, input kept without end"
+    kept = counted(query.horizon, "time-point")
+    after = [loose.delay(delays) if loose.given(delays) is None else None for loose in query.loose]
+    known = [delay for delay in after if delay is not None]
+    if len(known) < len(after):
+        decided = f"an open answer is decided within {kept}" if query.horizon else "decided at once"
+        return f"can come true at any time, {decided}, input kept for {kept}"
     time = query.goal.time.variable if query.goal.time is not None else None
-    decided = f"decided by {Time(time, query.delay)}" if time is not None else "decided at once"
-    return f"{decided}, input kept for {counted(query.horizon, 'time-point')}"
+    decided = f"decided by {Time(time, max(query.delay, *known, 0))}" if time is not None else "decided at once"
+    return f"{decided}, input kept for {kept}"
 
 
 def _template(query: QueryPlan, template: Template) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 from thalweg.analysis.temporal import Signature
 from thalweg.answers.blocks import Block, Facts, advance, concatenated, meet, moved, start_block
 from thalweg.answers.codec import Codec
+from thalweg.answers.gathered import Gathered, Parts
 from thalweg.answers.loose import NEVER, Loose, certain_facts
 from thalweg.answers.negation import Decisions
 from thalweg.answers.plans import Plan
@@ -27,7 +28,7 @@ from thalweg.answers.standing import Standing, Waiting
 
 Place = tuple[Signature, int]
 """A predicate at a time."""
-BlockKey = tuple[int, int]
+BlockKey = tuple[int, ...]
 """Number of the shape in its query, and mask."""
 Blocks = Mapping[BlockKey, Block]
 Item = TypeVar("Item")
@@ -50,7 +51,16 @@ class Touched:
     time: int
     before: Blocks
     after: Blocks
-    loose: Loose | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Regathered:
+    """What a step did to a query whose answers come from several cells."""
+
+    clock: int
+    gathered: Gathered
+    before: Parts
+    after: Parts
 
 
 class Closing(NamedTuple):
@@ -84,14 +94,22 @@ class Engine:
         self.shapes = compile_plan(plan, codec)
         self.cells: list[dict[int, Cell]] = [{} for _ in plan.queries]
         self.facts: dict[Place, Facts] = {}
-        self.log: list[Touched] = []
+        self.log: list[Touched | Regathered] = []
         self.waiting = Waiting()
         self.mains = {i for i, q in enumerate(plan.queries) if q.main}
         self.loose = [
             Loose(plan, codec, number, len(query.templates) + i, template, horizon)
             for number, query in enumerate(plan.queries)
             for i, template in enumerate(query.loose)
+            if not template.is_single
         ]
+        self.gathered = {
+            number: Gathered(plan, codec, number, self.shapes, self.loose, horizon)
+            for number, query in enumerate(plan.queries)
+            if query.loose
+        }
+        self.cells_of = {query: g for g in self.gathered.values() for query in g.cells}
+        """Which queries' cells give the answers of others, too."""
         self.known_from = [[-NEVER] * len(query.templates) for query in plan.queries]
         """For each alternative the first time whose answers are told; those before it were decided, or could not be
         known, when the program was changed."""
@@ -99,7 +117,8 @@ class Engine:
         """For each query the time up to which its answers were decided when the program was changed."""
         self.frozen: frozenset[int] = frozenset()
         """Queries whose cells stay as they are while others catch up."""
-        self.watched = self.mains | {g for x in self.loose for g in x.groups}
+        self.combined = {group for x in self.loose for group in x.groups}
+        self.watched = self.mains | self.combined | self.cells_of.keys()
         self.retire = retirements(plan)
         self.readers: dict[Signature, list[tuple[Shape, int]]] = {}
         self.dependents: dict[int, list[tuple[int, int]]] = {}
@@ -169,19 +188,22 @@ class Engine:
             )
             for (query, time), before in self._before.items()
         ]
-        self.log += [t for t in touched if self.plan.queries[t.query].main]
-        if self.loose:
-            self._combine([t for t in touched if not self.plan.queries[t.query].main])
+        self.log += [t for t in touched if t.query in self.mains and t.query not in self.gathered]
+        if self.gathered:
+            self._gather(touched)
         self._forget()
 
-    def _combine(self, touched: list[Touched]) -> None:
-        """Hand what became certain in groups, and what no longer is, to the answers that combine groups."""
-        new, lost = _differences(self.shapes, touched, self.plan)
-        for loose in self.loose:
-            before = {(loose.shape.number, mask): b for mask, b in loose.blocks.items()}
-            if loose.step(new, lost, self.closed):
-                after = {(loose.shape.number, mask): b for mask, b in loose.blocks.items()}
-                self.log.append(Touched(self.clock, loose.query, 0, before, after, loose))
+    def _gather(self, touched: list[Touched]) -> None:
+        """Hand what became certain in groups, and what no longer is, to the answers that combine groups; note which
+        queries whose answers come from several cells have changed."""
+        before = {query: gathered.combined() for query, gathered in self.gathered.items()}
+        new, lost = _differences(self.shapes, [t for t in touched if t.query in self.combined], self.plan)
+        changed = {loose.query for loose in self.loose if loose.step(new, lost, self.closed)}
+        for query, gathered in self.gathered.items():
+            cells = {(t.query, t.time): t.before for t in touched if t.query in gathered.cells}
+            if cells or query in changed:
+                after = gathered.parts(self.cells)
+                self.log.append(Regathered(self.clock, gathered, after.before(cells, before[query]), after))
 
     def skip(self, clock: int) -> None:
         """Move the clock over steps at which nothing happens."""
@@ -309,7 +331,7 @@ class Engine:
         return found
 
     def _present(self) -> Iterator[tuple[int, int, Blocks]]:
-        for query in sorted(self.mains):
+        for query in sorted(self.mains - self.gathered.keys()):
             for time, cell in self.cells[query].items():
                 yield query, time, cell.blocks
 
@@ -372,21 +394,27 @@ class Engine:
     def _forget(self) -> None:
         while self._retiring_heap and self._retiring_heap[0] <= self.closed:
             for query, time in self._retiring.pop(heapq.heappop(self._retiring_heap)):
-                self.leave(query, time, self.cells[query].get(time))
-                self.cells[query].pop(time, None)
-                self.pending.discard((query, time))
+                self._drop(query, time)
+        for gathered in self.gathered.values():
+            gathered.forget(self.closed)
         if self.facts and self.lateness:
             keep = self.plan.fact_keep
             for place in [p for p in self.facts if p[1] + max(0, keep.get(p[0], 0)) <= self.closed]:
                 del self.facts[place]
+
+    def _drop(self, query: int, time: int) -> None:
+        cell = self.cells[query].pop(time, None)
+        self.leave(query, time, cell)
+        if cell is not None and query in self.cells_of:
+            self.cells_of[query].retire(query, time, cell.blocks)
+        self.pending.discard((query, time))
 
     def retire_decided(self) -> None:
         """Forget at once the cells that were kept for longer than the plan asks."""
         self.retire = retirements(self.plan)
         for query, time in [(q, t) for q, cells in enumerate(self.cells) for t in cells]:
             if time + self.retire[query] <= self.closed:
-                self.leave(query, time, self.cells[query].pop(time))
-                self.pending.discard((query, time))
+                self._drop(query, time)
 
     # -- negation
 

@@ -1,25 +1,27 @@
 """Answers whose times are not tied together (Example 8): combinations of groups, each with a time of its own.
 
 Every group of premises that share a time variable is decided by a query of its own. Its certain answers are joined
-here on the variables that groups share; times are columns like any other. A combination that lacks a group is open
-without a deadline. With a horizon, all times of a combination lie within it, and what can no longer be completed
-within it is dropped.
+here on the variables that groups share; times are columns like any other. A combination that lacks a group is dropped
+when the time of that group cannot come any more: when the comparisons bound it, by the times and values that the
+combination has, or when it would lie beyond the horizon. Otherwise it is open without a deadline.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from thalweg.answers.blocks import Block, Facts, advance, concatenated, meet, start_block
-from thalweg.answers.codec import Bools, Codec, values
+from thalweg.answers.bounds import Order
+from thalweg.answers.codec import Bools, Codec, Floats
 from thalweg.answers.datalog import TimedAtom
 from thalweg.answers.kernels import distinct, first, index
-from thalweg.answers.plans import LooseTemplate, Plan
-from thalweg.answers.shapes import Positive, Shape, Slot, compile_template
+from thalweg.answers.plans import LooseTemplate, Plan, TimeGroup
+from thalweg.answers.report import time_values
+from thalweg.answers.shapes import Evaluation, Positive, Shape, compile_template
 from thalweg.columns.keys import matrix
 from thalweg.columns.symbols import numbers
 from thalweg.language.terms import Variable
@@ -33,10 +35,30 @@ NEVER = 1 << 62
 class LooseShape(Shape):
     """A shape whose positive premises are whole groups; time variables are columns that hold numbers."""
 
-    groups: tuple[tuple[TimedAtom, ...], ...] = field(default=(), kw_only=True)
+    groups: tuple[TimeGroup, ...] = field(default=(), kw_only=True)
+    delays: tuple[int, ...] = field(default=(), kw_only=True)
+    """How long after its time an answer to each group is decided."""
 
     def premises(self, mask: int, bits: int, met: bool) -> list[TimedAtom]:
-        return [atom for i, group in enumerate(self.groups) for atom in group if bool(mask >> i & 1) == met]
+        return [a for i, group in enumerate(self.groups) for a in group.premises if bool(mask >> i & 1) == met]
+
+    def ends(self, mask: int, block: Block, known: Order, codec: Codec) -> list[Floats]:
+        """For each group that is missing the time up to which it can still come, for every row."""
+        missing = [i for i in range(len(self.groups)) if not mask >> i & 1]
+        return [self._end(i, mask, block, known, codec) for i in missing]
+
+    def _end(self, number: int, mask: int, block: Block, known: Order, codec: Codec) -> Floats:
+        variable = self.groups[number].variable
+        latest = np.full(block.length, np.inf if variable is not None else 0.0)
+        here = Evaluation(self, block.columns, np.zeros(block.length, np.int64), codec)
+        for node, (far, strict) in known.above(variable) if variable is not None else ():
+            columns = [self.names.index(name) for name in node.names()]
+            if any(c not in self.bound(mask) or block.columns[c] is None for c in columns):
+                continue
+            value = far + (here.floats(node.term) if node.term is not None else np.zeros(block.length))
+            last = np.ceil(value) - 1 if strict else np.floor(value)
+            latest = np.minimum(latest, np.where(np.isnan(last), -np.inf, last))
+        return latest + self.delays[number]
 
 
 class Loose:
@@ -49,10 +71,10 @@ class Loose:
         self.query = query
         self.groups = [group.query for group in made.groups]
         self.horizon = horizon
-        self.patience = max((plan.queries[g].delay for g in self.groups), default=0)
+        self.order = made.order(horizon)
         self.shape = _shape(plan, codec, query, number, made)
         self.blocks: dict[int, Block] = {}
-        self.due = NEVER
+        self.due = NEVER if self.groups else -NEVER
         self.times = [
             self.shape.names.index(g.variable) if g.variable is not None else None for g in made.groups
         ]
@@ -95,7 +117,7 @@ class Loose:
         columns = [c for i, c in enumerate(self.times) if c is not None and mask >> i & 1]
         if not columns:
             return None
-        stacked = np.stack([time_column(block, c) for c in columns])
+        stacked = np.stack([time_values(block, c) for c in columns])
         return stacked.min(axis=0), stacked.max(axis=0)
 
     def _within(self, mask: int, block: Block) -> Block:
@@ -106,34 +128,31 @@ class Loose:
         return block if keep.all() else block.take(keep)
 
     def _expire(self, closed: int) -> None:
-        """Drop what cannot be completed any more; of the complete ones keep one per answer."""
+        """Drop what cannot be completed any more."""
         self.due = NEVER
-        if self.horizon is None:
-            return
         for mask, block in list(self.blocks.items()):
-            spread = self._spread(mask, block)
-            if spread is None:
-                continue
-            ends = spread[0] + self.horizon + self.patience
-            waits = ends > closed
             if mask == self.shape.full:
-                waits |= distinct(self._answers(block))
-            elif waits.any():
+                continue
+            ends = np.min(self.shape.ends(mask, block, self.order, self.codec), axis=0)
+            waits = ends > closed
+            if (waits & np.isfinite(ends)).any():
                 self.due = min(self.due, int(ends[waits].min()))
             if not waits.all():
                 self._put(mask, block.take(waits))
 
-    def _answers(self, block: Block) -> Ints:
-        columns = [block.columns[s.column] for s in self.shape.head if s.column >= 0]
-        known = [c for c in columns if c is not None]
-        return matrix([*known, self.answer_times(block)], block.length)
-
-    def answer_times(self, block: Block) -> Ints:
-        """The time of every answer; 0 where its group has not been met."""
-        time = self.shape.template.time
-        if time is None or time.variable is None:
-            return np.full(block.length, 0 if time is None else time.offset)
-        return time_column(block, self.shape.names.index(time.variable)) + time.offset
+    def decided(self, closed: int) -> Iterator[Block]:
+        """The combinations that are complete and that nothing can take back any more; they are forgotten."""
+        block = self.blocks.get(self.shape.full)
+        if block is None:
+            return
+        ends = [
+            time_values(block, column) + delay
+            for column, delay in zip(self.times, self.shape.delays, strict=True)
+        ]
+        final = np.max(ends, axis=0, initial=closed) <= closed if ends else np.ones(block.length, np.bool_)
+        if final.any():
+            yield block.take(final)
+            self._put(self.shape.full, block.take(~final))
 
     def _take_back(self, i: int, facts: Facts) -> None:
         columns = [column for _, column in self.shape.positives[i].columns]
@@ -144,6 +163,17 @@ class Loose:
                 gone: Bools = first(known, matrix(held, block.length)) >= 0
                 if gone.any():
                     self._put(mask, block.take(~gone))
+                    self._put_back(mask & ~(1 << i), i, block.take(gone))
+
+    def _put_back(self, mask: int, i: int, block: Block) -> None:
+        """Combinations wait again for a group that brought nothing but itself: they have moved on with it."""
+        if not mask or self.shape.sides_of(mask, i)[1]:
+            return
+        bound = self.shape.bound(mask)
+        columns = [c if place in bound else None for place, c in enumerate(block.columns)]
+        parts = [Block(block.length, columns, block.bits)]
+        both = concatenated([self.blocks[mask], *parts] if mask in self.blocks else parts)
+        self._put(mask, both.take(distinct(matrix([c for c in both.columns if c is not None], both.length))))
 
     # -- snapshots
 
@@ -163,12 +193,6 @@ class Loose:
         }
 
 
-def time_column(block: Block, column: int) -> Ints:
-    """A time variable's values; 0 where it is not bound."""
-    codes = block.columns[column]
-    return np.zeros(block.length, np.int64) if codes is None else values(codes).astype(np.int64)
-
-
 def certain_facts(shape: Shape, time: int, block: Block, with_time: bool) -> Facts:
     """Certain answers of a group as facts: its variables in order, then its time."""
     done = block.bits & shape.discharged == shape.discharged
@@ -182,7 +206,6 @@ def certain_facts(shape: Shape, time: int, block: Block, with_time: bool) -> Fac
 def _shape(plan: Plan, codec: Codec, query: int, number: int, made: LooseTemplate) -> LooseShape:
     base = compile_template(plan, codec, query, number, made.template, made.template.time_variables())
     place = {name: i for i, name in enumerate(base.names)}
-    time = made.template.time
     positives = []
     for group in made.groups:
         goal = plan.queries[group.query].goal
@@ -198,8 +221,11 @@ def _shape(plan: Plan, codec: Codec, query: int, number: int, made: LooseTemplat
         tuple(positives),
         (),
         base.operations,
-        base.head if time is None or time.variable is None else (*base.head, Slot(place[time.variable])),
+        base.head,
         frozenset(),
         0,
-        groups=tuple(group.premises for group in made.groups),
+        codes=base.codes,
+        gathered=True,
+        groups=made.groups,
+        delays=tuple(plan.queries[group.query].delay for group in made.groups),
     )

@@ -197,16 +197,22 @@ def _hand_over(
     new.replay(retained.rows, old.engine.closed - furthest - 1, old.clock)
     for predicate in new.plan.datalog.inputs & old.inbox.pending.keys():
         new.inbox.pending[predicate] = old.inbox.pending[predicate]
+    for query in known.depths.keys() & engine.gathered.keys():
+        if len(engine.gathered[query].answered.keys):
+            name = new.plan.queries[query].name
+            raise CannotGoOn(f"the answers to {name} rest on all that ever came, and some of them are decided")
     engine.frozen = frozenset()
     engine.decisions.recall()
 
 
 def _carry_loose(new: Reasoner, old: Reasoner, carried: dict[int, int]) -> None:
     for b, a in carried.items():
+        if b in new.engine.gathered:
+            new.engine.gathered[b].answered = old.engine.gathered[a].answered
         mine = [x for x in new.engine.loose if x.query == b]
         theirs = [x for x in old.engine.loose if x.query == a]
         for one, other in zip(mine, theirs, strict=True):
-            one.blocks, one.due = other.blocks, other.due
+            one.blocks, one.due = dict(other.blocks), other.due
 
 
 def _stepped(old: Reasoner, kept: Kept) -> Reasoner:
@@ -226,13 +232,11 @@ def _rows(reasoner: Reasoner, queries: set[int]) -> pa.Table:
     """What stands of some queries, with the columns of `changes`."""
     engine = reasoner.engine
     state: list[State] = [
-        (q, time, dict(cell.blocks), None) for q in sorted(queries) for time, cell in sorted(engine.cells[q].items())
+        (q, time, dict(cell.blocks))
+        for q in sorted(queries - engine.gathered.keys())
+        for time, cell in sorted(engine.cells[q].items())
     ]
-    state += [
-        (x.query, 0, {(x.shape.number, mask): b for mask, b in x.blocks.items()}, x)
-        for x in engine.loose
-        if x.query in queries
-    ]
+    state += [(g, g.parts(engine.cells)) for q, g in sorted(engine.gathered.items()) if q in queries]
     return reasoner.writer.changes(reasoner._standing(state, engine.clock))
 
 
@@ -264,7 +268,7 @@ def _told_before(new: Reasoner, old: Reasoner) -> Iterator[dict[str, Any]]:
         unasked = old.unasked.get(new.plan.queries[number].name)
         if unasked is not None:
             first = min(new.engine.known_from[number], default=-NEVER)
-            yield from (row for row in unasked.told if row["time"] >= first)
+            yield from (row for row in unasked.told if row["time"] is None or row["time"] >= first)
 
 
 def _tables(new: Reasoner, old: Reasoner, before: pa.Table, after: pa.Table) -> dict[str, pa.Table]:

@@ -13,7 +13,7 @@ from thalweg.answers.background import known_operator, stream_dependent, unbound
 from thalweg.answers.datalog import Rule, Test, TimedAtom, read
 from thalweg.answers.plans import LooseTemplate, Plan, QueryPlan, TimeGroup, bounded
 from thalweg.answers.resolve import Resolver, Step, Unbounded, pattern_at, total_shift
-from thalweg.answers.safety import open_variables, unbound_in_head, unsafe
+from thalweg.answers.safety import bound_variables, open_variables, unbound_in_head, unsafe
 from thalweg.answers.stratify import dependencies, negative_walk
 from thalweg.answers.templates import (
     Substitution,
@@ -29,6 +29,9 @@ from thalweg.answers.templates import (
 from thalweg.language.diagnostics import Code, Diagnostic, ProgramError, Severity, has_errors, register
 from thalweg.language.program import Program
 from thalweg.language.terms import NOWHERE, Number, Span, Term, Variable, variables
+
+CLOCK = "~"
+"""The time on which premises at given times hang; no variable is called that."""
 
 register(
     Code(
@@ -93,7 +96,8 @@ def plan(program: Program) -> Plan:
 
 def kept_input(program: Program) -> dict[Signature, int | None] | None:
     """For how many time-points the facts of each input predicate wait for others, themselves or in an answer that is
-    consulted; None for one of them: for the horizon of the run. None at all when the program is refused."""
+    consulted; None for one of them: for the horizon of the run, or without end. None at all when the program is
+    refused."""
     made, found = _Planning(program).run()
     if made is None or has_errors(found):
         return None
@@ -103,8 +107,11 @@ def kept_input(program: Program) -> dict[Signature, int | None] | None:
         for premise in (p for t in query.templates for p in t.positive)
         if premise.time is not None
     ]
-    kept: dict[Signature, int | None] = dict.fromkeys(made.datalog.inputs, max(waits, default=0))
-    for loose in (t for q in made.queries for t in q.loose if t.needs_horizon):
+    delays = [query.delay for query in made.queries]
+    combined = [(t, t.wait(delays)) for q in made.queries for t in q.loose]
+    longest = max([*waits, *(wait for _, wait in combined if wait is not None)], default=0)
+    kept: dict[Signature, int | None] = dict.fromkeys(made.datalog.inputs, longest)
+    for loose in (t for t, wait in combined if wait is None):
         kept.update(dict.fromkeys((p.predicate for g in loose.groups for p in g.premises), None))
     return kept
 
@@ -319,14 +326,23 @@ class _Planning:
         """The query with its unconnected templates taken apart; their groups become queries of their own."""
         loose = []
         for template in query.templates:
-            if not is_connected(template):
+            for asked in () if is_connected(template) else self._asked(query, template):
                 span = template.rules[0].span if template.rules else query.span
-                groups = list(self._groups(query, template, span, queries))
-                loose.append(LooseTemplate(template, tuple(groups)))
+                groups = list(self._groups(query, asked, span, queries))
+                loose.append(LooseTemplate(asked, tuple(groups)))
                 if loose[-1].needs_horizon:
-                    self._deadline_warning(query, template, span)
+                    self._deadline_warning(query, asked, span)
         connected = tuple(t for t in query.templates if is_connected(t))
         return replace(query, templates=connected, loose=tuple(loose))
+
+    def _asked(self, query: QueryPlan, template: Template) -> Iterator[Template]:
+        """The template, of a query about one time at that time."""
+        time = template.time
+        if query.at is None or time is None or time == Time(None, query.at):
+            yield template
+        elif time.variable is not None:
+            at = Test("=:=", Variable(time.variable), Number(query.at))
+            yield from self.resolver.finished(replace(template, tests=(*template.tests, at)))
 
     def _groups(
         self, query: QueryPlan, template: Template, span: Span, queries: list[QueryPlan]
@@ -340,13 +356,20 @@ class _Planning:
                 p for p in template.premises if p.time is not None and p.time.variable == variable
             )
             bound = {v.name for p in premises if not p.negated for a in p.args for v in variables(a)}
+            if len(times) == 1:
+                bound = bound_variables(template)
             if all(p.negated for p in premises):
                 self._error("TW306", f"the time {variable or 'given'} is bound by no positive atom", span)
+            where = "at another time only" if len(times) > 1 else "by no positive atom"
             for premise in (p for p in premises if p.negated):
                 for name in sorted({v.name for a in premise.args for v in variables(a)} - bound):
-                    self._error("TW306", f"{name} in `{premise}` is bound at another time only", span)
+                    self._error("TW306", f"{name} in `{premise}` is bound {where}", span)
             yield TimeGroup(variable, len(queries), premises)
-            queries.append(_group_query(query, template, variable, premises, sorted(bound)))
+            queries.append(
+                _group_query(query, template, variable, premises, sorted(bound))
+                if len(times) > 1
+                else _only_group(query, template, variable)
+            )
 
     def _deadline_warning(self, query: QueryPlan, template: Template, span: Span) -> None:
         times = ", ".join(template.time_variables())
@@ -361,6 +384,17 @@ class _Planning:
         )
 
 
+def _only_group(query: QueryPlan, template: Template, variable: str | None) -> QueryPlan:
+    """All premises hang on one time, which is not the answer's: the answers are those of this query."""
+    clock = Time(variable or CLOCK)
+    premises = tuple(p if p.time is None else replace(p, time=clock.shifted(p.time.offset)) for p in template.premises)
+    floors = tuple((clock.variable, offset) for v, offset in template.floors if v == variable)
+    args = query.goal.args
+    goal = TimedAtom((f"{query.goal.predicate[0]} at {variable or 'fixed times'}", len(args) + 1), args, clock)
+    part = replace(template, time=clock, premises=premises, floors=floors)
+    return QueryPlan(goal, (part,), False, 0 if variable is None else None, span=query.span)
+
+
 def _group_query(
     query: QueryPlan,
     template: Template,
@@ -369,7 +403,7 @@ def _group_query(
     bound: list[str],
 ) -> QueryPlan:
     """Premises at fixed times hang on time 0 of a clock of their own."""
-    time = Time(variable or "T")
+    time = Time(variable or CLOCK)
     tied = tuple(replace(p, time=Time(time.variable, p.time.offset)) for p in premises if p.time is not None)
     head: tuple[Term, ...] = tuple(Variable(name) for name in bound)
     floors = tuple((time.variable, offset) for v, offset in template.floors if v == variable)

@@ -7,14 +7,15 @@ for it. All three come from the templates alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from thalweg.analysis.temporal import Signature, Time
 from thalweg.answers.background import Background
+from thalweg.answers.bounds import Order, order
 from thalweg.answers.datalog import Datalog, TimedAtom
 from thalweg.answers.templates import Template, general_pattern, pattern_of
-from thalweg.language.terms import NOWHERE, Span
+from thalweg.language.terms import NOWHERE, Span, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +29,63 @@ class TimeGroup:
 
 @dataclass(frozen=True, slots=True)
 class LooseTemplate:
-    """A template with unrelated times: an answer is a combination of answers to its groups."""
+    """A template whose times are not tied to the answer's: an answer is a combination of answers to its groups, or
+    where there is only one group, an answer to that."""
 
     template: Template
     groups: tuple[TimeGroup, ...]
 
     @property
+    def is_single(self) -> bool:
+        """True when all premises hang on one time; the answers are those of the only group."""
+        return len(self.groups) == 1
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The time variables of the groups."""
+        return tuple(group.variable for group in self.groups if group.variable is not None)
+
+    def order(self, spread: int | None = None) -> Order:
+        """What the comparisons say about the times; with a `spread`, none are further apart."""
+        return order(self.template.tests, self.times, spread)
+
+    def apart(self) -> dict[tuple[str, str], int]:
+        """How far one time may lie after another, where the comparisons bound it."""
+        known = self.order()
+        found = {}
+        for time in self.times:
+            for node, (far, _) in known.above(time):
+                if isinstance(node.term, Variable) and node.whole:
+                    found[time, node.term.name] = far
+        return found
+
+    @property
     def needs_horizon(self) -> bool:
         """True when something may wait for a time that is not tied to it."""
-        return sum(group.variable is not None for group in self.groups) > 1
+        return len(self.apart()) < len(self.times) * (len(self.times) - 1)
+
+    def delay(self, delays: Sequence[int]) -> int | None:
+        """How long after its time an answer is decided, where its premises are not at given times; None where that is
+        not bounded."""
+        time, apart = self.template.time, {**self.apart(), **{(t, t): 0 for t in self.times}}
+        own = time.variable if time is not None else ""
+        tied = [(apart.get((g.variable, own or "")), g.query) for g in self.groups if g.variable is not None]
+        known = [far + delays[query] for far, query in tied if far is not None]
+        return max(known, default=0) if len(known) == len(tied) else None
+
+    def given(self, delays: Sequence[int]) -> int | None:
+        """The time by which the premises at given times are decided; None where there are none."""
+        return max((delays[g.query] for g in self.groups if g.variable is None), default=None)
+
+    def wait(self, delays: Sequence[int]) -> int | None:
+        """For how long a fact waits for others; None where that is not bounded."""
+        if len(self.groups) < 2:
+            return 0
+        if self.needs_horizon or len(self.times) < len(self.groups):
+            return None
+        own = {g.variable: g for g in self.groups}
+        lowest = {g.variable: min(p.time.offset for p in g.premises if p.time is not None) for g in self.groups}
+        return max(far + delays[own[late].query] - lowest[early] for (late, early), far in self.apart().items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +186,8 @@ def _horizon(made: Plan, start: int, delays: list[int]) -> int:
                     seen.add(target)
                     waiting.append(target)
             longest = max(longest, delays[number] - premise.time.offset)
-        for group in (g for loose in made.queries[number].loose for g in loose.groups):
-            seen.add(group.query)
-            waiting.append(group.query)
+        for loose in made.queries[number].loose:
+            longest = max(longest, loose.wait(delays) or 0)
+            seen |= {group.query for group in loose.groups}
+            waiting += [group.query for group in loose.groups]
     return longest

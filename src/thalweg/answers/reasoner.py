@@ -12,7 +12,7 @@ or be retracted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -25,9 +25,10 @@ from thalweg.analysis.temporal import Signature
 from thalweg.answers import migration
 from thalweg.answers.bulk import CHUNK, FACTS_PER_STEP, Bulk, qualifies
 from thalweg.answers.codec import Codec
-from thalweg.answers.engine import Blocks, Engine, Touched
+from thalweg.answers.engine import Blocks, Engine, Regathered, Touched
+from thalweg.answers.gathered import Gathered, Parts, answer_times
 from thalweg.answers.inbox import Coded, Inbox, by_step, chunks, density
-from thalweg.answers.loose import NEVER, Loose
+from thalweg.answers.loose import NEVER
 from thalweg.answers.offline import check, plan
 from thalweg.answers.report import Change, changes, new_answers, report
 from thalweg.answers.retained import Kept, Unasked, reach
@@ -39,8 +40,8 @@ from thalweg.language.program import Program
 from thalweg.language.rules import Kind
 from thalweg.protocol import REJECTED, Batch, Revision, refuse_other_batches
 
-State = tuple[int, int, Blocks, Loose | None]
-"""A cell as it stands: query, time, blocks; or the combinations of a loose template."""
+State = tuple[int, int, Blocks] | tuple[Gathered, Parts]
+"""A cell as it stands: query, time, blocks; or a query whose answers come from several cells."""
 
 
 class Reasoner(Uncopied):
@@ -166,59 +167,59 @@ class Reasoner(Uncopied):
         self._step_by_step(by_step(self.inbox.due(to)), to)
         self.engine.log = []
 
-    def _revision(self, log: list[Touched], shown: list[Shown]) -> Revision:
+    def _revision(self, log: list[Touched | Regathered], shown: list[Shown]) -> Revision:
         standing = self.engine.standing()
-        combined: list[State] = [
-            (x.query, 0, {(x.shape.number, mask): b for mask, b in x.blocks.items()}, x)
-            for x in self.engine.loose
-        ]
+        gathered: list[State] = [(g, g.parts(self.engine.cells)) for g in self.engine.gathered.values()]
         clock = self.engine.clock
         rejected = self.inbox.rejected.take(clock)
         writer = self.writer
         return Revision(
             Lazy(
                 {
-                    "answers": lambda: writer.answers([*shown, *self._changed(log, self._new_answers)]),
+                    "answers": lambda: writer.answers([*shown, *self._changed(log, new_answers)]),
                     "open": lambda: writer.open(
-                        self._standing([*((*cell, None) for cell in standing.cells()), *combined], clock)
+                        self._standing([*standing.cells(), *gathered], clock)
                     ),
-                    "changes": lambda: writer.changes([*shown, *self._changed(log, self._differences)]),
+                    "changes": lambda: writer.changes([*shown, *self._changed(log, changes)]),
                     "rejected": lambda: rejected,
                 }
             )
         )
 
-    def _differences(self, touched: Touched) -> list[Change]:
-        return changes(self._shapes(touched.query, touched.loose), touched.before, touched.after)
-
-    def _new_answers(self, touched: Touched) -> list[Change]:
-        return new_answers(self._shapes(touched.query, touched.loose), touched.before, touched.after)
-
-    def _changed(self, log: list[Touched], found: Callable[[Touched], list[Change]]) -> Iterator[Shown]:
+    def _changed(
+        self, log: list[Touched | Regathered], found: Callable[[Mapping[int, Shape], Blocks, Blocks], list[Change]]
+    ) -> Iterator[Shown]:
         for touched in log:
-            for change in found(touched):
-                n = change.rows.length
-                key = (change.group.shape.number, change.group.mask)
-                source = (touched.after if change.op > 0 else touched.before)[key]
+            if isinstance(touched, Regathered):
+                gathered = touched.gathered
+                shapes, time = gathered.shapes, None
+                before, after = gathered.blocks(touched.before), gathered.blocks(touched.after)
+            else:
+                shapes, time = self._shapes(touched.query), touched.time
+                before, after = touched.before, touched.after
+            for change in found(shapes, before, after):
+                group, rows, n = change.group, change.rows, change.rows.length
+                source = (after if change.op > 0 else before)[group.key]
                 at, op = np.full(n, touched.clock), np.full(n, change.op)
-                loose = touched.loose
-                time = np.full(n, touched.time) if loose is None else loose.answer_times(change.rows)
-                yield Shown(change.group, change.rows, at, time, op, change.labels, source)
+                times = answer_times(group.shape, rows) if time is None else np.full(n, time)
+                yield Shown(group, rows, at, times, op, change.labels, source)
 
-    def _shapes(self, query: int, loose: Loose | None) -> Mapping[int, Shape]:
-        return (
-            {loose.shape.number: loose.shape}
-            if loose is not None
-            else dict(enumerate(self.engine.shapes[query]))
-        )
+    def _shapes(self, query: int) -> dict[int, Shape]:
+        return dict(enumerate(self.engine.shapes[query]))
 
-    def _standing(self, state: list[State], clock: int) -> Iterator[Shown]:
-        for query, time, blocks, loose in state:
-            for group, rows in report(self._shapes(query, loose), blocks).values():
+    def _standing(self, state: Iterable[State], clock: int) -> Iterator[Shown]:
+        for one in state:
+            if isinstance(one[0], Gathered):
+                gathered, parts = one
+                shapes, time, blocks = gathered.shapes, None, gathered.blocks(parts)
+            else:
+                query, time, blocks = one
+                shapes = self._shapes(query)
+            for group, rows in report(shapes, blocks).values():
                 n = rows.length
                 at, none = np.full(n, clock), np.zeros(n, np.int64)
-                times = np.full(n, time) if loose is None else loose.answer_times(rows)
-                yield Shown(group, rows, at, times, none, none, blocks[group.shape.number, group.mask])
+                times = answer_times(group.shape, rows) if time is None else np.full(n, time)
+                yield Shown(group, rows, at, times, none, none, blocks[group.key])
 
     # -- stopping and resuming
 

@@ -9,18 +9,19 @@ difference between the reports of before and after.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from thalweg.analysis.temporal import Time
 from thalweg.answers.blocks import DEAD, Block
-from thalweg.answers.codec import STAR, Bools
+from thalweg.answers.codec import STAR, Bools, values
 from thalweg.answers.datalog import Test, TimedAtom
 from thalweg.answers.kernels import distinct, first, index
-from thalweg.answers.shapes import Comparison, Computation, Operation, Rigid, Shape
+from thalweg.answers.shapes import Comparison, Computation, Operation, Rigid, Shape, Slot, is_implied
 from thalweg.answers.stars import exceptions, open_places, starred_rows
 from thalweg.columns.keys import matrix
 from thalweg.language.terms import Term, Variable
@@ -29,11 +30,19 @@ from thalweg.protocol import Ints
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows that have met the same premises: one shape, one mask, one set of discharged negations."""
+    """Rows that have met the same premises: one shape, one mask, one set of discharged negations. `place` keeps rows of
+    different cells apart where these have exceptions of their own."""
 
     shape: Shape
     mask: int
     bits: int
+    place: int | None = None
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """The block that the rows are from."""
+        own = self.shape.number, self.mask
+        return own if self.place is None else (*own, self.place)
 
     @property
     def is_certain(self) -> bool:
@@ -61,17 +70,19 @@ class Group:
 
     def _waiting(self) -> list[Operation]:
         done = self.shape.closure(self.mask)[0]
-        return [o for i, o in enumerate(self.shape.operations) if i not in done]
+        return [o for i, o in enumerate(self.shape.operations) if i not in done and not is_implied(o)]
 
 
 def _by_time(atoms: list[TimedAtom]) -> list[TimedAtom]:
     return sorted(atoms, key=lambda a: a.time.offset if a.time is not None else 0)
 
 
-Blocks = Mapping[tuple[int, int], Block]
-"""The blocks of a cell by shape and mask."""
-Report = dict[tuple[int, int, int], tuple[Group, Block]]
-"""Rows by (shape, mask, bits)."""
+Blocks = Mapping[tuple[int, ...], Block]
+"""The blocks of a cell by shape and mask; of several cells also by place."""
+Report = dict[tuple[int, ...], tuple[Group, Block]]
+"""Rows by the key of their block and the bits."""
+Tie = tuple[Slot, Slot, int | None]
+"""The value in a place of one row must be that in a place of another, or a time that lies so far after it."""
 
 
 class Everybody:
@@ -84,7 +95,7 @@ class Everybody:
         """For each row the substitution, and the constants that are excepted."""
         shape = group.shape
         heads = [tuple(key) for key in head_keys(shape, rows).tolist()]
-        return list(zip(heads, exceptions(shape, self._blocks[shape.number, group.mask], rows), strict=True))
+        return list(zip(heads, exceptions(shape, self._blocks[group.key], rows), strict=True))
 
     def keys(self, group: Group, rows: Block) -> Ints:
         """The substitution of every row, and a number for who is excepted."""
@@ -110,23 +121,25 @@ def report(shapes: Mapping[int, Shape], blocks: Blocks) -> Report:
 
 def _report(shapes: Mapping[int, Shape], blocks: Blocks, everybody: Everybody) -> Report:
     groups: Report = {}
-    for (number, mask), block in sorted(blocks.items(), key=lambda item: item[0]):
-        for group, rows in _groups(shapes[number], mask, block):
-            groups[number, mask, group.bits] = (group, rows)
+    for (number, mask, *place), block in sorted(blocks.items(), key=lambda item: item[0]):
+        for group, rows in _groups(shapes[number], mask, block, *place):
+            groups[*group.key, group.bits] = (group, rows)
     if len(groups) < 2 and not any(g.is_certain for g, _ in groups.values()):
         return groups
     return _without_superseded(groups, everybody)
 
 
-def _groups(shape: Shape, mask: int, block: Block) -> Iterator[tuple[Group, Block]]:
+def _groups(
+    shape: Shape, mask: int, block: Block, place: int | None = None
+) -> Iterator[tuple[Group, Block]]:
     if not shape.negatives:
-        group = Group(shape, mask, 0)
+        group = Group(shape, mask, 0, place)
         if group.is_supported or group.is_certain:
             yield group, block
         return
     alive = (block.bits & DEAD) == 0
     for bits in np.unique(block.bits[alive] & shape.discharged).tolist():
-        group = Group(shape, mask, int(bits))
+        group = Group(shape, mask, int(bits), place)
         if group.is_supported or group.is_certain:
             chosen = alive & ((block.bits & shape.discharged) == bits)
             yield group, block if chosen.all() else block.take(chosen)
@@ -148,9 +161,9 @@ def _without_superseded(groups: Report, everybody: Everybody) -> Report:
         if group.is_certain:
             continue
         if _has_head(group):
-            better = [(g, r) for g, r in groups.values() if _needs_less(g, group)]
-            for other, others in (*better, *answered):
-                rows = _drop(rows, _covered(group, rows, other, others, everybody))
+            better = [(g, r, tie) for g, r in groups.values() for tie in _ties(g, group)]
+            for other, others, tie in (*better, *((g, r, ()) for g, r in answered)):
+                rows = _drop(rows, _covered(group, rows, other, others, everybody, tie))
         rows = _not_shown_yet(group, rows, shown)
         if rows.length:
             kept[key] = (group, rows)
@@ -162,19 +175,26 @@ def _decided(shape: Shape) -> int:
     return max((*(p.offset for p in shape.positives), *(n.offset for n in shape.negatives)), default=0)
 
 
-def _covered(group: Group, rows: Block, other: Group, others: Block, everybody: Everybody) -> Bools:
-    """Which rows have the substitution of one of the others, and mean nobody whom that one does not mean."""
+def _covered(
+    group: Group, rows: Block, other: Group, others: Block, everybody: Everybody, ties: Sequence[Tie] = ()
+) -> Bools:
+    """Which rows have the substitution of one of the others, with times as the ties say, and mean nobody whom that one
+    does not mean."""
     if not rows.length or not others.length:
         return np.zeros(rows.length, np.bool_)
-    found = _among(head_keys(group.shape, rows), head_keys(other.shape, others))
+    mine, theirs = head_keys(group.shape, rows), head_keys(other.shape, others)
+    if ties:
+        mine = np.column_stack([mine, *_tied_values(rows, ties, 1)])
+        theirs = np.column_stack([theirs, *_tied_values(others, ties, 0)])
+    found = _among(mine, theirs)
     starred = np.flatnonzero(found & starred_rows(group.shape, rows))
     if len(starred):
-        theirs: dict[tuple[int, ...], list[frozenset[tuple[int, ...]]]] = {}
+        meant: dict[tuple[int, ...], list[frozenset[tuple[int, ...]]]] = {}
         if _pattern(group.shape) == _pattern(other.shape):
             for head, excepted in everybody.meant(other, others):
-                theirs.setdefault(head, []).append(excepted)
-        mine = everybody.meant(group, rows.take(starred))
-        found[starred] = [any(e <= excepted for e in theirs.get(head, ())) for head, excepted in mine]
+                meant.setdefault(head, []).append(excepted)
+        own = everybody.meant(group, rows.take(starred))
+        found[starred] = [any(e <= excepted for e in meant.get(head, ())) for head, excepted in own]
     return found
 
 
@@ -195,7 +215,8 @@ def _not_shown_yet(group: Group, rows: Block, shown: dict[object, list[Ints]]) -
 def _signature(group: Group) -> tuple[object, ...]:
     """What two rows must have in common to say the same: the predicates and times of what is met and missing."""
     sides = (group.evidence(), group.needed())
-    return tuple(tuple(sorted((a.negated, a.predicate, str(a.time)) for a in side)) for side in sides)
+    shown = str if not group.shape.gathered else lambda _: ""
+    return tuple(tuple(sorted((a.negated, a.predicate, shown(a.time)) for a in side)) for side in sides)
 
 
 def _row_keys(group: Group, rows: Block) -> Ints:
@@ -203,12 +224,26 @@ def _row_keys(group: Group, rows: Block) -> Ints:
     sums = [np.zeros(rows.length, np.uint64) for _ in range(2)]
     for side, atoms in enumerate((group.evidence(), group.needed())):
         for atom in atoms:
-            mixed = np.full(rows.length, _salt(f"{side}{atom.negated}{atom.predicate}{atom.time}"), np.uint64)
+            times = _times(group, rows, atom.time)
+            written = atom.time if times is None else None
+            mixed = np.full(rows.length, _salt(f"{side}{atom.negated}{atom.predicate}{written}"), np.uint64)
+            if times is not None:
+                mixed = _mixed(mixed, times)
             for arg in atom.args:
                 mixed = _mixed(mixed, _argument_codes(group, rows, arg))
             sums[side] += mixed
     head = head_keys(group.shape, rows)
     return np.column_stack([head, *(s.view(np.int64) for s in sums)])
+
+
+def _times(group: Group, rows: Block, time: Time | None) -> Ints | None:
+    """A premise's time in every row, where rows of several times stand together and it is known."""
+    column = group.shape.time_column(time)
+    if not group.shape.gathered or time is None or (column is None and time.variable is not None):
+        return None
+    if column is not None and rows.columns[column] is None:
+        return None
+    return time_values(rows, column) + time.offset
 
 
 def _argument_codes(group: Group, rows: Block, arg: Term) -> Ints:
@@ -242,12 +277,94 @@ def _has_head(group: Group) -> bool:
     return all(slot.column < 0 or slot.column in bound for slot in group.shape.head)
 
 
-def _needs_less(one: Group, other: Group) -> bool:
-    """True when `one` needs a proper subset of what `other` needs, for the same substitution."""
+@lru_cache(maxsize=4096)
+def _ties(one: Group, other: Group) -> tuple[tuple[Tie, ...], ...]:
+    """The ways in which a row of `one` can need a proper subset of what a row of `other` with the same substitution
+    needs. In a cell all rows have one time; otherwise each way ties times and arguments of the two rows."""
     if one.is_certain or not _has_head(one):
-        return False
-    less, more = _needs(one), _needs(other)
-    return less is not None and more is not None and less < more
+        return ()
+    if not one.shape.gathered:
+        less, more = _needs(one), _needs(other)
+        return ((),) if less is not None and more is not None and less < more else ()
+    if any(g.tests() or g.background() for g in (one, other)):
+        return ()
+    needed = set(other.needed())
+    found = {ties for ties, used in _embedded(one.needed(), one, other, {}) if used < needed}
+    return tuple(tuple(sorted(ties, key=str)) for ties in sorted(found, key=str))
+
+
+def _embedded(
+    needed: list[TimedAtom], one: Group, other: Group, known: dict[str, object]
+) -> Iterator[tuple[frozenset[Tie], frozenset[TimedAtom]]]:
+    """The ways to find what one group needs among what another needs. `known` says what stands for variables that
+    have no value yet."""
+    if not needed:
+        yield frozenset(), frozenset()
+        return
+    for there in other.needed():
+        if (there.negated, there.predicate) != (needed[0].negated, needed[0].predicate):
+            continue
+        also = dict(known)
+        tied = _tied(needed[0], there, one, other, also)
+        if tied is not None:
+            for ties, used in _embedded(needed[1:], one, other, also):
+                yield tied | ties, used | {there}
+
+
+def _tied(
+    atom: TimedAtom, there: TimedAtom, one: Group, other: Group, known: dict[str, object]
+) -> frozenset[Tie] | None:
+    """What must be equal for two atoms to be the same; None where they cannot be."""
+    ties: set[Tie] = set()
+    for mine, theirs in zip(atom.args, there.args, strict=True):
+        left, right = _slot(one, mine), _slot(other, theirs)
+        if left is None and isinstance(mine, Variable):
+            if known.setdefault(mine.name, theirs) != theirs:
+                return None
+        elif left is None or right is None:
+            return None
+        else:
+            ties.add((left, right, None))
+    if atom.time is not None and there.time is not None:
+        left, right = _clock(one, atom.time), _clock(other, there.time)
+        if left is None and atom.time.variable is not None:
+            stands_for = there.time.shifted(-atom.time.offset)
+            if known.setdefault(atom.time.variable, stands_for) != stands_for:
+                return None
+        elif left is None or right is None:
+            return None
+        else:
+            ties.add((left, right, there.time.offset - atom.time.offset))
+    return frozenset(ties)
+
+
+def _slot(group: Group, term: Term) -> Slot | None:
+    """Where the value of an argument is; None where it has none yet."""
+    if not isinstance(term, Variable):
+        return Slot(-1, group.shape.codes[term])
+    column = group.shape.names.index(term.name)
+    return Slot(column) if column in group.shape.bound(group.mask) | group.shape.open else None
+
+
+def _clock(group: Group, time: Time) -> Slot | None:
+    """Where the value of a time is; None where it has none yet."""
+    if time.variable is None:
+        return Slot(-1)
+    column = group.shape.time_column(time)
+    return Slot(column) if column is not None and column in group.shape.bound(group.mask) else None
+
+
+def _tied_values(rows: Block, ties: Sequence[Tie], side: int) -> list[Ints]:
+    """The values that ties compare, of the rows of one side."""
+    found = []
+    for *slots, far in ties:
+        column, code = slots[side]
+        if far is None:
+            codes = rows.columns[column] if column >= 0 else None
+            found.append(np.full(rows.length, code, np.int64) if codes is None else codes)
+        else:
+            found.append(time_values(rows, column if column >= 0 else None) + side * far)
+    return found
 
 
 @lru_cache(maxsize=4096)
@@ -267,6 +384,12 @@ def _needs(group: Group) -> frozenset[str] | None:
                 args.append(str(arg))
         found.add(f"{atom.negated}{atom.predicate}{args}{atom.time}")
     return frozenset(found) if not group.tests() and not group.background() else None
+
+
+def time_values(rows: Block, column: int | None) -> Ints:
+    """The times in a column; 0 where there is none, or none known."""
+    codes = None if column is None else rows.columns[column]
+    return np.zeros(rows.length, np.int64) if codes is None else values(codes).astype(np.int64)
 
 
 def head_keys(shape: Shape, rows: Block) -> Ints:

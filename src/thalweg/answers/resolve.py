@@ -25,6 +25,7 @@ from thalweg.answers.background import (
     matches,
     stream_dependent,
 )
+from thalweg.answers.bounds import order
 from thalweg.answers.datalog import Datalog, Rule, Test, TimedAtom
 from thalweg.answers.templates import (
     UNLIMITED,
@@ -201,7 +202,7 @@ class Resolver:
             once = dict.fromkeys(rule.body)
             body = [(c, pattern_of(by.atom(c)) if self._is_call(c) else None) for c in once]
             for template, found in self._body(body, rule.times, start, by):
-                yield from self._finished(instantiate(template, found))
+                yield from self.finished(instantiate(template, found))
 
     def _is_call(self, condition: TimedAtom | Test) -> TypeGuard[TimedAtom]:
         return isinstance(condition, TimedAtom) and not condition.negated and self.is_resolved(condition)
@@ -242,8 +243,9 @@ class Resolver:
 
     # -- what can be decided before the stream
 
-    def _finished(self, template: Template) -> Iterator[Template]:
-        """The template with ground tests decided and background atoms resolved where there is one way or none."""
+    def finished(self, template: Template) -> Iterator[Template]:
+        """The template, where it can be true, with ground tests decided and background atoms resolved where there is
+        one way or none."""
         tests: list[Test] = []
         for test in template.tests:
             if is_ground(test.left) and is_ground(test.right):
@@ -255,7 +257,7 @@ class Resolver:
                     return
                 by = Substitution.empty()
                 by.unify(test.left, value)
-                yield from self._finished(instantiate(replace(template, tests=_without(template, test)), by))
+                yield from self.finished(instantiate(replace(template, tests=_without(template, test)), by))
                 return
             else:
                 tests.append(test)
@@ -266,9 +268,10 @@ class Resolver:
                 continue
             rest = replace(template, premises=tuple(p for p in template.premises if p is not atom))
             for by in outcome:
-                yield from self._finished(instantiate(rest, by))
+                yield from self.finished(instantiate(rest, by))
             return
-        if not contradictory(template):
+        times = {*template.time_variables(), *(name for name, _ in template.floors if name is not None)}
+        if not contradictory(template) and order(template.tests, times).is_possible:
             yield template
 
     def _background_outcome(self, atom: TimedAtom) -> list[Substitution] | None:

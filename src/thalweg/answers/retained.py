@@ -45,8 +45,8 @@ def depth(engine: Engine, query: int, known: Container[int] = (), path: tuple[in
         return found
     for shape in engine.shapes[query]:
         found.include(depth_of(engine, shape, known, path), 0)
-    for group in (g for loose in engine.loose if loose.query == query for g in loose.groups):
-        found.include(depth(engine, group, known, (*path, query)), 0)
+    for group in (g for loose in engine.plan.queries[query].loose for g in loose.groups):
+        found.include(depth(engine, group.query, known, (*path, query)), 0)
         found.endless = True
     return found
 
@@ -108,5 +108,6 @@ class Unasked:
         return max(closed - self.retire, self.final)
 
     def state(self, closed: int) -> tuple[int, int, list[dict[str, Any]]]:
-        """The same without answers that are decided."""
-        return self.retire, self.final, [row for row in self.told if row["time"] > self.decided(closed)]
+        """The same without answers that are decided; of those without a time that is not known."""
+        decided = self.decided(closed)
+        return self.retire, self.final, [r for r in self.told if r["time"] is None or r["time"] > decided]

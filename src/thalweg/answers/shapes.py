@@ -6,15 +6,17 @@ that it has met; what is to be computed when a premise is met is worked out once
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from thalweg.analysis.temporal import Signature
+from thalweg.analysis.temporal import Signature, Time
 from thalweg.analysis.types import NAMED
 from thalweg.answers.background import EQUAL, ORDERS, UNEQUAL
+from thalweg.answers.bounds import order
 from thalweg.answers.codec import Bools, Codec, Floats, values
 from thalweg.answers.datalog import Test, TimedAtom
 from thalweg.answers.plans import Plan
@@ -22,7 +24,7 @@ from thalweg.answers.safety import bound_variables, computed, open_variables
 from thalweg.answers.templates import Template
 from thalweg.columns import computing
 from thalweg.columns.symbols import numbers
-from thalweg.language.terms import Atom, Compound, Term, Variable, variables
+from thalweg.language.terms import Atom, Compound, Number, Term, Variable, variables
 from thalweg.protocol import Ints
 
 Columns = list[Ints | None]
@@ -85,10 +87,11 @@ class Rigid:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A test on bound columns."""
+    """A test on bound columns. An `implied` one follows from others, and is of use while these wait for values."""
 
     test: Test
     reads: frozenset[int]
+    implied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,15 @@ class Computation:
     reads: frozenset[int]
 
 
-Operation = Rigid | Comparison | Computation
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """A row that needs an atom and its negation is none: the arguments must differ somewhere."""
+
+    pairs: tuple[tuple[Slot, Slot], ...]
+    reads: frozenset[int]
+
+
+Operation = Rigid | Comparison | Computation | Apart
 Places = tuple[tuple[int, int], ...]
 """Pairs of an argument's position and a column."""
 
@@ -132,6 +143,10 @@ class Shape:
     """True when another alternative of the query has the same predicates at the same times."""
     stamp: int | None = None
     """The column that holds the answer's time, where rows of several times stand together."""
+    clock: frozenset[int] = frozenset()
+    """Columns of times that every row has from the beginning."""
+    gathered: bool = False
+    """True when its rows come from several cells; times are columns, also of the head."""
 
     def __post_init__(self) -> None:
         self.full = (1 << len(self.positives)) - 1
@@ -156,7 +171,12 @@ class Shape:
 
     def bound(self, mask: int) -> frozenset[int]:
         """The columns that a row with this mask has."""
-        return self.closure(mask)[1]
+        found = self.closure(mask)[1]
+        return found | self.clock if self.clock else found
+
+    def time_column(self, time: Time | None) -> int | None:
+        """The column of a time's variable; None where it has none."""
+        return self.names.index(time.variable) if time is not None and time.variable in self.names else None
 
     def _closure(self, mask: int) -> tuple[tuple[int, ...], frozenset[int]]:
         bound: set[int] = set()
@@ -175,6 +195,8 @@ class Shape:
                         bound.add(operation.target)
                     elif isinstance(operation, Rigid):
                         bound |= operation.variables
+        if all(i in done for i, o in enumerate(self.operations) if isinstance(o, (Comparison, Computation))):
+            done = [i for i in done if isinstance(self.operations[i], Apart) or not is_implied(self.operations[i])]
         return tuple(done), frozenset(bound)
 
     def _is_ready(self, operation: Operation, bound: set[int], mask: int) -> bool:
@@ -200,7 +222,7 @@ class Shape:
             c for n in self.negatives for c in n.variables
         }
         for i, operation in enumerate(self.operations):
-            if i not in done:
+            if i not in done and not is_implied(operation):
                 shown |= operation.variables if isinstance(operation, Rigid) else operation.reads
         return bound - shown
 
@@ -215,6 +237,20 @@ class Shape:
             bound = self.bound(mask) | self.open
             self.judged[mask] = sum(1 << j for j, n in enumerate(self.negatives) if n.variables <= bound)
         return self.judged[mask]
+
+
+def head_time(shape: Shape, codec: Codec) -> tuple[Slot, ...]:
+    """The answer's time as one more argument of the head, where it has one."""
+    time = shape.template.time
+    if time is None:
+        return ()
+    column = shape.time_column(time)
+    return (Slot(-1, codec.term(Number(time.offset))),) if column is None else (Slot(column),)
+
+
+def is_implied(operation: Operation) -> bool:
+    """True for what follows from the premises and the other operations."""
+    return isinstance(operation, Apart) or (isinstance(operation, Comparison) and operation.implied)
 
 
 # --------------------------------------------------------------------------- compiling
@@ -329,7 +365,17 @@ def _operations(plan: Plan, template: Template, place: dict[str, int], codec: Co
             found.append(Computation(test, place[target], reads - {place[target]}))
         else:
             found.append(Comparison(test, reads))
-    return found
+    for test in order(template.tests, template.time_variables()).implied():
+        found.append(Comparison(test, frozenset(place[n] for n in _reads(test) if n in place), implied=True))
+    return [*found, *_apart(template, slot)]
+
+
+def _apart(template: Template, slot: Callable[[Term], Slot]) -> Iterator[Apart]:
+    for atom, absent in itertools.product(template.positive, template.negative):
+        if (atom.predicate, atom.time) == (absent.predicate, absent.time):
+            both = [(slot(a), slot(b)) for a, b in zip(atom.args, absent.args, strict=True) if a != b]
+            if all(a.column >= 0 or b.column >= 0 for a, b in both):
+                yield Apart(tuple(both), frozenset(s.column for pair in both for s in pair if s.column >= 0))
 
 
 def _given(template: Template) -> set[str]:

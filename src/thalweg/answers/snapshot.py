@@ -15,6 +15,7 @@ import numpy as np
 
 from thalweg.answers.blocks import Block, Facts
 from thalweg.answers.codec import SYMBOL, Codec
+from thalweg.answers.gathered import Answered
 from thalweg.answers.inbox import coded_from, coded_matrix
 from thalweg.answers.retained import Kept, Unasked
 from thalweg.columns.sealing import ForeignState, opened, sealed
@@ -61,6 +62,7 @@ def _taken(reasoner: Reasoner) -> tuple[dict[str, Any], list[Ints]]:
         "rejected": put(inbox.rejected.rows),
         "reasons": inbox.rejected.reasons,
         "loose": [loose.state(put) for loose in engine.loose],
+        "answered": [gathered.state(put) for _, gathered in sorted(engine.gathered.items())],
         "known": engine.known_from,
         "final": engine.final,
         "unasked": [[name, *unasked.state(engine.closed)] for name, unasked in sorted(reasoner.unasked.items())],
@@ -112,6 +114,8 @@ def unpack(reasoner: Reasoner, state: bytes) -> None:
     header = json.loads(bytes(view[8:at]))
     if header["identity"] != identity(reasoner):
         raise ForeignState("the snapshot belongs to another program, lateness, horizon or start")
+    if reasoner.engine.gathered and "answered" not in header:
+        raise ForeignState("the snapshot is of an earlier version, which kept the answers to this program otherwise")
     source = io.BytesIO(view[at:])
     arrays: list[Ints] = []
     while source.tell() < len(source.getbuffer()):
@@ -137,6 +141,8 @@ def _put(reasoner: Reasoner, header: dict[str, Any], arrays: list[Ints]) -> None
     inbox.rejected.reasons = [(reason, detail) for reason, detail in header["reasons"]]
     for loose, kept in zip(engine.loose, header["loose"], strict=True):
         loose.adopt(kept, arrays)
+    for query, keys in header.get("answered", []):
+        engine.gathered[query].answered = Answered(arrays[keys])
     engine.known_from = header.get("known", engine.known_from)
     engine.final = header.get("final", engine.final)
     reasoner.unasked = {name: Unasked(*told) for name, *told in header.get("unasked", [])}

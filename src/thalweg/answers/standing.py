@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from thalweg.answers.blocks import Block
 
-Blocks = Mapping[tuple[int, int], Block]
+Blocks = Mapping[tuple[int, ...], Block]
 """The blocks of a cell by shape and mask."""
 Present = Callable[[], Iterator[tuple[int, int, Blocks]]]
 """The cells as they are now: query, time and blocks."""

@@ -24,11 +24,12 @@ import pyarrow.compute as pc
 
 from thalweg.analysis.temporal import Time
 from thalweg.answers.blocks import Block, concatenated
+from thalweg.answers.bounds import order
 from thalweg.answers.codec import STAR, Bools, Codec
 from thalweg.answers.datalog import Test, TimedAtom, as_written
-from thalweg.answers.loose import LooseShape, time_column
+from thalweg.answers.loose import LooseShape
 from thalweg.answers.plans import Plan
-from thalweg.answers.report import LABELS, Group, head_keys
+from thalweg.answers.report import LABELS, Group, head_keys, time_values
 from thalweg.answers.shapes import Negative, Shape, Slot
 from thalweg.answers.stars import exceptions, open_places, starred_rows
 from thalweg.language.terms import Variable
@@ -214,7 +215,8 @@ class Writer:
         time = shape.template.time
         if time is None:
             return pa.nulls(s.rows.length, pa.int64())
-        if time.variable in shape.names and s.rows.columns[shape.names.index(time.variable)] is None:
+        column = shape.time_column(time)
+        if column is not None and s.rows.columns[column] is None:
             return pa.nulls(s.rows.length, pa.int64())
         return pa.array(s.time)
 
@@ -269,11 +271,11 @@ class Writer:
 
     def _stamp(self, s: Shown, shape: Shape, time: Time) -> pa.Array | pa.Scalar:
         """A time written out: a column of its own, the answer's time, or a number."""
-        if time.variable in shape.names:
-            column = shape.names.index(time.variable)
+        column = shape.time_column(time)
+        if column is not None:
             if s.rows.columns[column] is None:
                 return pa.scalar(str(time))
-            return pc.cast(pa.array(time_column(s.rows, column) + time.offset), pa.string())
+            return pc.cast(pa.array(time_values(s.rows, column) + time.offset), pa.string())
         stamp = np.full(len(s.time), time.offset) if time.variable is None else s.time + time.offset
         return pc.cast(pa.array(stamp), pa.string())
 
@@ -286,8 +288,9 @@ class Writer:
 
     def _deadline(self, s: Shown) -> pa.Array:
         latest = None
-        if isinstance(s.group.shape, LooseShape):
-            return pa.nulls(s.rows.length, pa.int64())
+        shape = s.group.shape
+        if isinstance(shape, LooseShape):
+            return self._loose_deadline(shape, s)
         for premise in s.group.needed():
             assert premise.time is not None
             due = premise.time.offset
@@ -296,7 +299,18 @@ class Writer:
             latest = due if latest is None else max(latest, due)
         if latest is None:
             return pa.nulls(s.rows.length, pa.int64())
-        return pa.array(s.time + latest + self.lateness)
+        (column,) = shape.clock or (None,)
+        times = s.time if column is None else time_values(s.rows, column)
+        return pa.array(times + latest + self.lateness)
+
+    def _loose_deadline(self, shape: LooseShape, s: Shown) -> pa.Array:
+        """By when all missing groups have come, where the comparisons say it."""
+        if s.group.is_certain:
+            return pa.nulls(s.rows.length, pa.int64())
+        known = order(shape.template.tests, shape.template.time_variables())
+        latest = np.max(shape.ends(s.group.mask, s.rows, known, self.codec), axis=0)
+        ends = np.where(np.isfinite(latest), latest, 0).astype(np.int64) + self.lateness
+        return pa.array(ends, mask=~np.isfinite(latest))
 
     def _where(self, s: Shown) -> pa.Array:
         """Exceptions of rows with a star, and of rows that a negation has not been judged for one by one."""

@@ -1,4 +1,4 @@
-"""Why an answer of Temporal Datalog is certain, or open, or neither.
+"""Why an answer of Temporal Datalog is certain, or open, or possible without any evidence yet, or neither.
 
 A question is written as the atom, ``malf(wt25, 3)``, of a query or of any other predicate; ``malf(wt25, 3) @ 5`` asks
 as of clock time 5 instead of the end. What is certain or open rests on one instance of a rule, down to rows of the
@@ -144,13 +144,13 @@ def _term(value: Ground) -> Term:
 
 
 def why(asked: Asked, written: str) -> Node:
-    """Why an atom is certain, or open."""
+    """Why an atom is certain, or open, or possible."""
     atom, clock = asked.question(written)
     prover = asked.prover(clock)
     proof = prover.best(atom)
     if proof is None:
-        raise InputError("question", f"{shown(atom)} is neither certain nor open at {clock}", "ask why not")
-    return _with_doubts(_headed(proof, atom, clock), prover)
+        raise InputError("question", f"{shown(atom)} is neither certain nor possible at {clock}", "ask why not")
+    return _with_doubts(_headed(proof, atom, clock, prover.has_evidence(proof)), prover)
 
 
 def _with_doubts(node: Node, prover: Prover) -> Node:
@@ -161,16 +161,19 @@ def _with_doubts(node: Node, prover: Prover) -> Node:
     return replace(node, children=tuple(_with_doubts(child, prover) for child in node.children))
 
 
-def _headed(proof: Proof, atom: TimedAtom, clock: int) -> Node:
+def _headed(proof: Proof, atom: TimedAtom, clock: int, supported: bool) -> Node:
     (node,) = proof.nodes
     if proof.is_certain:
         return replace(node, text=f"{shown(atom)} is certain at {clock}") if node.part is Part.ATOM else node
-    needs = counted(len(proof.needs), "condition")
-    return replace(node, text=f"{shown(atom)} is open at {clock}: {needs} still needed")
+    if node.part is Part.NEEDED:
+        return node
+    needs = f"{counted(len(proof.needs), 'condition')} still needed"
+    status = f"open at {clock}:" if supported else f"possible at {clock}, nothing of it has come:"
+    return replace(node, text=f"{shown(atom)} is {status} {needs}")
 
 
 def holds(asked: Asked, written: str) -> bool:
-    """True when an atom is certain or open."""
+    """True when an atom is certain, open, or possible."""
     atom, clock = asked.question(written)
     return asked.prover(clock).is_possible(atom)
 
@@ -179,11 +182,11 @@ def holds(asked: Asked, written: str) -> bool:
 
 
 def why_not(asked: Asked, written: str) -> Node:
-    """Why an atom is neither certain nor open: for each rule that could make it true, what fails."""
+    """Why an atom is neither certain nor possible: for each rule that could make it true, what fails."""
     atom, clock = asked.question(written)
     prover = asked.prover(clock)
     if prover.is_possible(atom):
-        raise InputError("question", f"{shown(atom)} is certain or open at {clock}", "ask why")
+        raise InputError("question", f"{shown(atom)} is certain or possible at {clock}", "ask why")
     children = tuple(_Doubts(prover).candidates(atom, LEVELS))
     said = f"{shown(atom)} is not true at {clock}: {prover.absence(atom)}"
     return Node(Part.NEGATION, said, children, point(atom.time))

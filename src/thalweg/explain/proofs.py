@@ -9,20 +9,23 @@ nothing can prove its atom any more, and may hold as long as nothing has. Progra
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from thalweg.analysis.order import strong_components
 from thalweg.analysis.temporal import Signature, Time
 from thalweg.answers.background import EQUAL, atoms, decide, given, matches
+from thalweg.answers.bounds import order
 from thalweg.answers.datalog import Condition, Rule, Test, TimedAtom, is_projection
-from thalweg.answers.resolve import Resolver
+from thalweg.answers.resolve import ROUNDS, Resolver
 from thalweg.answers.stratify import dependencies
-from thalweg.answers.templates import APART, Substitution, pattern_of, rename_rule, rename_template
+from thalweg.answers.templates import APART, Substitution, pattern_of, rename_rule, rename_template, time_term
 from thalweg.explain.tree import Node, Part
 from thalweg.explain.world import place
 from thalweg.language.terms import Number, Term, Variable, is_ground
 
+Above = tuple[tuple[str, TimedAtom], ...]
+"""The atoms that something is to prove, outermost first, with their patterns."""
 Lookup = Callable[[TimedAtom, int | None], Iterator[tuple[tuple[Term, ...], int, Node]]]
 """The known rows like an input atom at a time (None: at any), each with its arguments, time and leaf."""
 
@@ -109,6 +112,8 @@ class Prover:
                 body: list[Condition] = [*template.premises, *template.tests]
                 times = frozenset(template.time_variables())
                 for proof in self._body(body, times, Proof(by, ()), open_too, ()):
+                    if not self._can_be_met(body, times, proof.by):
+                        continue
                     floors = [proof.by.time(Time(name, low)) for name, low in template.floors]
                     if all(t.variable is not None or t.offset >= self.start for t in floors):
                         yield proof
@@ -117,7 +122,7 @@ class Prover:
         """Where atoms depend on earlier ones like them, these are asked first, so that no question goes deep."""
         if atom.predicate not in self._recursive or atom.time is None or atom.time.variable is not None:
             return
-        like = shown(replace(atom, time=None))
+        like = shown(replace(atom, time=Time("T")))
         first = self._asked_up_to.get(like, self.start)
         self._asked_up_to[like] = max(first, atom.time.offset)
         for time in range(first, atom.time.offset):
@@ -126,18 +131,27 @@ class Prover:
             self.is_certain(at)
 
     def best(self, atom: TimedAtom) -> Proof | None:
-        """A proof without needs, or else the open one that needs least."""
+        """A proof without needs, or else of the open ones, of those with evidence first, the one that needs least."""
         certain = next(self.prove(atom, Substitution.empty(), open_too=False), None)
         if certain is not None:
             return certain
         return min(
-            self.prove(atom, Substitution.empty(), open_too=True), key=lambda p: len(p.needs), default=None
+            self.prove(atom, Substitution.empty(), open_too=True),
+            key=lambda p: (not self.has_evidence(p), len(p.needs)),
+            default=None,
         )
+
+    def has_evidence(self, proof: Proof) -> bool:
+        """True when something that the proof rests on is known of the stream: a row, or that none can come any more."""
+        inside = [node for top in proof.nodes for node in top]
+        absent = [self.excluded[n.text] for n in inside if n.part is Part.NEGATION and n.text in self.excluded]
+        speaks = self.datalog.inputs | self.resolver.timeless | self.datalog.rules.keys() & self.datalog.temporal
+        return any(n.part is Part.INPUT for n in inside) or any(atom.predicate in speaks for atom in absent)
 
     # ------------------------------------------------------------------ proving
 
     def prove(
-        self, atom: TimedAtom, by: Substitution, *, open_too: bool, above: tuple[str, ...] = ()
+        self, atom: TimedAtom, by: Substitution, *, open_too: bool, above: Above = ()
     ) -> Iterator[Proof]:
         """The proofs of a positive atom; with `open_too`, also those that need what may still come."""
         atom = by.atom(atom)
@@ -148,10 +162,17 @@ class Prover:
             return
         if atom.predicate in self.datalog.inputs:
             yield from self._rows(atom, by, open_too)
-        said = shown(atom)
-        if said not in above and self._is_worth(atom, open_too):
+        inside = (*above, (shown(atom), pattern_of(atom)))
+        if self._is_new(inside) and self._is_worth(atom, open_too):
             for rule in self.datalog.rules.get(atom.predicate, ()):
-                yield from self._by_rule(rule, atom, by, open_too, (*above, said))
+                yield from self._by_rule(rule, atom, by, open_too, inside)
+
+    def _is_new(self, path: Above) -> bool:
+        """False where a proof would go in circles: an atom in its own proof, or at ever other times more often than
+        its P_Q took to be found."""
+        said, pattern = path[-1]
+        again = [one for one, like in path[:-1] if like == pattern]
+        return said not in again and len(again) <= ROUNDS + len(self._recursive)
 
     def _is_worth(self, atom: TimedAtom, open_too: bool) -> bool:
         """True when rules can lead to a proof."""
@@ -175,14 +196,14 @@ class Prover:
             yield Proof(by, (leaf,), frozenset({shown(atom)}))
 
     def _by_rule(
-        self, rule: Rule, atom: TimedAtom, by: Substitution, open_too: bool, above: tuple[str, ...]
+        self, rule: Rule, atom: TimedAtom, by: Substitution, open_too: bool, above: Above
     ) -> Iterator[Proof]:
         renamed = rename_rule(rule)
         found = by.copy()
         if not found.unify_atoms(renamed.head, atom) or not self._exists(renamed, found):
             return
         for proof in self._body(list(renamed.body), renamed.times, Proof(found, ()), open_too, above):
-            if not self._exists(renamed, proof.by):
+            if not self._exists(renamed, proof.by) or not self._can_be_met(renamed.body, renamed.times, proof.by):
                 continue
             if is_projection(atom.predicate):
                 yield proof
@@ -201,13 +222,24 @@ class Prover:
         times = [by.time(a.time) for a in (rule.head, *atoms(rule.body)) if a.time is not None]
         return all(t.variable is not None or t.offset >= self.start for t in times)
 
+    def _can_be_met(self, body: Iterable[Condition], times: frozenset[str], by: Substitution) -> bool:
+        """False when the comparisons exclude each other, or what would still have to come would have to come by now."""
+        unknown = {t.variable for name in times if (t := by.time(Time(name))).variable is not None}
+        tests = [by.test(c) for c in body if isinstance(c, Test)]
+        if not tests or not (unknown or any(not _is_ready(test) for test in tests)):
+            return True
+        rows = [c for c in body if isinstance(c, TimedAtom) and not c.negated and c.time is not None]
+        coming = [by.time(c.time) for c in rows if c.time is not None and not self.resolver.is_resolved(c)]
+        later = [Test(">", time_term(t), Number(self.closed)) for t in coming if t.variable is not None]
+        return order([*tests, *later], {name for name in unknown if name is not None}).is_possible
+
     def _body(
         self,
         body: list[Condition],
         times: frozenset[str],
         so_far: Proof,
         open_too: bool,
-        above: tuple[str, ...],
+        above: Above,
     ) -> Iterator[Proof]:
         if not body:
             yield so_far
@@ -232,7 +264,7 @@ class Prover:
         by: Substitution,
         times: frozenset[str],
         open_too: bool,
-        above: tuple[str, ...] = (),
+        above: Above = (),
     ) -> Iterator[Proof]:
         """The proofs of one condition of a body."""
         if isinstance(condition, Test):
