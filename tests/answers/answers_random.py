@@ -485,7 +485,7 @@ def in_the_end(stream: list[Arrival], lateness: int) -> set[Fact]:
 
 _ABSOLUTE = re.compile(r"\bT (?:mod|>|=:=)|\+ T\b|[(,] ?\d+\)")
 """What ties a program to the numbers of its times."""
-_LAST = re.compile(r"(-?\d+)\)\Z")
+_LAST = re.compile(r"(?<![\w-])(-?\d+)\)\Z")
 
 
 def told_from(made: Rich, start: int, lateness: int, rng: random.Random) -> list[object] | None:
