@@ -9,6 +9,7 @@ import sys
 import time
 
 import thalweg
+from thalweg.events.reasoner import Reasoner
 
 _RULES = """\
 initiatedAt(gap{n}(Vessel)=nearPorts, T) :-
@@ -50,7 +51,7 @@ def program_text(rules: int) -> str:
 
 
 def main(sizes: list[int]) -> None:
-    print(f"{'rules':>8} {'parse s':>9} {'check s':>9} {'us per rule':>12}")
+    print(f"{'rules':>8} {'parse s':>9} {'check s':>9} {'us per rule':>12} {'reasoner s':>11} {'another s':>10}")
     for size in sizes:
         text = program_text(size)
         begin = time.process_time()
@@ -58,7 +59,12 @@ def main(sizes: list[int]) -> None:
         parsed = time.process_time()
         program.check()
         end = time.process_time()
-        print(f"{size:>8} {parsed - begin:>9.2f} {end - parsed:>9.2f} {(end - begin) / size * 1e6:>12.0f}")
+        Reasoner(program, window=100, step=100)
+        planned = time.process_time()
+        Reasoner(program, window=100, step=100)
+        again = time.process_time()
+        told = f"{size:>8} {parsed - begin:>9.2f} {end - parsed:>9.2f} {(end - begin) / size * 1e6:>12.0f}"
+        print(f"{told} {planned - end:>11.2f} {again - planned:>10.2f}", flush=True)
 
 
 if __name__ == "__main__":

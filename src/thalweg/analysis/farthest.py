@@ -24,7 +24,7 @@ def farthest(program: Program) -> int:
     >>> farthest(parse("initiatedAt(on(X)=true, T) :- happensAt(e(X), T), T mod 10 =:= 3."))
     9007199254740991
     """
-    return EXACT - 1 if _are_numbers(program) else FARTHEST
+    return EXACT - 1 if program.once(_are_numbers) else FARTHEST
 
 
 def too_large(limit: int) -> str:

@@ -146,10 +146,16 @@ def check_reach(program: Program, known: Entities) -> Iterator[Diagnostic]:
 def _about_nobody(program: Program) -> Iterator[Diagnostic]:
     """Determined fluents of which nothing says whom a variable of the head stands for."""
     told = [pair_of(s.entity) for s in program.statements if isinstance(s, Grounding)]
-    named = [pair.fluent for pair in told if pair is not None]
-    named += [pair.fluent for s in program.statements for pair in _pairs(s) if not _left_open(s, pair)]
+    fluents = [pair.fluent for pair in told if pair is not None]
+    fluents += [pair.fluent for s in program.statements for pair in _pairs(s) if not _left_open(s, pair)]
+    named: dict[Signature, set[Term]] = {}
+    for fluent in fluents:
+        named.setdefault(signature(fluent), set()).add(fluent)
     for statement in program.statements:
-        if not isinstance(statement, IntervalRule) or any(may_equal(statement.pair.fluent, x) for x in named):
+        if not isinstance(statement, IntervalRule):
+            continue
+        mine = statement.pair.fluent
+        if any(may_equal(mine, x) for x in named.get(signature(mine), ())):
             continue
         for variable in _left_open(statement, statement.pair):
             pair = pair_text(statement.pair)

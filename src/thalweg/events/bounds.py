@@ -99,7 +99,7 @@ class Bounds:
         def view(x: HoldsAt) -> HoldsAt:
             if not self.domains.is_simple(x.fluent):
                 return x
-            given = [rule.value for rule in self.domains.spans if rule.fluent == x.fluent]
+            given = [rule.value for rule in self.domains.spans_of.get(x.fluent, ())]
             several = [v for v in given if may_equal(v, x.value)]
             if not isinstance(x.value, Variable) and not any(isinstance(v, Variable) for v in several):
                 return x

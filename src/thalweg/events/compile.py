@@ -7,9 +7,10 @@ times that agree with it; `Trigger` finds them (or a few more, where the literal
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any, NamedTuple
 
 from thalweg.columns.timelines import INITIATE, TERMINATE, TERMINATE_ALL
 from thalweg.events.arithmetic import (
@@ -24,6 +25,7 @@ from thalweg.events.arithmetic import (
     settled,
 )
 from thalweg.events.background import constant_of
+from thalweg.events.constants import Rule
 from thalweg.events.drivers import Body, Driver, EdgeDriver, EffectDriver, EventDriver, Trigger, Value
 from thalweg.events.forms import (
     EdgeAt,
@@ -60,15 +62,22 @@ _MIRRORED = {"@<": "@>", "@>": "@<", "@=<": "@>=", "@>=": "@=<"}
 
 @dataclass(slots=True)
 class Catalogue:
-    """The stores of a program by relation. A fluent may have a simple and a determined store."""
+    """The stores of a program by relation. A fluent may have a simple and a determined store. `settled` are the rules
+    with numbers that facts give, by the identity of what they were."""
 
     coder: Coder
     tick: int
     start: int
+    facts: Mapping[str, FactStore]
+    settled: Mapping[int, Any]
     events: dict[str, EventStore] = field(default_factory=dict)
     simple: dict[str, FluentStore] = field(default_factory=dict)
     determined: dict[str, FluentStore] = field(default_factory=dict)
-    facts: dict[str, FactStore] = field(default_factory=dict)
+
+    def with_numbers(self, rule: Rule) -> Rule:
+        """The rule with numbers that facts give to it."""
+        found: Rule = self.settled[id(rule)]
+        return found
 
     def fluents(self, name: str, only: str = "") -> list[FluentStore]:
         """The stores that may hold a pair of the fluent; with `only`, for values of that kind."""
@@ -94,9 +103,9 @@ def solve(rule: PointRule) -> PointRule:
                 body = list(rule.body)
                 break
         else:
-            return replace(rule, body=tuple(body))
+            return rule
         if isinstance(x, Test) and x in body:
-            return replace(rule, body=tuple(body))
+            return rule
 
 
 def _binds(x: Flat) -> set[str]:
@@ -112,9 +121,12 @@ def _binds(x: Flat) -> set[str]:
             return set() if x.negated else names([x])
 
 
-def _waits(free: set[str], others: Sequence[Flat], outer: set[str]) -> bool:
-    """Must a literal that binds none of these variables wait, as others bind one of them, or read it (`outer`)?"""
-    return bool(free) and not free.isdisjoint(outer.union(*map(_binds, others)))
+class _Open(NamedTuple):
+    """A literal that has no step yet, the variables it mentions, and those it can give values to."""
+
+    literal: Flat
+    names: set[str]
+    binds: set[str]
 
 
 def _plain(term: Term) -> bool:
@@ -146,30 +158,35 @@ class BodyCompiler:
     def steps(self, body: Sequence[Flat], bound: set[str], outer: set[str]) -> list[Step]:
         """Steps for all literals: cheap and bound ones first. `outer` are variables that others read, so a negation
         waits for them. Updates `bound`."""
-        todo = list(body)
+        todo = [_Open(x, names([x]), _binds(x)) for x in body]
         out: list[Step] = []
         while todo:
-            best = min(range(len(todo)), key=lambda i: self._cost(todo, i, bound, outer))
-            if self._cost(todo, best, bound, outer) >= 100:
-                missing = sorted(n for n in names([todo[best]]) - bound if not n.startswith("_"))
+            costs = [self._cost(todo, i, bound, outer) for i in range(len(todo))]
+            best = costs.index(min(costs))
+            if costs[best] >= 100:
+                missing = sorted(n for n in todo[best].names - bound if not n.startswith("_"))
                 raise refuse(
                     f"variable {', '.join(missing) or '_'} is not bound by a positive literal",
                     self.span,
                     "add a literal that gives it a value",
                 )
-            literal = todo.pop(best)
+            literal = todo.pop(best).literal
             more = self._steps(literal, bound, outer)
             self.trail += [repr(literal)] * len(more)
             out += more
         return out
 
-    def _cost(self, todo: list[Flat], i: int, bound: set[str], outer: set[str]) -> int:
-        x = todo[i]
-        mine = names([x])
+    def _cost(self, todo: Sequence[_Open], i: int, bound: set[str], outer: set[str]) -> int:
+        x, mine, _ = todo[i]
         free = mine - bound
         if self.time is not None and self.time in free and isinstance(x, Test | Total):
             free = free - {self.time}
-        others = todo[:i] + todo[i + 1 :]
+
+        def waits(free: set[str]) -> bool:
+            """Must a literal that binds none of these wait, as others bind one of them, or read it (`outer`)?"""
+            given = (other.binds for k, other in enumerate(todo) if k != i)
+            return bool(free) and not free.isdisjoint(outer.union(*given))
+
         match x:
             case Test(op, left, right, negated):
                 if not free:
@@ -179,13 +196,13 @@ class BodyCompiler:
                 return 100
             case Total(_, _, _, result):
                 waiting = free - {v.name for v in variables(result)}
-                return 100 if _waits(waiting, others, outer) else 40
+                return 100 if waits(waiting) else 40
             case Missing(_, _):
-                return 100 if _waits(free, others, outer) else 30
+                return 100 if waits(free) else 30
             case EventAt(negated=True) | HoldsAt(negated=True) | EdgeAt(negated=True) | EffectAt(negated=True) | Fact(
                 negated=True
             ):
-                return 100 if _waits(free, others, outer) else 12
+                return 100 if waits(free) else 12
             case Fact():
                 if free and self._single(x, bound):
                     return 6

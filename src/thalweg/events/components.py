@@ -7,7 +7,7 @@ on time (a *chain*), and no fluent hangs on its own edges by way of chains.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from thalweg.columns.cells import ANY, END, START
@@ -16,7 +16,6 @@ from thalweg.columns.timelines import DISPLACE, GREET, INITIATE, TERMINATE, TERM
 from thalweg.events.arithmetic import CopyStep, SameStep
 from thalweg.events.chains import ChainPlan
 from thalweg.events.compile import BodyCompiler, Catalogue, compile_body
-from thalweg.events.constants import with_numbers
 from thalweg.events.countdowns import DelayPlan
 from thalweg.events.forms import (
     DelayRule,
@@ -48,7 +47,7 @@ def compile_head(
     c: Catalogue, p: PointRule, conditions: Sequence[HoldsAt] = (), fluents: Sequence[str] = ()
 ) -> Head:
     """A rule of a unit; `conditions` are left to the sweep over the component `fluents`."""
-    scope, p = id(p), with_numbers(p, c.facts, c.coder)
+    scope, p = id(p), c.with_numbers(p)
     rest = _without(p.body, conditions)
     body = compile_body(c, p, scope, _in_head(p) | names(tuple(conditions)), rest)
     compiler = BodyCompiler(c, scope, p.span, p.time)
@@ -99,11 +98,15 @@ def _in_head(p: PointRule) -> set[str]:
 
 
 def sweep_unit(
-    c: Catalogue, normal: Normal, fluents: Sequence[str], inside: Callable[[Flat], bool]
+    c: Catalogue,
+    normal: Normal,
+    effects: Mapping[str, Sequence[PointRule]],
+    fluents: Sequence[str],
+    inside: Callable[[Flat], bool],
 ) -> SweepUnit | None:
-    """One sweep for the component, or None where a rule is neither a candidate nor a chain. `inside` says whether a
-    literal reads the component."""
-    rules = [p for p in normal.points if p.effect is not None and p.relation in fluents]
+    """One sweep for the component, or None where a rule is neither a candidate nor a chain. `effects` are the rules by
+    fluent; `inside` says whether a literal reads the component."""
+    rules = [p for fluent in fluents for p in effects.get(fluent, ())]
     edges = [_chain_edge(p, inside) for p in rules]
     conditions = [
         _conditions(p, [x for x in p.body if inside(x) and x is not edge]) for p, edge in zip(rules, edges, strict=True)

@@ -64,12 +64,22 @@ class Domains:
         self.derived = {p.relation for p in normal.points if p.effect is None}
         self.determined = {s.fluent for s in normal.spans}
         self.spans = [replace(rule, place=at) for at, rule in enumerate(normal.spans)]
+        self.spans_of: dict[str, list[SpanRule]] = {}
+        for rule in self.spans:
+            self.spans_of.setdefault(rule.fluent, []).append(rule)
         self.newcomers = Newcomers(self)
         self.fresh = itertools.count()
         """Numbers for new variables."""
         self.meetings: list[Meeting] = []
         self._done: set[str] = set()
-        self.greeted = {s.fluent for s in normal.starts if _free(s.args, s.body) or self.set_later(s.fluent)}
+        self.starts_of: dict[str, list[StartRule]] = {}
+        for s in normal.starts:
+            self.starts_of.setdefault(s.fluent, []).append(s)
+        self.greeted = {
+            fluent
+            for fluent, starts in self.starts_of.items()
+            if self.set_later(fluent) or any(_free(s.args, s.body) for s in starts)
+        }
         self.effects_of: dict[str, list[PointRule]] = {}
         """Effect rules by fluent, as they were written."""
         for p in written:
@@ -191,7 +201,7 @@ class Domains:
         """A literal that keeps the values that a head or a grounding names; none where the rule names its value."""
         if not isinstance(p.value, Variable):
             return ()
-        heads = [rule.value for rule in (*self.effects_of.get(p.relation, ()), *self._starts_of(p.relation))]
+        heads = [rule.value for rule in (*self.effects_of.get(p.relation, ()), *self.starts_of.get(p.relation, ()))]
         targets = [d.target for d in self.normal.delays if d.fluent == p.relation]
         wanted = self.declaring(p.relation)
         constants = {v for v in (*heads, *targets, *(w.value for w in wanted)) if not isinstance(v, Variable | None)}
@@ -201,9 +211,6 @@ class Domains:
                 any_one = tuple(Variable(f"_Any{next(self.fresh)}") for _ in w.args)
                 ways.append(self._timed(self.instance(w, (*any_one, p.value)), shift=shift))
         return (Missing(tuple(ways), negated=False),)
-
-    def _starts_of(self, fluent: str) -> list[StartRule]:
-        return [start for start in self.normal.starts if start.fluent == fluent]
 
     def _may_displace(self, p: PointRule) -> bool:
         """May the rule initiate a value that is not wanted of an instance of which another is?"""
@@ -262,7 +269,7 @@ class Domains:
     def set_later(self, fluent: str) -> bool:
         """Can ``initially`` set it after the start of the stream because of who is told to a domain, does a grounding
         not say who there is, or does it have determined values as well?"""
-        starts = [s for s in self.normal.starts if s.fluent == fluent]
+        starts = self.starts_of.get(fluent, [])
         wanted = self.declaring(fluent)
         bodies = [*(s.body for s in starts), *(w.body for w in wanted)]
         told = any(self.dynamic(x) for body in bodies for x in body)
@@ -296,7 +303,7 @@ class Domains:
 
     def known(self, fluent: str, value: Term | None = None) -> str:
         """The hidden fluent of known instances, with its rules; those that may have a value, where one is given."""
-        rules = [rule for rule in self.spans if rule.fluent == fluent]
+        rules = self.spans_of.get(fluent, [])
         giving = [rule for rule in rules if value is None or may_equal(rule.value, value)]
         name = f"known {fluent}" if len(giving) == len(rules) else f"known {fluent}={value}"
         if name in self._done:
@@ -324,15 +331,15 @@ class Domains:
         if name not in self._done:
             self._done.add(name)
             self.normal.fluents[name] = self.normal.fluents[fluent]
-            for rule in self.spans:
-                if rule.fluent == fluent and may_equal(rule.value, value):
+            for rule in self.spans_of.get(fluent, ()):
+                if may_equal(rule.value, value):
                     self._instances(name, rule)
         return name
 
     def _reached(self, name: str, fluent: str) -> None:
         """``initially`` with a body makes its instances known."""
-        for start in self.normal.starts:
-            if start.fluent == fluent and not _free(start.args, start.body):
+        for start in self.starts_of.get(fluent, ()):
+            if not _free(start.args, start.body):
                 self._given(name, start.args, start.body)
 
     def _greeting(self, fluent: str) -> str:
@@ -469,7 +476,7 @@ class Domains:
         for effect in Effect if fluent in self.effects_of else ():  # a value may come and end at once
             self.add(name, (Variable(variable),), (EffectAt(effect, fluent, x.args, x.value),))
         self._listed(name, variable, fluent, (*x.args, x.value))
-        for other in [] if self.is_declared(fluent) else [s for s in self.spans if s.fluent == fluent]:
+        for other in () if self.is_declared(fluent) else self.spans_of.get(fluent, ()):
             self._borne(name, variable, other, (*x.args, x.value))
         self.add(name, (Variable(variable),), (EdgeAt(Edge.START, fluent, x.args, x.value),))
 

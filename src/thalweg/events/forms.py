@@ -233,7 +233,11 @@ def names(body: Sequence[Flat]) -> set[str]:
                 terms = ()
                 for inner in bodies:
                     found |= names(inner)
-        found |= {v.name for t in terms for v in variables(t)}
+        for t in terms:
+            if isinstance(t, Variable):
+                found.add(t.name)
+            else:
+                found.update(v.name for v in variables(t))
     return found
 
 
@@ -248,13 +252,22 @@ def rebuild(node: Node, term: Callable[[Term], Term]) -> Node:
             return term(x)
         if isinstance(x, tuple):
             return tuple(value(y) for y in x)
-        if dataclasses.is_dataclass(x) and not isinstance(x, Span | type):
-            return rebuild(x, term)
-        return x
+        return rebuild(x, term) if _parts(type(x)) else x
 
+    changes = {name: value(getattr(node, name)) for name in _parts(type(node))}
     assert dataclasses.is_dataclass(node) and not isinstance(node, type)
-    changes = {f.name: value(getattr(node, f.name)) for f in dataclasses.fields(node) if f.name != "span"}
     return replace(node, **changes)
+
+
+_PARTS: dict[type, tuple[str, ...]] = {Span: ()}
+
+
+def _parts(kind: type) -> tuple[str, ...]:
+    """The fields of literals and statements in which terms may be; nothing else has any."""
+    if kind not in _PARTS:
+        known = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+        _PARTS[kind] = tuple(f.name for f in known if f.name != "span")
+    return _PARTS[kind]
 
 
 def binding(body: Iterable[Flat], time: str | None = None) -> set[str]:

@@ -73,7 +73,7 @@ class Newcomers:
         return *guards, HoldsAt(self._twin(x.fluent), x.args, x.value, x.edge is Edge.END, next=True)
 
     def _rules(self, fluent: str) -> list[SpanRule]:
-        return [rule for rule in self.domains.spans if rule.fluent == fluent]
+        return self.domains.spans_of.get(fluent, [])
 
     def _seen_before(self, x: EdgeAt) -> tuple[Flat, ...]:
         """The one rule of a fluent knows the instance, and not by what happens at the next point only."""
@@ -164,7 +164,7 @@ class Newcomers:
             self._done.add(name)
             normal = self.domains.normal
             normal.fluents[name] = normal.fluents[fluent]
-            for start in [s for s in normal.starts if s.fluent == fluent]:
+            for start in self.domains.starts_of.get(fluent, ()):
                 for choice, bodies in self.domains.beginnings(start):
                     if not bodies:
                         self.domains.seeds.append(replace(choice, fluent=name, value=TRUE))

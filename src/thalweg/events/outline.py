@@ -1,24 +1,27 @@
 """What a reasoner is made of that depends on nothing but the program: the normal form with its hidden rules, which
-relation is what, and the facts as codes. It is found out once, and all reasoners of a program share it.
+relation is what, the rules by what they are about, and the facts as codes. It is found out once, and all reasoners of a
+program share it.
 
 On Spark a batch makes a reasoner per shard, and all of them would do the same work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from thalweg.columns.keys import KeyTable
 from thalweg.columns.symbols import SymbolTable
 from thalweg.events.bounds import BEFORE, BOTH, PAST, VIEW, hidden
 from thalweg.events.compile import solve
+from thalweg.events.constants import with_numbers
 from thalweg.events.domains import Domains
 from thalweg.events.forms import (
     Fact,
     Flat,
     Missing,
     Normal,
+    PointRule,
     SpanRule,
     StartRule,
     Total,
@@ -34,15 +37,18 @@ from thalweg.language.rules import Role
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A program in normal form. `seeds` are rules for what is known at the start; `symbols` are the texts of the facts,
-    `facts` the facts in codes of those. Nothing of it is ever changed."""
+    """A program in normal form. `effects` and `happenings` are the rules of each fluent and event, `settled` the rules
+    that facts give numbers to, by the identity of what they were; `seeds` are rules for what is known at the start;
+    `symbols` are the texts of the facts, `facts` the facts in codes of those. Nothing of it is ever changed."""
 
     normal: Normal
+    effects: Mapping[str, Sequence[PointRule]]
+    happenings: Mapping[str, Sequence[PointRule]]
+    settled: Mapping[int, PointRule | SpanRule]
     seeds: Sequence[StartRule]
     sorts: Sorts
     input_fluents: frozenset[str]
     simple: frozenset[str]
-    derived: frozenset[str]
     spans: dict[str, list[SpanRule]]
     symbols: SymbolTable
     facts: dict[str, FactStore]
@@ -78,14 +84,22 @@ def _outlined(program: Program) -> Outline:
         spans.setdefault(s.fluent, []).append(s)
     coder = Coder(Sorts(replace(normal, starts=[*normal.starts, *domains.seeds])), SymbolTable())
     facts = _facts(normal, coder)
+    effects: dict[str, list[PointRule]] = {}
+    happenings: dict[str, list[PointRule]] = {}
+    for p in normal.points:
+        (happenings if p.effect is None else effects).setdefault(p.relation, []).append(p)
+    settled: dict[int, PointRule | SpanRule] = {id(p): with_numbers(p, facts, coder) for p in normal.points}
+    settled |= {id(s): with_numbers(s, facts, coder) for s in normal.spans}
     coder.symbols.expect_all()
     return Outline(
         normal,
+        effects,
+        happenings,
+        settled,
         domains.seeds,
         coder.sorts,
         frozenset(input_fluents),
         frozenset(_simple(normal, domains.seeds)),
-        frozenset(p.relation for p in normal.points if p.effect is None),
         spans,
         coder.symbols,
         facts,

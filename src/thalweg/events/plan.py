@@ -21,7 +21,6 @@ from thalweg.columns.symbols import SymbolTable
 from thalweg.events.bounds import PAST, VIEW, hidden
 from thalweg.events.compile import BodyCompiler, Catalogue
 from thalweg.events.components import compile_head, delay_plans, sweep_unit
-from thalweg.events.constants import with_numbers
 from thalweg.events.determined import InputUnit, SpanUnit, ViewUnit
 from thalweg.events.drivers import Body, EdgeDriver, EventDriver
 from thalweg.events.evaluation import SpanPlan
@@ -43,7 +42,6 @@ from thalweg.events.forms import (
     Flat,
     HoldsAt,
     Normal,
-    PointRule,
     SpanRule,
     StartRule,
     literals,
@@ -109,10 +107,11 @@ class _Planner:
         self.start = start
         found = outline(program)
         self.normal, self.seed_rules = found.normal, found.seeds
-        self.input_fluents, self.simple, self.derived = found.input_fluents, found.simple, found.derived
-        self.spans = found.spans
+        self.input_fluents, self.simple = found.input_fluents, found.simple
+        self.delayed = {d.fluent for d in found.normal.delays}
+        self.effects, self.happenings, self.spans = found.effects, found.happenings, found.spans
         coder, facts = found.coded(symbols)
-        self.catalogue = Catalogue(coder, tick, start, facts=facts)
+        self.catalogue = Catalogue(coder, tick, start, facts, found.settled)
         self._stores()
 
     # ----------------------------------------------------------------- stores
@@ -142,7 +141,7 @@ class _Planner:
         self.bench = Bench()
         self.plan = Plan(self.normal, self.catalogue, stages, {}, {}, [], pointwise=set(self.normal.pointwise))
         for name, store in self.catalogue.events.items():
-            if name not in self.derived:
+            if name not in self.happenings:
                 self.plan.input_events[name] = store
         for component in strong_components(graph, graph):
             members = [k for k in component if k in graph]
@@ -158,7 +157,7 @@ class _Planner:
 
     def _keys(self) -> list[Key]:
         keys: list[Key] = [("input", n) for n in sorted(self.input_fluents)]
-        keys += [("event", n) for n in sorted(self.derived)]
+        keys += [("event", n) for n in sorted(self.happenings)]
         keys += [("simple", n) for n in sorted(self.simple)]
         keys += [("determined", n) for n in sorted(self.spans)]
         keys += [("view", n) for n in self._views()]
@@ -180,9 +179,8 @@ class _Planner:
         kind, name = key
         found: set[Key] = set()
         if kind in ("event", "simple"):
-            for p in self.normal.points:
-                if p.relation == name and (p.effect is None) == (kind == "event"):
-                    found |= self._literals(p.body)
+            for p in (self.happenings if kind == "event" else self.effects).get(name, ()):
+                found |= self._literals(p.body)
         elif kind == "view":
             found.add(("simple", name.removeprefix(VIEW)))
         elif kind == "determined":
@@ -195,7 +193,7 @@ class _Planner:
         for x in literals(body):
             match x:
                 case EventAt(relation, _, _):
-                    if relation in self.derived:
+                    if relation in self.happenings:
                         found.add(("event", relation))
                 case HoldsAt() | EdgeAt() | EffectAt():
                     found |= self._fluent_keys(x.fluent)
@@ -237,29 +235,29 @@ class _Planner:
         elif kind == "view":
             unit = ViewUnit(c.determined[name], c.simple[name.removeprefix(VIEW)])
         elif kind == "event":
-            unit = EventUnit(c.events[name], [compile_head(c, p) for p in self._rules_of(name, events=True)])
+            unit = EventUnit(c.events[name], [compile_head(c, p) for p in self.happenings[name]])
             self.plan.derived.append(unit)
         elif kind == "determined":
             unit = SpanUnit(c.determined[name], [self._span(s) for s in self.spans[name]])
-        elif any(d.fluent == name for d in self.normal.delays):
-            heads = [compile_head(c, p) for p in self._rules_of(name)]
+        elif name in self.delayed:
+            heads = [compile_head(c, p) for p in self.effects.get(name, ())]
             unit = SweepUnit([c.simple[name]], heads, delay_plans(c, self.normal, [name]), linked=False)
         else:
-            unit = SimpleUnit(c.simple[name], [compile_head(c, p) for p in self._rules_of(name)], self.bench)
+            unit = SimpleUnit(c.simple[name], [compile_head(c, p) for p in self.effects.get(name, ())], self.bench)
         if isinstance(unit, FluentUnit):
             for at, store in enumerate(unit.stores):
                 self.unit_of[id(store)] = (unit, at)
         return unit
-
-    def _rules_of(self, name: str, *, events: bool = False) -> list[PointRule]:
-        return [p for p in self.normal.points if p.relation == name and (p.effect is None) == events]
 
     def _sweep(self, members: list[Key]) -> SweepUnit | None:
         """One sweep for the component, where that is possible."""
         fluents = [name for kind, name in members if kind == "simple" and name not in self.spans]
         if len(fluents) < len(members):
             return None
-        unit = sweep_unit(self.catalogue, self.normal, fluents, lambda x: bool(self._literals((x,)) & set(members)))
+        own = set(members)
+        unit = sweep_unit(
+            self.catalogue, self.normal, self.effects, fluents, lambda x: not own.isdisjoint(self._literals((x,)))
+        )
         if unit is not None:
             for at, store in enumerate(unit.stores):
                 self.unit_of[id(store)] = (unit, at)
@@ -269,7 +267,7 @@ class _Planner:
 
     def _span(self, s: SpanRule) -> SpanPlan:
         c = self.catalogue
-        scope, s = id(s), with_numbers(s, self.catalogue.facts, self.catalogue.coder)
+        scope, s = id(s), self.catalogue.with_numbers(s)
         compiler = BodyCompiler(c, scope, s.span, None)
         every = names((*(x for _, x in s.inputs), *s.gates))
         leaf_of = {name: self._leaf(compiler, x) for name, x in s.inputs}

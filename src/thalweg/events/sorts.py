@@ -74,10 +74,11 @@ class Sorts:
         return self._find(node) in self._numeric
 
     def _find(self, node: Node) -> Node:
-        parent = self._parent.setdefault(node, node)
-        while parent != self._parent[parent]:
-            parent = self._parent[parent]
-        self._parent[node] = parent
+        parents = self._parent
+        parent = parents.setdefault(node, node)
+        while (above := parents[parent]) != parent:
+            parents[node] = above  # every way is half as long the next time
+            node, parent = parent, above
         return parent
 
     def _join(self, a: Node, b: Node) -> None:
