@@ -19,13 +19,18 @@ PYTEST ?= $(BIN)/python -m pytest -q
 # Where many processes run, modules that are compiled to bytecode once save a second in each.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test kernels classes lint bench fuzz pages site lock clean
+# A few tests use a browser and a database, and are left out where there is none. A machine of its own (CI=true) gets
+# these from Debian, where it can.
+PACKAGES := chromium postgresql libpostgresql-jdbc-java
+APT := timeout 300 apt-get -qq -o DPkg::Lock::Timeout=120 -o Acquire::http::Timeout=30
+
+.PHONY: demo test kernels classes packages lint bench fuzz pages site lock clean
 
 demo: $(VENV)/.core
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.core
-	@$(MAKE) --no-print-directory -j4 kernels lint classes
+	@$(MAKE) --no-print-directory -j4 kernels lint classes $(if $(filter true,$(CI)),packages)
 	$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder -m "not slow" --durations=12
 
 # Two processes compile what most tests need while the rest is installed and checked: those of the tests would each
@@ -37,6 +42,11 @@ kernels-%: $(VENV)/.core
 
 classes: $(VENV)/.all
 	@$(BIN)/python tests/java_archive.py > /dev/null
+
+packages:
+	@dpkg-query --show $(PACKAGES) > /dev/null 2>&1 || { $(APT) update && \
+		DEBIAN_FRONTEND=noninteractive $(APT) install --yes --no-install-recommends $(PACKAGES); } > /dev/null 2>&1 || \
+		echo "Without the Debian packages $(PACKAGES) the tests that need them are left out"
 
 lint: $(VENV)/.all
 	$(BIN)/ruff check src tests bench examples docs
