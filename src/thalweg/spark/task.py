@@ -51,11 +51,22 @@ def run_order(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Re
 
 def make_ready(order: Order) -> None:
     """Read the program of an order, where this worker sees it for the first time. A worker collects garbage after every
-    task: the program, which may have a hundred thousand facts, is exempt from that."""
-    if not is_known(order.settings.stages[order.stage].text):
+    task: the program, which may have a hundred thousand facts, is exempt from that, and so is what its first run has
+    left in the worker, which stays as long."""
+    text = order.settings.stages[order.stage].text
+    if not is_known(text):
         order.settings.stage_plan(order.stage)
-        gc.collect()
-        gc.freeze()
+        _BEGUN.add(text)
+    elif text in _BEGUN:
+        _BEGUN.remove(text)
+    else:
+        return
+    gc.collect()
+    gc.freeze()
+
+
+_BEGUN: set[str] = set()
+"""Programs that this worker has met once."""
 
 
 def run_shard(order: Order, shard: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
