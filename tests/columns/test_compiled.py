@@ -38,6 +38,13 @@ def test_a_version_of_changed_code_does_not_take_the_place_of_the_former_one(tmp
     assert all((tmp_path / name).read_bytes() == content for name, content in kept.items())
 
 
+def test_a_process_counts_the_kernels_that_it_has_compiled_or_read(tmp_path: Path) -> None:
+    before, versions = Versions.at_hand, Versions(str(tmp_path), "add", "stamp")
+    assert versions.load("key") is None and Versions.at_hand == before
+    versions.save("key", "code")
+    assert versions.load("key") == "code" and Versions.at_hand == before + 2
+
+
 def test_compiled_functions_keep_their_versions_this_way() -> None:
     double = njit(cache=True)(_double)
     assert type(double._cache._cache_file) is Versions

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numba
 import numpy as np
@@ -33,8 +33,19 @@ _FILES: Any = IndexDataCacheFile
 class Versions(_FILES):  # type: ignore[misc]
     """The versions of a compiled function on disk."""
 
+    at_hand: ClassVar[int] = 0
+    """How many versions of any function this process has compiled or read. What they leave in memory stays."""
+
+    def load(self, key: Any) -> Any:
+        """Read a version; None where there is none yet."""
+        found = super().load(key)
+        if found is not None:
+            Versions.at_hand += 1
+        return found
+
     def save(self, key: Any, data: Any) -> None:
         """Keep a version."""
+        Versions.at_hand += 1
         told = sha256(repr((key, self._source_stamp)).encode()).digest()
         name = self._data_name(int.from_bytes(told[:8], "big"))
         self._save_data(name, data)

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thalweg.columns.compiled import Versions
 from thalweg.io.fold import concatenate
 from thalweg.io.rejects import REJECTED
 from thalweg.io.sinks import STANDING
@@ -51,22 +52,25 @@ def run_order(order: Order, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Re
 
 def make_ready(order: Order) -> None:
     """Read the program of an order, where this worker sees it for the first time. A worker collects garbage after every
-    task: the program, which may have a hundred thousand facts, is exempt from that, and so is what its first run has
-    left in the worker, which stays as long."""
-    text = order.settings.stages[order.stage].text
-    if not is_known(text):
+    task: the program, which may have a hundred thousand facts, is exempt from that, and so is what kernels that were
+    compiled or read in the tasks before have left, which is more."""
+    if not is_known(order.settings.stages[order.stage].text):
         order.settings.stage_plan(order.stage)
-        _BEGUN.add(text)
-    elif text in _BEGUN:
-        _BEGUN.remove(text)
-    else:
+        gc.collect()
+    elif Versions.at_hand == _EXEMPT.kernels:
         return
-    gc.collect()
     gc.freeze()
+    _EXEMPT.kernels = Versions.at_hand
 
 
-_BEGUN: set[str] = set()
-"""Programs that this worker has met once."""
+@dataclass(slots=True)
+class _Exempt:
+    """The kernels that were at hand when a worker last exempted what it had from collecting."""
+
+    kernels: int = 0
+
+
+_EXEMPT = _Exempt()
 
 
 def run_shard(order: Order, shard: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
