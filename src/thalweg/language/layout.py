@@ -14,7 +14,6 @@ from thalweg.language.reader import Reader
 from thalweg.language.rules import Kind
 from thalweg.language.terms import Term
 
-
 _ANY_TICK = 1e-9
 """A length of time-points of which every duration that is written is a whole number."""
 
@@ -29,7 +28,7 @@ def format_text(text: str, source: str = "<text>") -> str:
 
 
 def format_file(text: str, path: Path) -> str:
-    """The canonical form of a file's text. Its includes stay includes, and tell the tick and the kind of the program."""
+    """The canonical form of a file's text. Its includes stay, and tell the tick and the kind of the program."""
     library = Library()
     terms = library.read(path)
     source = str(path)
