@@ -38,14 +38,5 @@ def refuse_returns(shown: str, block: bytes) -> None:
         _refuse(shown, "text whose lines end with carriage returns only", f"write tr '\\r' '\\n' < {shown}")
 
 
-def visible(text: str) -> str:
-    """A text without what a terminal would obey.
-
-    >>> visible("PK\\x03 a")
-    'PK\\\\x03 a'
-    """
-    return "".join(c if c.isprintable() or c == "\t" else ascii(c)[1:-1] for c in text)
-
-
 def _refuse(shown: str, what: str, hint: str) -> None:
     raise InputError("format", f"{shown} cannot be read: it is {what}", hint)

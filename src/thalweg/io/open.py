@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from thalweg.io.delimited import blocks
 from thalweg.io.errors import InputError
-from thalweg.io.foreign import refuse_foreign, refuse_returns, visible
+from thalweg.io.foreign import refuse_foreign, refuse_returns
 from thalweg.io.jsonl import JsonLines
 from thalweg.io.keyed import column_name, special_keys
 from thalweg.io.rejects import Rejects
@@ -42,6 +42,7 @@ from thalweg.io.sources import (
 from thalweg.io.tabular import flat_columns, read_header
 from thalweg.io.times import read_times
 from thalweg.io.values import PLAIN, column_of
+from thalweg.language.wording import visible
 
 _COMPRESSED = {".gz", ".bz2", ".zst", ".lz4"}
 _FORMATS = {

@@ -69,6 +69,8 @@ def parse(text: str, source: str = "<text>") -> Program:
     >>> parse("dom(a). dom(b).").statements[1].head
     Compound(functor='dom', args=(Atom(name='b'),))
     """
+    if not isinstance(text, str | bytes):
+        raise TypeError(f"a program is a text, not {type(text).__name__}; `load` takes a path")
     return _checked(*read(text, source))
 
 
