@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from thalweg.events.reasoner import Reasoner
+    from thalweg.io.errors import InputError
     from thalweg.language.diagnostics import Diagnostic, ProgramError, Severity
     from thalweg.language.parser import load, parse
     from thalweg.language.program import Program
@@ -25,6 +26,7 @@ if _zip := getattr(__spec__.loader, "archive", None):  # inside a zip file
 
 _WHERE = {
     "Diagnostic": "thalweg.language.diagnostics",
+    "InputError": "thalweg.io.errors",
     "ProgramError": "thalweg.language.diagnostics",
     "Severity": "thalweg.language.diagnostics",
     "Program": "thalweg.language.program",
@@ -38,6 +40,7 @@ _WHERE = {
 
 __all__ = [
     "Diagnostic",
+    "InputError",
     "Program",
     "ProgramError",
     "Reasoner",

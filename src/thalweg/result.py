@@ -271,22 +271,19 @@ class Result:
 
     def said(self, *, dates: bool | None = None) -> str:
         """The summary in a few lines; its times are dates where they are that to people, or where it is wished."""
+        return self._summary.said(self.moment if (self.is_dated if dates is None else dates) else str)
+
+    def moment(self, point: int) -> str:
+        """A time-point as a date."""
         from thalweg.io.dates import written
 
-        if not (self.is_dated if dates is None else dates):
-            return str(self._summary)
-        clock = self._clock()
-        return self._summary.said(lambda point: written(point, clock))
+        return written(point, self._clock())
 
     def _read(self, tree: Node) -> Node:
         """A tree as people read it: with dates, where time-points are dates to people."""
         from thalweg.explain.tree import with_dates
-        from thalweg.io.dates import written
 
-        if not self.is_dated:
-            return tree
-        clock = self._clock()
-        return with_dates(tree, lambda point: written(point, clock))
+        return with_dates(tree, self.moment) if self.is_dated else tree
 
     def about(self, known: Known) -> None:
         """Use this as what explanations need."""

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,27 @@ def test_names_on_a_terminal_are_no_markup(capsys: pytest.CaptureFixture[str]) -
     _show(run(rules, rows, window=10, step=10), dates=False, quiet=True)
     shown = capsys.readouterr().out
     assert all(name in shown for name in names)
+
+
+def test_a_narrow_terminal_loses_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    name = "the_truck_that_is_never_at_home"
+    rules = "tick 1m. initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    rows = [{"name": "press", "time": "2026-03-02T08:40Z", "x": name}]
+    _show(run(rules, rows, window=10, step=10), dates=True, quiet=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 30
+    begins = [lines[0].index(column) for column in ("fluent", "value", "start", "end")]
+    cells = ["".join(line[a:b].strip() for line in lines[1:]) for a, b in pairwise(begins)]
+    assert cells == [f"on({name})", "true", "2026-03-02T08:41Z"]
+
+
+def test_what_came_before_the_start_is_told_in_dates_on_request(thalweg: Callable[..., Any], here: Path) -> None:
+    (here / "dated.ec").write_text("tick 1m. initiatedAt(f(X)=true, T) :- happensAt(e(X), T).\n")
+    (here / "dated.csv").write_text("name,time,x\ne,2026-03-02T08:00Z,a\ne,2026-03-02T09:00Z,a\n")
+    line = "run dated.ec -i dated.csv --window 1h --step 1h --start 2026-03-02T08:30Z"
+    assert "rejected dated.csv:2: the stream starts after 2026-03-02T08:30Z" in thalweg(f"{line} --dates").stderr
+    assert "rejected dated.csv:2: the stream starts after 29540670" in thalweg(line).stderr
 
 
 def test_quiet_says_nothing_but_the_timeline(thalweg: Callable[..., Any]) -> None:

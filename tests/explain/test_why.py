@@ -387,6 +387,22 @@ def test_what_is_to_be_left_out_must_be_there() -> None:
         lamp().what_if(retract=["press(other) @ 4"])
 
 
+def test_a_difference_shows_itself_as_text_in_dates_where_times_are_dates() -> None:
+    rules = "tick 1m. initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    rows = [{"name": "press", "time": "2026-03-02T08:40Z", "x": "lamp"}]
+    result = thalweg.run(rules, rows, window=60, step=60)
+    changed = result.what_if(retract="press(lamp) @ 2026-03-02T08:40Z", insert="press(b) @ 2026-03-02T08:50Z")
+    assert repr(changed) == str(changed)
+    assert str(changed).splitlines() == [
+        "- on(lamp)=true from 2026-03-02T08:41Z on",
+        "+ on(b)=true from 2026-03-02T08:51Z on",
+    ]
+    with pytest.raises(thalweg.InputError, match=r"on\(b\)=true does not hold at 2026-03-02T08:59Z\nask why not"):
+        result.why("on(b)=true @ 2026-03-02T08:59Z")
+    with pytest.raises(thalweg.InputError, match="not happen at 2026-03-02T08:41Z\nit happens at 2026-03-02T08:40Z"):
+        result.what_if(retract="press(lamp) @ 2026-03-02T08:41Z")
+
+
 def test_a_change_is_told_to_be_due_to_the_row_that_took_another_back() -> None:
     rules = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
     rows = [

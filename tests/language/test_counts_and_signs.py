@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from thalweg import parse
 from thalweg.language.wording import breadth, counted, padded, tallied, visible
 
 GATE = "\N{CJK UNIFIED IDEOGRAPH-9580}"
@@ -24,3 +27,14 @@ def test_what_would_steer_a_terminal_is_shown() -> None:
 def test_wide_characters_take_two_columns_and_marks_none() -> None:
     assert [breadth(text) for text in ("door", GATE, "u\N{COMBINING DIAERESIS}")] == [4, 2, 1]
     assert padded(GATE, 4) == f"{GATE}  "
+
+
+def test_a_program_shows_itself_in_a_line_and_prints_as_its_text() -> None:
+    program = parse("p(a). p(b).")
+    assert repr(program) == "<events program of 2 statements>"
+    assert str(program) == "p(a).\np(b).\n"
+
+
+def test_what_is_no_text_is_no_program() -> None:
+    with pytest.raises(TypeError, match="a program is a text, not NoneType; `load` takes a path"):
+        parse(None)  # type: ignore[arg-type]

@@ -51,6 +51,29 @@ def test_fmt_never_touches_a_file_with_errors(ugly: Path) -> None:
     assert ugly.read_text(encoding="utf-8") == "p(a b).\n"
 
 
+def test_fmt_takes_the_tick_from_an_included_file_and_keeps_the_include(tmp_path: Path) -> None:
+    (tmp_path / "base.ec").write_text("tick 1m.\np(a).\n", encoding="utf-8")
+    path = tmp_path / "more.ec"
+    path.write_text(":- ['base.ec'].\nfi(f(X)=a,f(X)=b,30m).\n", encoding="utf-8")
+    result = CliRunner().invoke(app, ["fmt", str(path)])
+    assert (result.exit_code, result.output) == (0, ":- ['base.ec'].\nfi(f(X)=a, f(X)=b, 30m).\n")
+
+
+def test_fmt_leaves_durations_as_they_are_written_where_another_file_has_the_tick(tmp_path: Path) -> None:
+    path = tmp_path / "part.ec"
+    path.write_text("fi(f(X)=a,f(X)=b,1.5h).\nft(f(X)=b,30).\n", encoding="utf-8")
+    result = CliRunner().invoke(app, ["fmt", str(path)])
+    assert (result.exit_code, result.output) == (0, "fi(f(X)=a, f(X)=b, 1.5h).\nft(f(X)=b, 30).\n")
+
+
+def test_fmt_says_what_is_wrong_and_nothing_about_includes(tmp_path: Path) -> None:
+    path = tmp_path / "part.ec"
+    path.write_text(":- ['base.ec'].\np(a b).\n", encoding="utf-8")
+    output = CliRunner().invoke(app, ["fmt", str(path)]).output
+    assert "TW007" in output
+    assert "TW030" not in output
+
+
 def test_the_version_and_unknown_commands() -> None:
     assert CliRunner().invoke(app, ["--version"]).output == f"thalweg {__version__}\n"
     assert CliRunner().invoke(app, ["nonsense"]).exit_code == 2

@@ -23,7 +23,7 @@ def fmt(
     from thalweg.cli._files import missing_one
     from thalweg.language.diagnostics import ProgramError, render
     from thalweg.language.includes import decode
-    from thalweg.language.layout import format_text
+    from thalweg.language.layout import format_file, format_text
 
     if check and write:
         typer.echo("error: --check changes nothing and --write does; choose one", err=True)
@@ -43,7 +43,7 @@ def fmt(
                 typer.echo(render(wrong, {str(path): before}), err=True)
                 failed = True
                 continue
-            after = format_text(before, str(path))
+            after = format_text(before, str(path)) if path == STANDARD_INPUT else format_file(before, path)
         except OSError as error:
             typer.echo(f"error: cannot read {path}: {error.strerror}", err=True)
             failed = True

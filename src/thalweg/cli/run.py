@@ -386,7 +386,9 @@ def _show(result: Result, *, dates: bool, quiet: bool) -> None:
     for table in _asked_for(result, dates=dates):
         if not table.num_rows:
             continue
-        shown = Table(*table.column_names, box=None, header_style="bold", pad_edge=False)
+        shown = Table(box=None, header_style="bold", pad_edge=False)
+        for name in table.column_names:
+            shown.add_column(name, overflow="fold")  # nothing of a name or a date is left out where it is narrow
         for row in table.slice(0, SHOWN).to_pylist():
             shown.add_row(*(cell(value) for value in row.values()))
         console.print(shown)
@@ -409,11 +411,24 @@ def _without_answer(result: Result) -> list[str]:
     return [*lines, f"... {counted(len(rows) - 5, 'more row')} of no_answer"] if len(rows) > 5 else lines
 
 
+def _detail(row: dict[str, Any], result: Result, *, dates: bool) -> str:
+    """Why a row was rejected. What came too early or too late is told from when on rows count."""
+    from thalweg.reasons import BEFORE_START, TOO_LATE
+
+    detail: str = row["detail"]
+    if not dates or row["reason"] not in (BEFORE_START, TOO_LATE):
+        return detail
+    said, _, point = detail.rpartition(" ")
+    return f"{said} {result.moment(int(point))}" if point.lstrip("-").isdecimal() else detail
+
+
 def _said(result: Result, *, dates: bool) -> str:
     """The summary, with the first rejected rows."""
     lines = [result.said(dates=dates), *_without_answer(result)]
     rejected: list[dict[str, Any]] = result.arrow["rejected"].slice(0, 5).to_pylist()
-    lines += [visible(f"rejected {row['source']}:{row['row']}: {row['detail']}") for row in rejected]
+    lines += [
+        visible(f"rejected {row['source']}:{row['row']}: {_detail(row, result, dates=dates)}") for row in rejected
+    ]
     more = result.arrow["rejected"].num_rows - len(rejected)
     if more > 0:
         lines.append(f"... {counted(more, 'more rejected row')}; --out DIR writes all")

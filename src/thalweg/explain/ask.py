@@ -152,7 +152,8 @@ def why_not(known: Known, text: str) -> Node:
     """Why something does not hold or happen."""
     asked = question(text, known.description, known.plan.clock)
     if holds(known, text):
-        raise InputError("question", f"{text.partition('@')[0].strip()} does hold at {asked.time}", "ask why")
+        said = f"{text.partition('@')[0].strip()} does hold at {known.moment(asked.time)}"
+        raise InputError("question", said, "ask why")
     doubter = Doubter(known)
     if asked.value is None:
         node = doubter.happens(asked.term, asked.time)
@@ -230,10 +231,10 @@ def why(known: Known, text: str, *, deepest: int = DEEPEST) -> Node:
     explainer = Explainer(known, deepest=deepest)
     if asked.value is None:
         node = explainer.happens(asked.term, asked.time)
-        said = pair_text(asked.term, asked.time).replace("=", " does not happen at ")
+        said = f"{term_text(asked.term)} does not happen at {known.moment(asked.time)}"
     else:
         if not contains(known.intervals((asked.term, asked.value)), asked.time):
-            said = f"{pair_text(asked.term, asked.value)} does not hold at {asked.time}"
+            said = f"{pair_text(asked.term, asked.value)} does not hold at {known.moment(asked.time)}"
             raise InputError("question", said, "ask why not")
         return explainer.holds((asked.term, asked.value), asked.time)
     if node.part is Part.UNEXPLAINED:

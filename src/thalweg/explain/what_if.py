@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _KEY = ["fluent", "value", "start", "end"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Difference:
     """What would be different: intervals that would come and go, and the result as it would be."""
 
@@ -44,10 +44,11 @@ class Difference:
     def __bool__(self) -> bool:
         return bool(self.inserted.num_rows or self.withdrawn.num_rows)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
+        moment = self.result.moment if self.result.is_dated else str
         lines = [
-            f"{sign} {row['fluent']}={row['value']} from {row['start']} "
-            + ("on" if row["end"] is None else f"to {row['end']}")
+            f"{sign} {row['fluent']}={row['value']} from {moment(row['start'])} "
+            + ("on" if row["end"] is None else f"to {moment(row['end'])}")
             for sign, table in (("-", self.withdrawn), ("+", self.inserted))
             for row in table.to_pylist()
         ]
@@ -140,8 +141,9 @@ def _refuse_absent(given: Any, known: Known) -> None:
             asked = question(item, known.description, known.plan.clock)
             if not known.given.at(asked.term, asked.time):
                 times = sorted({fact.start for fact in known.given.events(asked.term, known.last, 10)})
-                hint = f"it happens at {', '.join(map(str, times))}" if times else "it never happens"
-                raise InputError("question", f"{text(asked.term)} does not happen at {asked.time}", hint)
+                hint = f"it happens at {', '.join(map(known.moment, times))}" if times else "it never happens"
+                said = f"{text(asked.term)} does not happen at {known.moment(asked.time)}"
+                raise InputError("question", said, hint)
 
 
 def _row(asked: Question, known: Known) -> Rows:

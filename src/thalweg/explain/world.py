@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from thalweg.explain.history import Derived, Given, Timelines
+from thalweg.io.dates import is_dated, written
 from thalweg.language import rules as language
 from thalweg.language.program import Program
 from thalweg.language.terms import Span
@@ -51,6 +52,10 @@ class Known:
     @property
     def start(self) -> int:
         return self.plan.schedule.start
+
+    def moment(self, time: int) -> str:
+        """A time-point as people read it: as a date, where time-points are dates to them."""
+        return written(time, self.plan.clock) if is_dated(self.program.tick_seconds, self.last) else str(time)
 
     @cached_property
     def domains(self) -> Domains:

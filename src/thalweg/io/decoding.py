@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pyarrow as pa
 
 
@@ -21,6 +23,8 @@ def as_text(column: pa.Array) -> pa.Array:
     ['a', None, '\\\\xfc']
     """
     kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _uuids(column.storage) if kind.extension_name == "arrow.uuid" else as_text(column.storage)
     if pa.types.is_dictionary(kind):
         words = as_text(column.dictionary)
         if words is column.dictionary:
@@ -29,6 +33,15 @@ def as_text(column: pa.Array) -> pa.Array:
     if _is_bytes(kind):
         return readable(column.cast(pa.large_binary()).view(pa.large_string())).cast(pa.string())
     return readable(column) if pa.types.is_string(kind) or pa.types.is_large_string(kind) else column
+
+
+def stored(kind: pa.DataType) -> pa.DataType:
+    """The type in which values of this type are stored."""
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def _uuids(column: pa.Array) -> pa.Array:
+    return pa.array([None if x is None else str(UUID(bytes=x)) for x in column.to_pylist()], pa.string())
 
 
 def readable(words: pa.Array) -> pa.Array:

@@ -6,7 +6,6 @@ The format of a file is told by its suffix, and by its first lines where the suf
 from __future__ import annotations
 
 import atexit
-import codecs
 import csv
 import glob
 import os
@@ -24,6 +23,7 @@ import pyarrow.parquet as pq
 
 from thalweg.io.delimited import blocks
 from thalweg.io.errors import InputError
+from thalweg.io.foreign import refuse_foreign, refuse_returns
 from thalweg.io.jsonl import JsonLines
 from thalweg.io.keyed import column_name, special_keys
 from thalweg.io.rejects import Rejects
@@ -42,6 +42,7 @@ from thalweg.io.sources import (
 from thalweg.io.tabular import flat_columns, read_header
 from thalweg.io.times import read_times
 from thalweg.io.values import PLAIN, column_of
+from thalweg.language.wording import visible
 
 _COMPRESSED = {".gz", ".bz2", ".zst", ".lz4"}
 _FORMATS = {
@@ -181,29 +182,23 @@ def _candidates(path: Path) -> list[str]:
 def _open_file(path: Path, label: str, reading: Reading, event: str | None = None) -> Source:
     """A file, whose rows are of this event where they do not say otherwise."""
     names = [event] if event is not None else _candidates(path)
+    shown = str(path) if path.name == Path(label).name else label  # what is spooled has a name that says nothing
     try:
         form = _format_of(path) or _sniff(path)
         if form in ("jsonl", "text"):
-            _refuse_utf16(path)
+            refuse_foreign(path, shown)
         match form:
             case "parquet":
                 return _open_parquet(path, label, names, reading)
             case "arrow":
                 return _open_arrow(path, label, names, reading)
             case "jsonl":
-                return _open_jsonl(path, label, names, reading)
+                return _open_jsonl(path, label, shown, names, reading)
             case _:
-                return _open_text(path, label, names, reading)
+                return _open_text(path, label, shown, names, reading)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError("format", f"{path} cannot be read: {reason}") from error
-
-
-def _refuse_utf16(path: Path) -> None:
-    with path.open("rb") as file:
-        if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            hint = f"save it as UTF-8, or write iconv -f UTF-16 -t UTF-8 {path}"
-            raise InputError("format", f"{path} cannot be read: it is UTF-16", hint)
+        raise InputError("format", f"{shown} cannot be read: {reason}") from error
 
 
 def _sniff(path: Path) -> str:
@@ -230,24 +225,26 @@ def _open_arrow(path: Path, label: str, names: list[str], reading: Reading) -> S
     return _open_table(table, label, names, reading)
 
 
-def _open_jsonl(path: Path, label: str, names: list[str], reading: Reading) -> Source:
+def _open_jsonl(path: Path, label: str, shown: str, names: list[str], reading: Reading) -> Source:
     first = next(blocks(path, _SNIFFED), b"")
     if not first:
         return JsonLinesFile(path, label, None, reading)
+    refuse_returns(shown, first)
     reader = JsonLines(label, reading.shapes)
     table = reader.read(first, 1, Rejects(label))
     if first.strip() and not len(table.row):
         raise InputError(
             "format",
-            f"{path} cannot be read: none of its first lines is a JSON object",
+            f"{shown} cannot be read: none of its first lines is a JSON object",
             "write each row on a line of its own; jq -c '.[]' makes lines of an array, jq -c . of objects",
         )
     header = read_header(list(reader.seen), reading.shapes, label)
     return JsonLinesFile(path, label, event_of(names, header, reading.shapes, label, table.keys), reading)
 
 
-def _open_text(path: Path, label: str, names: list[str], reading: Reading) -> Source:
+def _open_text(path: Path, label: str, shown: str, names: list[str], reading: Reading) -> Source:
     first = next(blocks(path, _SNIFFED), b"")
+    refuse_returns(shown, first)
     lines = [line for line in first.decode().splitlines()[:20] if line.strip()]
     tabs = "\t" if _suffixes(path)[-1:] == [".tsv"] else None
     separator = tabs or next((s for s in _SEPARATORS if lines and s in lines[0]), "|")
@@ -260,8 +257,8 @@ def _open_text(path: Path, label: str, names: list[str], reading: Reading) -> So
     if rows and not any(_is_rtec(row, reading) for row in rows):
         raise InputError(
             "format",
-            f"{path} cannot be read: neither a header with a `time` column nor rows name|arrival|time|...",
-            f"its first line is: {lines[0][:100]}",
+            f"{shown} cannot be read: neither a header with a `time` column nor rows name|arrival|time|...",
+            f"its first line is: {visible(lines[0][:100])}",
         )
     return RtecFile(path, label, separator, reading)
 
@@ -320,8 +317,9 @@ def as_arrow(table: Any) -> pa.Table:
                 named = table.index.name is not None or type(table.index).__name__ == "MultiIndex"
                 return _from_pandas(table.reset_index() if named else table)
             case "polars" if hasattr(table, "collect") or hasattr(table, "get_columns"):
-                frame = table.collect() if hasattr(table, "collect") else table
-                return frame.to_arrow()
+                return _from_polars(table.collect() if hasattr(table, "collect") else table)
+            case "pandas" | "polars":
+                pass  # a single column
             case _ if hasattr(table, "__arrow_c_stream__"):
                 return _spool(pa.RecordBatchReader.from_stream(table))
     except pa.ArrowException as error:
@@ -337,6 +335,7 @@ def _from_pandas(frame: Any) -> pa.Table:
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise InputError("columns", f"the table has more than one column `{twice}`")
+    frame = _told_plainly(frame)
     objects = [name for name in frame.columns if frame[name].dtype == object]
     mixed = {name: found for name in objects if (found := _mixed(frame[name])) is not None}
     try:
@@ -352,6 +351,16 @@ def _from_pandas(frame: Any) -> pa.Table:
     return pa.table({str(n): mixed[n] if n in mixed else table.column(str(n)) for n in frame.columns})
 
 
+def _told_plainly(frame: Any) -> Any:
+    """Sparse columns as full ones; those of periods and of intervals, neither times nor numbers, as text."""
+    from pandas import IntervalDtype, PeriodDtype, SparseDtype
+
+    kinds = {name: kind.subtype for name, kind in frame.dtypes.items() if isinstance(kind, SparseDtype)}
+    spans = [name for name, kind in frame.dtypes.items() if isinstance(kind, PeriodDtype | IntervalDtype)]
+    kinds |= dict.fromkeys(spans, "string")
+    return frame.astype(kinds) if kinds else frame
+
+
 def _mixed(values: Any) -> pa.Array | None:
     """A column of values of different kinds, or of integers beyond 64 bits; None where Arrow sees to it."""
     from pandas.api.types import infer_dtype
@@ -360,6 +369,19 @@ def _mixed(values: Any) -> pa.Array | None:
         return None
     known = [None if missing else value for value, missing in zip(values, values.isna(), strict=True)]
     return column_of(known) if all(value is None or isinstance(value, PLAIN) for value in known) else None
+
+
+def _from_polars(frame: Any) -> pa.Table:
+    """Objects of Python have no column in Arrow: those that are values become one of their own."""
+    objects = [name for name, kind in frame.schema.items() if str(kind) == "Object"]
+    table = frame.drop(objects).to_arrow()
+    found = {name: frame[name].to_list() for name in objects}
+    for name, values in found.items():
+        odd = next((value for value in values if value is not None and not isinstance(value, PLAIN)), None)
+        if odd is not None:
+            what = f"the column `{name}` holds objects of type {type(odd).__name__}"
+            raise InputError("columns", what, "give it names, numbers or times")
+    return pa.table({n: column_of(found[n]) if n in found else table.column(n) for n in frame.columns})
 
 
 def _spool(reader: pa.RecordBatchReader) -> pa.Table:

@@ -21,7 +21,7 @@ from thalweg.columns.pieces import whole
 from thalweg.io import rtec
 from thalweg.io.decoding import as_text
 from thalweg.io.delimited import Lines, blocks, none_if_empty, split
-from thalweg.io.errors import InputError
+from thalweg.io.errors import InputError, did_you_mean
 from thalweg.io.jsonl import JsonLines
 from thalweg.io.keyed import Keys, any_fits, columns_by_key, rows_by_column, special_keys
 from thalweg.io.rejects import Rejects
@@ -354,6 +354,11 @@ def as_table(columns: dict[str, pa.Array], row: int) -> Table:
     return Table(columns, np.arange(row, row + size), lambda where: rows_as_text(columns, where))
 
 
+def _own_name(candidates: list[str], label: str) -> str:
+    """How the name is called that a table without a `name` column has, where that is not the one it is shown by."""
+    return "its own name" if len(candidates) != 1 or label == candidates[0] else f"its key `{candidates[0]}`"
+
+
 def event_of(
     candidates: list[str], header: Header, shapes: Shapes, label: str, keys: Keys | None = None
 ) -> str | None:
@@ -380,8 +385,9 @@ def event_of(
                 f"{candidate}(vessel: symbol, speed: float).",
             )
     known = ", ".join(sorted(shapes.by_name)) or "none"
+    meant = next((found for name in candidates if (found := did_you_mean(name, shapes.by_name))), "")
     raise InputError(
         "columns",
-        f"{label} has no column `name`, and its own name is none that the program reads",
+        f"{label} has no column `name`, and {_own_name(candidates, label)} is none that the program reads{meant}",
         f"the program reads {known}",
     )

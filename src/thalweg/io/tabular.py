@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from thalweg import reasons
 from thalweg.columns.pieces import taken
 from thalweg.io.assemble import Fields, assemble
-from thalweg.io.decoding import readable
+from thalweg.io.decoding import readable, stored
 from thalweg.io.errors import InputError, did_you_mean
 from thalweg.io.groups import Group, by_name
 from thalweg.io.keyed import CHANGE_TYPE, FEED, Keys, choices, special_keys
@@ -85,7 +85,7 @@ class Header:
 
 def flat_columns(schema: pa.Schema) -> list[str]:
     """The columns that can hold times, constants or numbers: not lists, structures or maps."""
-    return [field.name for field in schema if not pa.types.is_nested(field.type)]
+    return [field.name for field in schema if not pa.types.is_nested(stored(field.type))]
 
 
 def read_header(columns: Sequence[str], shapes: Shapes, label: str) -> Header:

@@ -322,6 +322,10 @@ def _missing(tokens: list[Token], at: int) -> str:
         return "say over which window: `[3m] sometime atom`"
     if _name(token) in _JOINTS:
         return f"write `{_JOINTS[_name(token)]}` instead of `{_name(token)}`"
+    if _name(before) == "!":
+        return "write `not` for `!`"
+    if _is_number(before) and _is_atom(token) and token.span.line == before.span.line:
+        return "a duration has one of the units `ms`, `s`, `m`, `h`, `d`, `w`: `5m`"
     near = get_close_matches(_name(before), DECLARING, 1, 0.75) if at == 1 else []
     if near:
         return f"did you mean `{near[0]}`?"

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from thalweg.language.clauses import Clauses, read_clauses
 from thalweg.language.declarations import tick_seconds
 from thalweg.language.diagnostics import ProgramError, has_errors
-from thalweg.language.includes import included
-from thalweg.language.parser import first_answer, kind_of_clauses, read
+from thalweg.language.includes import Library, included
+from thalweg.language.parser import assemble, first_answer, kind_of_clauses
 from thalweg.language.printer import Printer
 from thalweg.language.reader import Reader
+from thalweg.language.rules import Kind
+from thalweg.language.terms import Term
+
+_ANY_TICK = 1e-9
+"""A length of time-points of which every duration that is written is a whole number."""
 
 
 def format_text(text: str, source: str = "<text>") -> str:
@@ -16,20 +23,39 @@ def format_text(text: str, source: str = "<text>") -> str:
 
     Comments stay where they are: before a clause, after it on its line, or, from inside it, before it.
     """
-    _, diagnostics = read(text, source)
-    if has_errors(d for d in diagnostics if d.code != "TW030"):
-        raise ProgramError(diagnostics, {source: text})
-    tick = first_answer(tick_seconds, read_clauses(text, source).terms)
+    clauses = read_clauses(text, source)
+    return _formatted(text, clauses.terms, [clauses])
+
+
+def format_file(text: str, path: Path) -> str:
+    """The canonical form of a file's text. Its includes stay, and tell the tick and the kind of the program."""
+    library = Library()
+    terms = library.read(path)
+    source = str(path)
+    of_others = [clauses for name, clauses in library.clauses.items() if name != source]
+    return _formatted(text, terms, [read_clauses(text, source), *of_others])
+
+
+def _formatted(text: str, terms: list[Term], texts: list[Clauses]) -> str:
+    """The text of the first of the texts of a program, given the terms of all of them."""
+    tick, kind = first_answer(tick_seconds, terms), kind_of_clauses(terms, texts)
+    if tick is None and kind is not Kind.LARS:  # where windows show their lengths in units once there is a tick
+        tick = _ANY_TICK
+    source = texts[0].source
     clauses = read_clauses(text, source, tick)
-    return _Layout(text, clauses, tick).formatted()
+    _, diagnostics = assemble(clauses.terms, [clauses], [], kind)
+    diagnostics = [d for d in diagnostics if d.code != "TW030"]
+    if has_errors(diagnostics):
+        raise ProgramError(diagnostics, {source: text})
+    return _Layout(text, clauses, tick, kind).formatted()
 
 
 class _Layout:
-    def __init__(self, text: str, clauses: Clauses, tick: float | None) -> None:
+    def __init__(self, text: str, clauses: Clauses, tick: float | None, kind: Kind) -> None:
         self.text = text
         self.clauses = clauses
         self.printer = Printer(tick)
-        self.reader = Reader(kind_of_clauses(clauses.terms, [clauses]))
+        self.reader = Reader(kind)
         self.lines: list[str] = []
 
     def formatted(self) -> str:

@@ -47,7 +47,7 @@ def read(text: str | bytes, source: str = "<text>") -> tuple[Program, list[Diagn
     tick = first_answer(tick_seconds, clauses.terms)
     if tick is not None:
         clauses = read_clauses(decoded, source, tick)
-    return _assemble(clauses.terms, [clauses], diagnostics)
+    return assemble(clauses.terms, [clauses], diagnostics)
 
 
 @_without_collection()
@@ -60,7 +60,7 @@ def read_files(path: str | Path, *background: str | Path) -> tuple[Program, list
     if tick is not None:
         library = Library(tick)
         terms = [term for p in paths for term in library.read(p)]
-    return _assemble(terms, list(library.clauses.values()), library.diagnostics)
+    return assemble(terms, list(library.clauses.values()), library.diagnostics)
 
 
 def parse(text: str, source: str = "<text>") -> Program:
@@ -69,6 +69,8 @@ def parse(text: str, source: str = "<text>") -> Program:
     >>> parse("dom(a). dom(b).").statements[1].head
     Compound(functor='dom', args=(Atom(name='b'),))
     """
+    if not isinstance(text, str | bytes):
+        raise TypeError(f"a program is a text, not {type(text).__name__}; `load` takes a path")
     return _checked(*read(text, source))
 
 
@@ -95,11 +97,12 @@ def first_answer(question: Callable[[Term], _Found | None], terms: list[Term]) -
     return None
 
 
-def _assemble(
-    terms: list[Term], texts: list[Clauses], diagnostics: list[Diagnostic]
+def assemble(
+    terms: list[Term], texts: list[Clauses], diagnostics: list[Diagnostic], kind: Kind | None = None
 ) -> tuple[Program, list[Diagnostic]]:
+    """The program of these clauses, and what is wrong; its kind follows from them where it is not given."""
     diagnostics = [*diagnostics, *(d for clauses in texts for d in clauses.diagnostics)]
-    kind = kind_of_clauses(terms, texts)
+    kind = kind_of_clauses(terms, texts) if kind is None else kind
     diagnostics = [d for d in diagnostics if not accepted(kind, d)]
     if not has_errors(diagnostics):
         diagnostics += mixed(kind, _signals(texts))

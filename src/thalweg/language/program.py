@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from thalweg.language.rules import Kind, Statement, Tick
+from thalweg.language.wording import counted
 
 if TYPE_CHECKING:
     from thalweg.language.diagnostics import Diagnostic
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _Found = TypeVar("_Found")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Program:
     """What `parse` and `load` return: the statements of the rule file, its includes and its background files.
 
@@ -55,6 +56,10 @@ class Program:
             object.__setattr__(self, "_text", to_text(self))
         assert self._text is not None
         return self._text
+
+    def __repr__(self) -> str:
+        """Short, since a program is long; `print` shows its text."""
+        return f"<{self.kind.value} program of {counted(len(self.statements), 'statement')}>"
 
     def _repr_html_(self) -> str:
         from thalweg.language.printer import to_html

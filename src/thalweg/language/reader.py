@@ -151,6 +151,8 @@ class Reader:
             advice = "a head is a name, with or without arguments"
             if self.kind is Kind.LARS:
                 advice = "a head is an atom, or `at(T) atom`; windows stand in bodies"
+            if isinstance(head, Compound) and head.functor == ":":
+                advice = "write `:-` or `if` between head and body"
             raise Refused("TW020", "this cannot be the head of a rule", head.span, advice)
         self._bodies.refuse_procedural(head)
         return Clause(head, body, at, span=clause.span)
