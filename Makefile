@@ -58,7 +58,8 @@ bench: $(VENV)/.all
 fuzz: $(VENV)/.all
 	$(BIN)/python -m thalweg.testing.stress
 	THALWEG_HYPOTHESIS=fuzz $(PYTEST) tests/fuzz tests/columns tests/events tests/lars \
-		tests/answers/test_answers_properties.py tests/spark/test_random_programs.py
+		tests/answers/test_answers_properties.py tests/spark/test_random_programs.py \
+		tests/spark/test_random_atoms.py
 	THALWEG_HYPOTHESIS=fuzz THALWEG_KILLS=25 $(PYTEST) tests/spark/test_spark_crashes.py
 	$(PYTEST) tests/spark -m slow
 

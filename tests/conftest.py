@@ -35,7 +35,7 @@ LIMIT = 300 if PROFILE == "ci" else 0
 
 SESSIONS = 2
 """Of several processes so many have a Spark session: Java and its workers do much before the first test, in each."""
-WITHOUT = ("test_commits_and_recovery.py", "test_random_programs.py", "test_stages.py")
+WITHOUT = ("test_commits_and_recovery.py", "test_random_atoms.py", "test_random_programs.py", "test_stages.py")
 """Long files about Spark that need no session."""
 
 

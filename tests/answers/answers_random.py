@@ -180,7 +180,7 @@ def sampled(made: Rich, lateness: int, rng: random.Random) -> tuple[Universe, li
     constants: list[Constant] = [constant_of(c) for c in made.constants]
     atoms = Evolutions(program, constants, end, []).atoms
     density = rng.choice((0.1, 0.3, 0.6))
-    stream = [a for atom in atoms if rng.random() < density for a in _life(atom, lateness, rng)]
+    stream = [a for atom in atoms if rng.random() < density for a in life_of(atom, lateness, rng)]
     streams, known = [], set[Fact]()
     for clock in range(end + lateness + 1):
         settle(known, stream, clock, lateness)
@@ -194,7 +194,7 @@ def sampled(made: Rich, lateness: int, rng: random.Random) -> tuple[Universe, li
     return Universe(text, program, world, everything, end, _reach(planned)), stream
 
 
-def _life(atom: Fact, lateness: int, rng: random.Random) -> list[Arrival]:
+def life_of(atom: Fact, lateness: int, rng: random.Random) -> list[Arrival]:
     latest = atom.time + lateness
     came = rng.randint(max(0, atom.time - 2) if rng.random() < 0.2 else atom.time, latest)
     found = [Arrival(came, 1, atom)]
@@ -467,7 +467,7 @@ def reordered(stream: list[Arrival], lateness: int, rng: random.Random) -> list[
     there = in_the_end(stream, lateness)
     found = []
     for fact in dict.fromkeys(a.fact for a in stream):
-        life = _life(fact, lateness, rng)
+        life = life_of(fact, lateness, rng)
         if (fact in in_the_end(life, lateness)) == (fact in there):
             found += life
         elif fact in there:
@@ -498,7 +498,7 @@ def told_from(made: Rich, start: int, lateness: int, rng: random.Random) -> list
     found: list[object] = []
     reasoner = Reasoner(program, lateness, start=start)
     atoms = Evolutions(program, [constant_of(c) for c in made.constants], 5, []).atoms
-    stream = [a for atom in atoms if rng.random() < 0.3 for a in _life(atom, lateness, rng)]
+    stream = [a for atom in atoms if rng.random() < 0.3 for a in life_of(atom, lateness, rng)]
     stop = rng.randint(0, 5)
 
     def moved(value: object) -> object:

@@ -104,6 +104,16 @@ def test_open_answers_that_are_read_late_are_those_of_their_time(lateness: int, 
     assert any(len(table) for table in read)
 
 
+@pytest.mark.parametrize("numbers", [(0, 1), (1, 0)])
+def test_of_several_facts_the_one_with_the_lowest_number_is_the_evidence(numbers: tuple[int, int]) -> None:
+    reasoner = Reasoner(parse("query seen(X, T). seen(X, T) :- at(X, _, T)."))
+    at = np.array([3])
+    for place in numbers:
+        columns = pa.array(["a"]), pa.array([["here", "there"][place]])
+        reasoner.accept([Rows("at", np.array([1], np.int8), at, at, np.array([place]), columns)])
+    assert reasoner.advance(3)["answers"].column("evidence").to_pylist() == [["at(a, here, 3)"]]
+
+
 def test_a_row_takes_effect_at_its_arrival_but_not_before_its_time() -> None:
     reasoner = Reasoner(parse(WARM), 2)
     reasoner.accept(facts(("temp", "a", "high", 5), arrival=3))

@@ -153,6 +153,27 @@ def test_all_of_many_answer_streams_can_be_counted() -> None:
     assert {r["model"] for r in reasoner.models(5).to_pylist()} == set(range(1, 6))
 
 
+@pytest.mark.parametrize("stops", [[9], [2, 3, 9], list(range(10))], ids=str)
+def test_answer_streams_are_listed_where_they_may_change_and_not_where_somebody_asks(stops: list[int]) -> None:
+    program = "program lars. day(X) :- [2] sometime on(X), not night(X). night(X) :- [2] sometime on(X), not day(X)."
+    reasoner = Reasoner(thalweg.parse(program), models=0)
+    reasoner.accept(batch([(1, "on", ("a",)), (6, "on", ("a",))]))
+    found = [row for to in stops for row in reasoner.advance(to)["models"].to_pylist()]
+    assert {(row["query_time"], row["model"], row["atom"]) for row in found} == {
+        *((time, number, atom) for time in (1, 6) for number, atom in ((1, "day(a)"), (2, "night(a)"))),
+        *((time, 1, None) for time in (4, 9)),
+    }
+
+
+@pytest.mark.parametrize("stops", [[9], [7, 9], list(range(10))], ids=str)
+def test_a_derived_atom_that_gets_its_first_input_is_looked_at_point_by_point(stops: list[int]) -> None:
+    """It held until then, as far as was known; what was said to follow goes with it."""
+    reasoner = Reasoner(thalweg.parse("program lars. e :- not at(T) c. g :- at(S) e."))
+    reasoner.accept(batch([(0, "c", ()), (8, "e", ())]))
+    found = [row for to in stops for row in reasoner.advance(to)["changes"].to_pylist()]
+    assert [(row["atom"], row["from"], row["to"]) for row in found] == [("g", 8, None)]
+
+
 def test_without_clingo_a_large_choice_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "clingo", None)
     reasoner = Reasoner(thalweg.parse(ONE_OF_MANY))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from atoms import STORIES, story
+from atoms import LAMPS, STORIES, TURBINES, story
 from inprocess import made, pieces
 from stories import rows_of
 
@@ -51,6 +51,48 @@ def test_a_batch_that_begins_with_older_rows_leaves_the_clock_where_it_is(tmp_pa
     for to in (-3, 20, 15):
         shard.advance(to)
     assert shard.query_time == 20
+
+
+SILENT = """
+silent(X) :- lamp(X), not [3] sometime press(X).
+lamp(w1). lamp(w77).
+"""
+ALWAYS_ON = """
+on(X) :- [10] sometime press(X), not [3] sometime cut(X), not [9] sometime rest(X).
+on(w77).
+"""
+WITHOUT_ROWS = {
+    "a negation about somebody nobody heard of": SILENT,
+    "a fact about a derived predicate": ALWAYS_ON,
+    "an answer that is a fact": TURBINES + "malf(w77, 3).\n",
+    "an answer from the background": TURBINES + "malf(X, 3) :- site(X).\nsite(w77). site(w78).\n",
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_ROWS)
+def test_what_follows_without_rows_is_told_once(tmp_path: Path, name: str) -> None:
+    """Every shard finds it; that of its key tells it, and knows the rows that speak against it."""
+    told = story(WITHOUT_ROWS[name], {"lateness": 4})
+    expected = told.embedded()
+    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
+    assert run.pipeline.settings.stages[0].shards == 3
+    for number, rows in enumerate(pieces(told.rows, 3)):
+        run.pipeline.batch(rows, number)
+    run.pipeline.close()
+    assert expected["changes"].num_rows
+    assert shown(expected, run.tables().__getitem__) == {}
+
+
+@pytest.mark.parametrize("option", [{"models": "all"}, {"labels": True}], ids=str)
+@pytest.mark.parametrize("batches", [1, 7])
+def test_answer_streams_and_labels_are_told_as_a_whole(tmp_path: Path, option: dict[str, Any], batches: int) -> None:
+    told = story(LAMPS, {"lateness": 4, **option}, size=60)
+    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
+    assert run.pipeline.settings.stages[0].key == "one shard: answer streams and labels are told as a whole"
+    for number, rows in enumerate(pieces(told.rows, batches)):
+        run.pipeline.batch(rows, number)
+    run.pipeline.close()
+    assert shown(told.embedded(), run.tables().__getitem__) == {}
 
 
 @pytest.mark.spark

@@ -56,13 +56,13 @@ class Atomic(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One conjunction of a statement. `counts`: it has a window that counts atoms of the whole stream. `known`:
-    variables that background knowledge may bind."""
+    """One conjunction of a statement. `counts`: where it has windows that count atoms, the variables by whose values
+    all of them do so. `known`: variables that background knowledge may bind."""
 
     statement: int
     head: Atomic
     body: tuple[Atomic, ...]
-    counts: bool = False
+    counts: frozenset[str] | None = None
     known: frozenset[str] = frozenset()
 
 
@@ -119,9 +119,8 @@ class _Reduction:
             head = self.head(statement)
             if head is not None:
                 for conjunction in alternatives(body_of(statement)):
-                    counts = any(_counts(literal) for literal in conjunction)
                     known = frozenset(self.background(conjunction))
-                    yield Rule(index, head, tuple(self.body(conjunction)), counts, known)
+                    yield Rule(index, head, tuple(self.body(conjunction)), _counted_by(conjunction), known)
                 if isinstance(statement, Delayed) and statement.target is not None:
                     target = self.atomic("fluent", statement.target.fluent)
                     if target is not None:
@@ -219,9 +218,11 @@ def alternatives(body: Body) -> list[Body]:
     return found
 
 
-def _counts(literal: Literal) -> bool:
-    window = literal.window if isinstance(literal, Windowed | Aggregate) else None
-    return window is not None and window.kind != "time"
+def _counted_by(conjunction: Body) -> frozenset[str] | None:
+    """The variables by which all windows count that count atoms; None where there is no such window."""
+    windows = [literal.window for literal in conjunction if isinstance(literal, Windowed | Aggregate)]
+    named = [{v.name for by in w.by for v in variables(by)} for w in windows if w is not None and w.kind != "time"]
+    return frozenset(set.intersection(*named)) if named else None
 
 
 def reduced_rules(program: Program, known: Entities) -> Iterator[Rule]:

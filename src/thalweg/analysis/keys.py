@@ -181,7 +181,7 @@ class _Planner:
         stage: Placed,
         routes: set[Route],
     ) -> None:
-        if rule.counts:
+        if rule.counts is not None and name not in rule.counts:
             raise _Failed(rule.statement, "its window counts the atoms of the whole stream")
         if not rule.body and rule.head.node in own:
             return
@@ -213,7 +213,7 @@ class _Planner:
         own = dict.fromkeys((plain(node) for node in component.members), key)
         routes: set[Route] = set()
         for rule in rules:
-            if rule.counts:
+            if rule.counts is not None:
                 raise _Failed(rule.statement, "its window counts the atoms of the whole stream")
             if tuple(sorted(rule.head.paths.values())) != key:
                 raise _Failed(rule.statement, _why_related(rule))

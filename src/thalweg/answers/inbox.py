@@ -185,7 +185,8 @@ class Inbox:
     # -- handing out
 
     def due(self, to: int) -> dict[Signature, Coded]:
-        """Rows whose step is at or before `to`, by predicate."""
+        """Rows whose step is at or before `to`, by predicate, in the order of their numbers: of several facts that
+        an answer may rest on the first one is told."""
         found: dict[Signature, Coded] = {}
         for predicate in sorted(self.pending):
             coded = joined(self.pending[predicate])
@@ -198,7 +199,7 @@ class Inbox:
                 now = coded.step <= to
                 self.pending[predicate] = [coded.take(~now)]
                 coded = coded.take(now)
-            found[predicate] = coded
+            found[predicate] = coded if _is_sorted(coded.row) else coded.take(np.argsort(coded.row, kind="stable"))
         return found
 
     def stamped(self, due: dict[Signature, Coded]) -> dict[Signature, tuple[Facts, Ints]]:
@@ -306,9 +307,13 @@ def _by_time(coded: Coded) -> list[tuple[int, Coded]]:
     return _runs(coded, coded.time)
 
 
+def _is_sorted(column: Ints) -> bool:
+    return not (column[1:] < column[:-1]).any()
+
+
 def _runs(coded: Coded, key: Ints) -> list[tuple[int, Coded]]:
     """The rows in runs of one key, sorted by it."""
-    if (key[1:] < key[:-1]).any():
+    if not _is_sorted(key):
         order = np.argsort(key, kind="stable")
         coded, key = coded.take(order), key[order]
     edges = [0, *(np.flatnonzero(key[1:] != key[:-1]) + 1).tolist(), len(key)]

@@ -116,6 +116,9 @@ class Engine:
                 self._found_anew(part, old)
             elif isinstance(part, Component) and id(part) not in inside:
                 _fill(part.rules, known)
+            elif isinstance(part, Diagonal) and part.writes.name not in known and id(part) not in inside:
+                part.update(self.moment)  # heads that were read as they are stand at points from now on
+        self.end_round()
 
     def _found_anew(self, choice: Choice, old: Engine) -> None:
         """The ground program of a choice, from everything that is known below it."""

@@ -213,11 +213,14 @@ class Reasoner(Uncopied):
         if to > self._now:
             self._forget_texts()
             due, late = self._admission.ticks(to)
-            segments = self._segments(due, late, to) if self._models == 1 else self._stops(due, to)
-            for first, last in segments:
-                self._segment(first, last, found, blank)
-                if self._models != 1:
-                    models.append(self.models(self._models))
+            if self._models == 1:
+                for first, last in self._segments(due, late, to):
+                    self._segment(first, last, found, blank)
+            else:
+                for first, last, differs in self._stops(due, to):
+                    self._segment(first, last, found, blank)
+                    if differs:
+                        models.append(self.models(self._models))
         tables = {"changes": self._pages.changes(found, self._network.kinds), "rejected": EMPTY_REJECTED}
         if self._blanks:
             tables["no_answer"] = no_answer_table(
@@ -255,16 +258,18 @@ class Reasoner(Uncopied):
         for first, following in zip(cuts, cuts[1:], strict=False):
             yield first, following - 1
 
-    def _stops(self, due: list[int], to: int) -> Iterable[tuple[int, int]]:
-        """The same, with an end at every tick at which some answer stream may change."""
+    def _stops(self, due: list[int], to: int) -> Iterable[tuple[int, int, bool]]:
+        """The same, with an end at every tick at which some answer stream may change, and whether it may: at the last
+        tick, which is there because somebody asks then, nothing may."""
         waiting = deque(due)
         while self._now < to:
-            tick = min([to, self._next_change(), *islice(waiting, 1)])
+            change = self._next_change()
+            tick = min([to, change, *islice(waiting, 1)])
             if waiting and waiting[0] == tick:
                 waiting.popleft()
-                yield tick, tick
+                yield tick, tick, True
             else:
-                yield tick + 1, tick
+                yield tick + 1, tick, tick == change
 
     def _next_change(self) -> int:
         """A tick up to which nothing changes without input."""

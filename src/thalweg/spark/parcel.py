@@ -141,25 +141,35 @@ def at_path(arguments: Sequence[str], path: tuple[int, ...]) -> str:
     return ""
 
 
-class Sorter:
-    """Knows of every instance where it goes, and remembers it."""
+KEPT_INSTANCES = 100_000
+"""Instances whose shards are remembered."""
 
-    def __init__(self, grid: Grid, kind: str, routes: Mapping[Name, Sequence[Route]]) -> None:
+
+class Sorter:
+    """Knows of every instance where it goes, and remembers the last ones. `timed`: the last argument is a time, which
+    rows have in a column of its own."""
+
+    def __init__(
+        self, grid: Grid, kind: str, routes: Mapping[Name, Sequence[Route]], *, timed: bool = False
+    ) -> None:
         self.grid = grid
         self.kind = kind
         self.routes = routes
+        self.timed = timed
         self._shards: dict[str, tuple[int, ...]] = {}
 
     def shards(self, instance: str) -> tuple[int, ...]:
         """The shards of an instance; none where nobody asks for it."""
         found = self._shards.get(instance)
         if found is None:
+            if len(self._shards) >= KEPT_INSTANCES:
+                self._shards.clear()
             found = self._shards[instance] = self._find(instance)
         return found
 
     def _find(self, instance: str) -> tuple[int, ...]:
         name, arguments = apart(instance)
-        routes = self.routes.get(Name(self.kind, unquoted(name), len(arguments)), ())
+        routes = self.routes.get(Name(self.kind, unquoted(name), len(arguments) - self.timed), ())
         return tuple(
             sorted(
                 {

@@ -159,6 +159,11 @@ def cut(text: str, shards: int) -> tuple[StagePlan, ...]:
     return tuple(_with_one_text(stage, text) for stage in stages_of(parsed(text), shards))
 
 
+def _as_a_whole(text: str) -> tuple[StagePlan, ...]:
+    """The stage of a program that is asked for what no shard can tell alone."""
+    return tuple(replace(stage, obstacle="answer streams and labels are told as a whole") for stage in cut(text, 1))
+
+
 def _with_one_text(stage: StagePlan, text: str) -> StagePlan:
     """The same stage; where it is the whole program there is one copy of the text, which may be long."""
     return replace(stage, text=text) if stage.text == text else stage
@@ -194,7 +199,7 @@ def settings_of(
         kind=str(program.kind),
         options=given,
         shards=shards,
-        stages=cut(text, shards),
+        stages=_as_a_whole(text) if options.models is not None or options.labels else cut(text, shards),
         columns=tuple(columns or ()),
         label=label,
         disorder=slack,

@@ -17,8 +17,14 @@ from thalweg.spark.parcel import NO_ROW, Sorter, forwarded, kept
 from thalweg.spark.places import Sources
 from thalweg.spark.settings import Settings
 
-_INSTANCE = {"changes": "fluent", "events": "event", "open": "fluent"}
-"""Where the tables of the event reasoner name their instances."""
+_INSTANCE: dict[Kind, dict[str, str]] = {
+    Kind.EVENTS: {"changes": "fluent", "events": "event", "open": "fluent"},
+    Kind.ANSWERS: {"changes": "answer", "answers": "answer", "open": "answer"},
+    Kind.LARS: {"changes": "atom", "answers": "atom"},
+}
+"""Where the tables of a reasoner name their instances."""
+_KIND = {"answer": "predicate", "atom": "predicate"}
+"""What kind of instance a column of another name has."""
 
 
 PROGRAM = "program"
@@ -47,12 +53,14 @@ class Shard:
         self.stage, self.shard = stage, shard
         self.plan = settings.stages[stage]
         self.reasoner: Reasoner = settings.stage_plan(stage).make(retain=lasting)
-        self.events = settings.kind == Kind.EVENTS
+        self.kind = Kind(settings.kind)
         self.sources = Sources((settings.label,))
         self.query_time = settings.plan.schedule.start
+        own = {n: (r,) for n, r in self.plan.members.items()}
+        timed = self.kind is Kind.ANSWERS
         self._own = {
-            kind: Sorter(self.plan.grid, kind, {n: (r,) for n, r in self.plan.members.items()})
-            for kind in ("fluent", "event")
+            column: Sorter(self.plan.grid, _KIND.get(column, column), own, timed=timed)
+            for column in _INSTANCE[self.kind].values()
         }
         self._readers = [
             (later, kind, Sorter(plan.grid, kind, plan.foreign))
@@ -94,11 +102,10 @@ class Shard:
 
     def _outcome(self, tables: dict[str, pa.Table]) -> Outcome:
         """Of what the reasoner found: what is this shard's to tell, and what other stages read."""
-        if self.events and self.plan.selective and self.plan.shards > 1:
+        if self.plan.selective and self.plan.shards > 1:
+            columns = _INSTANCE[self.kind]
             tables = {
-                name: kept(table, _INSTANCE[name], self._own[_INSTANCE[name]], self.shard)
-                if name in _INSTANCE
-                else table
+                name: kept(table, columns[name], self._own[columns[name]], self.shard) if name in columns else table
                 for name, table in tables.items()
             }
         found = Outcome()
@@ -110,7 +117,7 @@ class Shard:
             if name == "rejected":
                 found.tables[name] = self._rejected(table)
             else:
-                name, table = shaped(name, table, Kind(self.settings.kind))
+                name, table = shaped(name, table, self.kind)
                 found.tables[name] = self.sources.with_causes(table)
         return found
 

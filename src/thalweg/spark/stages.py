@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from thalweg.analysis.bodies import body_of, literals
 from thalweg.analysis.dependencies import Node, dependencies
+from thalweg.analysis.joins import alternatives
 from thalweg.analysis.keys import Stage, plain, reasoning_keys
 from thalweg.analysis.obstacles import head_of, is_temporal, obstacle_of, reads_of
 from thalweg.analysis.roles import Entities, EntityKind, Part, entities, named, pair_of
@@ -21,15 +22,19 @@ from thalweg.analysis.types import infer
 from thalweg.language.program import Program
 from thalweg.language.rules import (
     Argument,
+    Call,
+    Clause,
     Declare,
     Delayed,
     Grounding,
     Kind,
+    Literal,
     Postponable,
     Role,
     Statement,
+    Windowed,
 )
-from thalweg.language.terms import signature
+from thalweg.language.terms import Term, signature
 from thalweg.language.wording import counted
 from thalweg.spark.keying import Grid, Route, grid_of
 
@@ -118,7 +123,8 @@ def _name(node: Node, kind: Kind = Kind.EVENTS) -> Name:
 def _only(program: Program, stage: Stage, known: Entities, shards: int) -> StagePlan:
     """The whole program as one stage."""
     inputs = _inputs(known, program.kind)
-    return _planned(program, str(program), stage, shards, inputs, {}, program.kind)
+    whole = _planned(program, str(program), stage, shards, inputs, {}, program.kind)
+    return replace(whole, selective=whole.selective or _told_without_rows(program, known))
 
 
 def _cut(
@@ -196,6 +202,27 @@ def _timeless(statement: Statement) -> bool:
     if isinstance(statement, Delayed | Postponable):
         return False
     return not any(is_temporal(place.literal) for place in literals(body_of(statement)))
+
+
+def _told_without_rows(program: Program, known: Entities) -> bool:
+    """True where atoms may follow from facts, from negations or from counting nothing: every shard finds them."""
+
+    def is_background(atom: Term) -> bool:
+        entity = known.get(EntityKind.PREDICATE, *signature(atom)) if named(atom) else None
+        return entity is None or entity.part is Part.BACKGROUND
+
+    def is_row(literal: Literal) -> bool:
+        match literal:
+            case Call(atom, negated=False) | Windowed(atom, negated=False):
+                return not is_background(atom)
+        return False
+
+    return program.kind is not Kind.EVENTS and any(
+        isinstance(s, Clause)
+        and not is_background(s.head)
+        and not all(any(map(is_row, conjunction)) for conjunction in alternatives(s.body))
+        for s in program.statements
+    )
 
 
 def _kept(statement: Statement, members: set[Node], reads: set[Node], computed: Mapping[Name, int]) -> bool:
