@@ -303,7 +303,9 @@ class SpanPlan:
 
     def prepare(self, where: Where, clock: Clock) -> None:
         """Renew what whole-interval operators remember in the stretches, and widen these to whatever that changes. Of
-        new bindings they remember all that is there."""
+        new bindings they remember all that is there. When a length is reached that was judged for this memory is known
+        from here on, and `evaluate` adds what it judges itself."""
+        self.flips[where.bindings[where.highs == OPEN]] = OPEN
         for memory in self.memories[:1]:
             where.lows[where.bindings >= memory.count] = NEVER
         self._prepare(self.node, where, clock)
@@ -347,8 +349,6 @@ class SpanPlan:
 
     def evaluate(self, where: Where, clock: Clock) -> spans.Batch:
         """The result's lists, one per binding, right within the stretches."""
-        running = where.highs == OPEN
-        self.flips[where.bindings[running]] = OPEN
         offsets, lengths, pool = self._lists(self.node, where, clock)
         frame = where.frame
         for gate in self.gates:
