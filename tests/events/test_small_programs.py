@@ -53,6 +53,21 @@ CASES = {
         "late(x)=true [5,..)\nlate(y)=true [3,..)\nbrief(x)=true [2,5)",
         (40, 4, 20),
     ),
+    "what becomes long enough inside the window is as long as it is, for other durations and relations": (
+        """
+        initiatedAt(on(X)=true, T) :- happensAt(push(X), T).
+        initiatedAt(off(X)=true, T) :- happensAt(pull(X), T).
+        terminatedAt(off(X)=true, T) :- happensAt(push(X), T).
+        holdsFor(long(X)=true, I) :-
+            holdsFor(on(X)=true, A), holdsFor(off(X)=true, B), intDurAtLeast(A, 12, C), union_all([B, C], D),
+            intDurAtLeast(D, 14, I).
+        holdsFor(same(X)=true, I) :- holdsFor(on(X)=true, A), intDurAtLeast(A, 12, B), allen(equal, A, B, source, I).
+        """,
+        "pull(x) 1\npush(x) 2\npush(y) 2",
+        "on(x)=true [3,..)\non(y)=true [3,..)\noff(x)=true [2,3)\nlong(x)=true [12,..)\nlong(y)=true [13,..)\n"
+        "same(x)=true [11,..)\nsame(y)=true [11,..)",
+        (4, 1, 20),
+    ),
     "a rule that reads the start of an input interval is about whom the interval shows": (
         r"""
         dynamicDomain(id(_)).
