@@ -340,6 +340,18 @@ class Run:
         for table in ("answers", "open"):
             for row in revision[table].to_pylist():  # type: ignore[index]
                 self._check_written(row, possible)
+        self._check_undecided(revision["open"].to_pylist())  # type: ignore[index]
+
+    def _check_undecided(self, rows: list[dict[str, Any]]) -> None:
+        """No open answer is about nobody but those whom one certain answer means: nothing is needed for them."""
+        told = [
+            {(row["query"], goal) for goal, _ in instances(row, self.world.constants)}
+            for row in (self.told[k] for k, v in self.folded.items() if v and k[1] == "certain")
+        ]
+        for row in rows:
+            goals = {(row["query"], goal) for goal, _ in instances(row, self.world.constants)}
+            if goals and row["where"] is None:
+                assert not any(goals <= one for one in told), f"certain, and open: {row}"
 
     def _told_certain(self) -> set[tuple[str, Fact]]:
         """The certain answers by constant, as the changes tell them."""

@@ -215,3 +215,33 @@ def test_what_is_certain_of_all_but_one_decides_nothing_about_that_one() -> None
     certain = [row["answer"] for row in reasoner.advance(2)["answers"].to_pylist()]
     assert not any(answer.endswith(" 2)") for answer in certain)
     assert any(row["answer"].endswith(" 2)") for row in reasoner.advance(3)["answers"].to_pylist())
+
+
+def standing(rules: str, *rows: tuple[object, ...], at: int) -> list[tuple[str, str | None]]:
+    """The open answers at a clock time, with who is excepted."""
+    reasoner = Reasoner(parse(rules))
+    reasoner.accept(facts(*rows))
+    return [(row["answer"], row["where"]) for row in reasoner.advance(at)["open"].to_pylist()]
+
+
+def test_what_is_certain_of_everybody_is_not_open_for_anybody() -> None:
+    rules = "query q(X, T). q(X, T) :- not e(X, T). q(X, T) :- h(X, T), g(X, T+1)."
+    assert standing(rules, ("h", "ann", 0), at=0) == []
+    assert standing(rules, ("h", "ann", 0), ("h", "bob", 0), ("e", "bob", 0), at=0) == [("q(bob, 0)", None)]
+
+
+def test_what_is_certain_of_everybody_is_not_open_for_somebody_to_come() -> None:
+    rules = "query q(X, T). q(X, T) :- not e(X, T). q(X, T) :- not f(X, T), g(X, T+1)."
+    assert standing(rules, at=0) == []
+    assert standing(rules, ("e", "bob", 0), at=0) == [("q(X, 0)", None)]
+
+
+def test_what_is_certain_of_all_pairs_of_equals_is_open_for_the_others_alone() -> None:
+    rules = "query q(X, Y, T). q(X, X, T) :- not e(X, T). q(X, Y, T) :- h(X, Y, T), g(T+1)."
+    rows = ("h", "ann", "ann", 0), ("h", "bob", "bob", 0), ("h", "ann", "bob", 0), ("e", "bob", 0)
+    assert standing(rules, *rows, at=0) == [("q(ann, bob, 0)", None), ("q(bob, bob, 0)", None)]
+
+
+def test_what_everybody_needs_is_enough_for_anybody() -> None:
+    rules = "query q(X, T). q(X, T) :- a(T), not e(X, T+1). q(X, T) :- a(T), h(X, T), not e(X, T+1), g(T+2)."
+    assert standing(rules, ("a", 0), ("h", "ann", 0), at=0) == [("q(X, 0)", None)]

@@ -34,6 +34,40 @@ CASES = {
         "common(x)=true [5,8)\nbefore(x)=true [2,5)\nafter(x)=true [8,11)\nleft(x)=true [2,8)\nright(x)=true [5,11)",
         (20, 5, 20),
     ),
+    "a running interval reaches a length also where other whole intervals are judged with what is so long": (
+        """
+        initiatedAt(on(X)=true, T) :- happensAt(push(X), T).
+        terminatedAt(on(X)=true, T) :- happensAt(pull(X), T).
+        initiatedAt(off(X)=true, T) :- happensAt(pull(X), T).
+        holdsFor(short(X)=true, I) :-
+            holdsFor(on(X)=true, A), intDurAtMost(A, 5, B), allen(equal, B, A, source, I).
+        holdsFor(long(X)=true, I) :- holdsFor(on(X)=true, A), intDurAtLeast(A, 12, B), allen(equal, A, B, source, I).
+        holdsFor(late(X)=true, I) :-
+            holdsFor(on(X)=true, A), holdsFor(off(X)=true, B), intDurAtLeast(A, 12, C), union_all([B, C], D),
+            intDurAtLeast(D, 3, I).
+        holdsFor(brief(X)=true, I) :-
+            holdsFor(on(X)=true, A), intDurAtMost(A, 5, B), union_all([B], C), intDurAtMost(C, 9, I).
+        """,
+        "push(x) 1\npull(x) 4\npush(y) 2",
+        "on(x)=true [2,5)\non(y)=true [3,..)\noff(x)=true [5,..)\nshort(x)=true [2,5)\nlong(y)=true [3,..)\n"
+        "late(x)=true [5,..)\nlate(y)=true [3,..)\nbrief(x)=true [2,5)",
+        (40, 4, 20),
+    ),
+    "what becomes long enough inside the window is as long as it is, for other durations and relations": (
+        """
+        initiatedAt(on(X)=true, T) :- happensAt(push(X), T).
+        initiatedAt(off(X)=true, T) :- happensAt(pull(X), T).
+        terminatedAt(off(X)=true, T) :- happensAt(push(X), T).
+        holdsFor(long(X)=true, I) :-
+            holdsFor(on(X)=true, A), holdsFor(off(X)=true, B), intDurAtLeast(A, 12, C), union_all([B, C], D),
+            intDurAtLeast(D, 14, I).
+        holdsFor(same(X)=true, I) :- holdsFor(on(X)=true, A), intDurAtLeast(A, 12, B), allen(equal, A, B, source, I).
+        """,
+        "pull(x) 1\npush(x) 2\npush(y) 2",
+        "on(x)=true [3,..)\non(y)=true [3,..)\noff(x)=true [2,3)\nlong(x)=true [12,..)\nlong(y)=true [13,..)\n"
+        "same(x)=true [11,..)\nsame(y)=true [11,..)",
+        (4, 1, 20),
+    ),
     "a rule that reads the start of an input interval is about whom the interval shows": (
         r"""
         dynamicDomain(id(_)).

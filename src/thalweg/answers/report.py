@@ -1,8 +1,9 @@
 """What is reported of a cell: the certain answers, and the open ones that are supported and not superseded.
 
 An open answer is reported when it has evidence, when nothing certain has the same substitution, and when no other
-one with the same substitution needs a proper subset of what it needs. Of two answers about everybody but some, one
-makes the other superfluous only where its exceptions are among the other's. What a step changed is the
+one with the same substitution needs a proper subset of what it needs. An answer about everybody but some has the
+substitutions of all whom it means: it makes open ones about any of them superfluous, and of two about everybody but
+some the one whose exceptions are a part of the other's does so. What a step changed is the
 difference between the reports of before and after.
 """
 
@@ -20,9 +21,9 @@ from thalweg.analysis.temporal import Time
 from thalweg.answers.blocks import DEAD, Block
 from thalweg.answers.codec import STAR, Bools, values
 from thalweg.answers.datalog import Test, TimedAtom
-from thalweg.answers.kernels import distinct, first, index
+from thalweg.answers.kernels import distinct
 from thalweg.answers.shapes import Comparison, Computation, Operation, Rigid, Shape, Slot, is_implied
-from thalweg.answers.stars import exceptions, open_places, starred_rows
+from thalweg.answers.stars import among, exceptions, head_keys, open_places, spoken_for, starred_rows
 from thalweg.columns.keys import matrix
 from thalweg.language.terms import Term, Variable
 from thalweg.protocol import Ints
@@ -51,6 +52,11 @@ class Group:
     @property
     def is_supported(self) -> bool:
         return bool(self.mask or self.bits)
+
+    @property
+    def is_judged(self) -> bool:
+        """False where a negation counts as met of which some are still excepted."""
+        return not self.bits & ~self.shape.ground_negatives(self.mask)
 
     def evidence(self) -> list[TimedAtom]:
         """The premises that are met, by time."""
@@ -96,6 +102,12 @@ class Everybody:
         shape = group.shape
         heads = [tuple(key) for key in head_keys(shape, rows).tolist()]
         return list(zip(heads, exceptions(shape, self._blocks[group.key], rows), strict=True))
+
+    def spoken_for(self, group: Group, rows: Block, other: Group, others: Block) -> Bools:
+        """Which rows are about somebody whom an answer of another group about everybody but some means."""
+        if not other.shape.open:
+            return np.zeros(rows.length, np.bool_)
+        return spoken_for(group.shape, rows, other.shape, others, self._blocks[other.key])
 
     def keys(self, group: Group, rows: Block) -> Ints:
         """The substitution of every row, and a number for who is excepted."""
@@ -160,10 +172,12 @@ def _without_superseded(groups: Report, everybody: Everybody) -> Report:
     for key, (group, rows) in groups.items():
         if group.is_certain:
             continue
-        if _has_head(group):
-            better = [(g, r, tie) for g, r in groups.values() for tie in _ties(g, group)]
-            for other, others, tie in (*better, *((g, r, ()) for g, r in answered)):
+        better = [(g, r, tie) for g, r in groups.values() for tie in _ties(g, group)] if _has_head(group) else []
+        for other, others, tie in (*better, *((g, r, ()) for g, r in answered)):
+            if _has_head(group):
                 rows = _drop(rows, _covered(group, rows, other, others, everybody, tie))
+            if not tie and other.is_judged:
+                rows = _drop(rows, everybody.spoken_for(group, rows, other, others))
         rows = _not_shown_yet(group, rows, shown)
         if rows.length:
             kept[key] = (group, rows)
@@ -186,7 +200,7 @@ def _covered(
     if ties:
         mine = np.column_stack([mine, *_tied_values(rows, ties, 1)])
         theirs = np.column_stack([theirs, *_tied_values(others, ties, 0)])
-    found = _among(mine, theirs)
+    found = among(mine, theirs)
     starred = np.flatnonzero(found & starred_rows(group.shape, rows))
     if len(starred):
         meant: dict[tuple[int, ...], list[frozenset[tuple[int, ...]]]] = {}
@@ -205,7 +219,7 @@ def _not_shown_yet(group: Group, rows: Block, shown: dict[object, list[Ints]]) -
     alike = shown.setdefault(_signature(group), [])
     keys = _row_keys(group, rows)
     if alike:
-        gone = _among(keys, np.concatenate(alike))
+        gone = among(keys, np.concatenate(alike))
         rows, keys = _drop(rows, gone), keys[~gone]
     alike.append(keys)
     return rows
@@ -260,12 +274,6 @@ def _mixed(state: npt.NDArray[np.uint64], codes: Ints) -> npt.NDArray[np.uint64]
 
 def _salt(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 1
-
-
-def _among(keys: Ints, known: Ints) -> Bools:
-    if not keys.shape[1]:
-        return np.full(len(keys), len(known) > 0)
-    return np.asarray(first(index(known), keys) >= 0)
 
 
 def _drop(rows: Block, gone: Bools) -> Block:
@@ -392,15 +400,6 @@ def time_values(rows: Block, column: int | None) -> Ints:
     return np.zeros(rows.length, np.int64) if codes is None else values(codes).astype(np.int64)
 
 
-def head_keys(shape: Shape, rows: Block) -> Ints:
-    """The substitution of every row; a star where it says nothing."""
-    columns = []
-    for slot in shape.head:
-        column = rows.columns[slot.column] if slot.column >= 0 else np.full(rows.length, slot.code, np.int64)
-        columns.append(np.full(rows.length, STAR, np.int64) if column is None else column)
-    return matrix(columns, rows.length) if columns else np.empty((rows.length, 0), np.int64)
-
-
 # --------------------------------------------------------------------------- differences
 
 
@@ -463,7 +462,7 @@ def _other_answers(
     for group, rows in here.values():
         if group.is_certain:
             if answered is not None:
-                rows = _drop(rows, _among(everybody.keys(group, rows), answered))
+                rows = _drop(rows, among(everybody.keys(group, rows), answered))
             if rows.length:
                 yield group, rows
 
@@ -477,7 +476,7 @@ def _missing(here: Report, there: Report) -> Iterator[tuple[Group, Block]]:
         if other is None:
             yield group, rows
         elif other[1] is not rows:
-            gone = ~_among(_all_columns(rows), _all_columns(other[1]))
+            gone = ~among(_all_columns(rows), _all_columns(other[1]))
             if gone.any():
                 yield group, rows.take(gone)
 
@@ -505,7 +504,7 @@ def _continued(group: Group, rows: Block, others: object, later: bool) -> Bools:
             found |= candidates.length > 0
             continue
         known = matrix([b for _, b in shared], candidates.length)
-        found |= _among(matrix([a for a, _ in shared], rows.length), known)
+        found |= among(matrix([a for a, _ in shared], rows.length), known)
     return found
 
 

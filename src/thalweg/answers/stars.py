@@ -12,7 +12,7 @@ import numpy as np
 
 from thalweg.answers.blocks import Block
 from thalweg.answers.codec import STAR, Bools
-from thalweg.answers.kernels import index, pairs
+from thalweg.answers.kernels import first, index, pairs
 from thalweg.answers.shapes import Negative, Shape, Slot
 from thalweg.columns.keys import matrix
 from thalweg.protocol import Ints
@@ -48,6 +48,50 @@ def exceptions(shape: Shape, block: Block, rows: Block) -> list[frozenset[tuple[
 def _tuples(block: Block, columns: list[int]) -> list[tuple[int, ...]]:
     known = [c.tolist() for c in (block.columns[i] for i in columns) if c is not None]
     return list(zip(*known, strict=True)) if known else [()] * block.length
+
+
+def head_keys(shape: Shape, rows: Block) -> Ints:
+    """The substitution of every row; a star where it says nothing."""
+    columns = []
+    for slot in shape.head:
+        column = rows.columns[slot.column] if slot.column >= 0 else np.full(rows.length, slot.code, np.int64)
+        columns.append(np.full(rows.length, STAR, np.int64) if column is None else column)
+    return matrix(columns, rows.length) if columns else np.empty((rows.length, 0), np.int64)
+
+
+def spoken_for(shape: Shape, rows: Block, other: Shape, others: Block, block: Block) -> Bools:
+    """Rows of one shape about somebody of whom a row with a star, of another shape, speaks too: in its head stands the
+    same but for what it leaves open, and there nobody whom it excepts. `block` is what the others are from. Who is not
+    known yet may be anybody: then nobody may be excepted."""
+    places = [k for k, slot in enumerate(other.head) if slot.column in other.open]
+    stars = starred_rows(other, others)
+    if not stars.any() or other.open != set(open_places(other)):
+        return np.zeros(rows.length, np.bool_)
+    fixed = [k for k in range(len(other.head)) if k not in places]
+    mine, theirs = head_keys(shape, rows), head_keys(other, others)[stars]
+    excepted = head_keys(other, block.take(~starred_rows(other, block)))
+    unknown = (mine[:, places] == STAR).any(axis=1)
+    meant = np.where(unknown, not len(excepted), ~among(mine, excepted))
+    return meant & among(mine[:, fixed], theirs[:, fixed]) & _alike(shape, mine, other, places)
+
+
+def _alike(shape: Shape, keys: Ints, other: Shape, places: list[int]) -> Bools:
+    """Rows in whose head the same stands wherever the other head has the same open variable."""
+    found = np.ones(len(keys), np.bool_)
+    before: dict[int, int] = {}
+    for k in places:
+        at = before.setdefault(other.head[k].column, k)
+        found &= keys[:, k] == keys[:, at]
+        if shape.head[k].column != shape.head[at].column:
+            found &= keys[:, k] != STAR
+    return found
+
+
+def among(keys: Ints, known: Ints) -> Bools:
+    """Which of the keys are among the known ones."""
+    if not keys.shape[1]:
+        return np.full(len(keys), len(known) > 0)
+    return np.asarray(first(index(np.ascontiguousarray(known)), np.ascontiguousarray(keys)) >= 0)
 
 
 def slot_column(block: Block, slot: Slot, rows: Ints) -> Ints:

@@ -29,9 +29,9 @@ from thalweg.answers.codec import STAR, Bools, Codec
 from thalweg.answers.datalog import Test, TimedAtom, as_written
 from thalweg.answers.loose import LooseShape
 from thalweg.answers.plans import Plan
-from thalweg.answers.report import LABELS, Group, head_keys, time_values
+from thalweg.answers.report import LABELS, Group, time_values
 from thalweg.answers.shapes import Negative, Shape, Slot
-from thalweg.answers.stars import exceptions, open_places, starred_rows
+from thalweg.answers.stars import exceptions, head_keys, open_places, starred_rows
 from thalweg.language.terms import Variable
 from thalweg.protocol import Ints
 

@@ -124,8 +124,9 @@ class Bounds:
         return found
 
     def _with_pasts(self, rules: list[SpanRule]) -> list[SpanRule]:
-        """Let Allen relations read copies that forget nothing: what was over before the window may be related to an
-        instance that was not known then."""
+        """Let rules that look at any distance read copies that forget nothing. Allen relations do: what was over before
+        the window may be related to an instance that was not known then. Durations of what hangs on other durations do:
+        an interval that becomes long enough changes what was there before the window."""
         copies: dict[tuple[str, Term | None], SpanRule] = {}
 
         def copied(x: HoldsAt, s: SpanRule) -> HoldsAt:
@@ -139,7 +140,7 @@ class Bounds:
 
         found = []
         for s in rules:
-            if any(isinstance(step, Allen) for step in s.steps):
+            if _looks_far(s):
                 told = [(name, x, hidden(viewed(x.fluent))) for name, x in s.inputs]
                 s = replace(s, inputs=tuple((name, x if unseen else copied(x, s)) for name, x, unseen in told))
             found.append(s)
@@ -176,3 +177,22 @@ class Bounds:
                 assert isinstance(x, Fact)
                 s = self._bounded(s, HoldsAt(f"domain {x.relation}", x.args, TRUE))
         return s
+
+
+def _looks_far(s: SpanRule) -> bool:
+    """Does a rule look at intervals at any distance?"""
+    if any(isinstance(step, Allen) for step in s.steps):
+        return True
+    measured = {step.result for step in s.steps if isinstance(step, Duration)}
+    made = {step.result: step for step in s.steps if isinstance(step, Combine)}
+
+    def hangs_on_length(term: Term) -> bool:
+        step = made.get(term)
+        return term in measured or (step is not None and any(map(hangs_on_length, _operands(step))))
+
+    judged = [step.intervals for step in s.steps if isinstance(step, Duration)]
+    return any(hangs_on_length(term) for term in judged if term in made)
+
+
+def _operands(step: Combine) -> tuple[Term, ...]:
+    return step.inputs if step.base is None else (step.base, *step.inputs)

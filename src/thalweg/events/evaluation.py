@@ -4,7 +4,8 @@ A rule is evaluated per *binding* of its variables. When an input's timeline cha
 found by joining with the instances of the fluents that the rule cannot do without, together with the *stretch*
 [low, high) in which the inputs changed. Union, intersection and difference are decided point by point, so they are
 evaluated in that stretch only; where durations of whole intervals are judged, it is widened to the intervals that it
-meets; rules with Allen relations, which look at any distance, are evaluated in the whole window.
+meets; rules with Allen relations, and with durations of what hangs on other durations, which look at any distance,
+are evaluated in the whole window.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class SpanPlan:
     def __post_init__(self) -> None:
         parts = list(within(self.node))
         self.bindings = KeyTable(len(self.variables))
-        self.far = any(isinstance(part, Related) for part in parts)
+        self.far = any(isinstance(part, Related) or (isinstance(part, Whole) and part.judges_lengths) for part in parts)
         self.judges_lengths = any(isinstance(part, Lasting) for part in parts)
         self.memories = [part.memory for part in parts if isinstance(part, Whole)]
         self.needed = {
@@ -303,7 +304,9 @@ class SpanPlan:
 
     def prepare(self, where: Where, clock: Clock) -> None:
         """Renew what whole-interval operators remember in the stretches, and widen these to whatever that changes. Of
-        new bindings they remember all that is there."""
+        new bindings they remember all that is there. When a length is reached that was judged for this memory is known
+        from here on, and `evaluate` adds what it judges itself."""
+        self.flips[where.bindings[where.highs == OPEN]] = OPEN
         for memory in self.memories[:1]:
             where.lows[where.bindings >= memory.count] = NEVER
         self._prepare(self.node, where, clock)
@@ -342,13 +345,13 @@ class SpanPlan:
         new = where.bindings >= node.memory.count
         node.memory.ensure(self.bindings.count)
         expiry = NEVER if node.keeps_past else clock.final
-        lows = np.where(new, where.lows, np.maximum(where.lows, clock.first))
+        lows = where.lows
+        if not node.judges_lengths:
+            lows = np.where(new, lows, np.maximum(lows, clock.first))
         replace_stretches(node.memory, where.bindings, lows, where.highs, lists, expiry)
 
     def evaluate(self, where: Where, clock: Clock) -> spans.Batch:
         """The result's lists, one per binding, right within the stretches."""
-        running = where.highs == OPEN
-        self.flips[where.bindings[running]] = OPEN
         offsets, lengths, pool = self._lists(self.node, where, clock)
         frame = where.frame
         for gate in self.gates:

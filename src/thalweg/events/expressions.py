@@ -100,6 +100,11 @@ class Whole:
     memory: Ragged = field(default_factory=lambda: Ragged(3, clock=1))
     keeps_past: bool = False
 
+    @property
+    def judges_lengths(self) -> bool:
+        """Does what is remembered hang on how long other intervals last, and so on what is yet to come?"""
+        return any(isinstance(part, Lasting) for part in within(self.node))
+
 
 @dataclass(slots=True)
 class Lasting:

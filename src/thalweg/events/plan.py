@@ -335,7 +335,10 @@ class _Planner:
                 return Apply(code, tuple(self._node(s, t, leaf_of) for t in inputs))
             case Duration(op, intervals, bound):
                 inner = self._node(s, intervals, leaf_of)
-                return Lasting(MEASURES[op], inner if isinstance(inner, Leaf | Lasting) else Whole(inner), bound)
+                if not isinstance(inner, Leaf | Lasting):
+                    inner = Whole(inner)
+                    inner.keeps_past = inner.judges_lengths
+                return Lasting(MEASURES[op], inner, bound)
             case Allen(relation, left, right, mode):
                 a, b = (Whole(self._node(s, t, leaf_of), keeps_past=True) for t in (left, right))
                 return Related(RELATIONS.index(relation), a, b, mode)

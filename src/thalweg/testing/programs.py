@@ -447,11 +447,11 @@ class _Writer:
 
     def _expression(self, fluent: _Fluent, leaves: list[str], conditions: list[str]) -> str:
         """Operations over the leaves, each result a leaf of the next."""
-        whole_at = self.rng.randrange(2) if fluent.kind == "whole" else None
-        steps = self.rng.randint(1, 2) if whole_at is None else 2
+        whole_at = self.rng.choice(((0,), (1,), (0, 1), (0, 2))) if fluent.kind == "whole" else ()
+        steps = max(2, whole_at[-1] + 1) if whole_at else self.rng.randint(1, 2)
         for step in range(steps):
             result = self.fresh().replace("X", "I")
-            write = self._whole_operation if step == whole_at else self._operation
+            write = self._whole_operation if step in whole_at else self._operation
             conditions.append(write(leaves, result))
             leaves = [*leaves, result]
         return leaves[-1]

@@ -203,10 +203,10 @@ class Writer:
         conditions += self._about(people, bound)
         whole = self.chance(35)
         steps = self.rng.randint(int(whole), 3)
-        judged = self.rng.randrange(steps) if whole else -1
+        judged = self.rng.sample(range(steps), self.rng.choice((1, 1, min(2, steps)))) if whole else ()
         for step in range(steps):
             result = self.interval()
-            conditions += self._judgement(pool, result) if step == judged else [self._operation(pool, result)]
+            conditions += self._judgement(pool, result) if step in judged else [self._operation(pool, result)]
             pool.append(result)
         if self.chance(10):
             conditions.append(f"{pool[-1]} \\= []")
