@@ -57,6 +57,16 @@ def test_no_script_but_the_page_s_own_can_run(small: Browser) -> None:
     assert small.evaluate("window.ran === undefined")
 
 
+def test_times_of_many_digits_are_exact_and_do_not_overlap(browser: Browser, tmp_path: Path) -> None:
+    times = {"start": [5, 4 * 10**17], "end": [5 * 10**17, None]}
+    table = pa.table({"fluent": ["on(a)", "on(b)"], "value": ["true"] * 2, **times})
+    browser.open(Picture(chart({"timeline": table}), "long").save(tmp_path / "long.html"))
+    labels = browser.evaluate("thalweg.labels()")
+    assert len(labels) > 2
+    assert all(label.strip("0") in ("", *"123456789", "15", "25", "35", "45") for label in labels)
+    assert browser.problems() == []
+
+
 def test_keys_zoom_pan_and_walk_through_intervals(small: Browser) -> None:
     span = "thalweg.view.to - thalweg.view.from"
     before, start = small.evaluate(span), small.evaluate("thalweg.view.from")

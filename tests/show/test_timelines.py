@@ -7,6 +7,7 @@ import re
 import shlex
 import struct
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,33 @@ def test_the_terminal_shows_a_letter_per_value() -> None:
     assert lines[0].split() == ["4", "24"]
     assert re.fullmatch(r"status\(lamp\) w+c+w+>", lines[2])
     assert lines[-1] == "c cold  w warm"
+
+
+def test_a_long_name_of_an_entity_is_cut_to_the_width_and_long_times_stand_on_two_lines() -> None:
+    rules = "tick 1m. initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    rows = [{"name": "press", "time": "2026-03-02T08:00Z", "x": "lamp" * 50}]
+    lines = thalweg.run(rules, rows, window=60, step=60).timeline().text(width=60).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert [line.strip() for line in lines[:2]] == ["2026-03-02T08:00Z", "2026-03-02T08:01Z"]
+    assert lines[2].startswith("lamplamp")
+    assert lines[2].endswith("…")
+
+
+def test_a_drawing_of_nothing_says_so() -> None:
+    rules = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    picture = thalweg.run(rules, [], window=10, step=10).timeline()
+    assert picture.text() == "nothing holds, and nothing happens"
+
+
+def test_no_two_times_on_an_axis_overlap() -> None:
+    drawn = Picture(chart({"timeline": pa.table(LONG)}), "long").svg
+    marks = [(float(x), len(label)) for x, label in re.findall(r'class="soft" x="([0-9.]+)" y="14">([0-9]+)<', drawn)]
+    assert len(marks) > 2
+    assert all(x + 6 * long < following for (x, long), (following, _) in pairwise(marks))
+
+
+LONG = {"fluent": ["on(a)", "on(b)"], "value": ["true"] * 2, "start": [5, 4 * 10**17], "end": [5 * 10**17, None]}
+"""Intervals whose times have eighteen digits."""
 
 
 def test_many_lanes_are_cut_in_the_drawing_and_it_says_so() -> None:

@@ -20,7 +20,10 @@ _SIMPLE = r"[ \t]*+(?:[A-Z_a-z]\w*+|-?[0-9]++(?:\.[0-9]++)?+)[ \t]*+"
 _FLAT = rf"[ \t]*+[a-z]\w*+\({_SIMPLE}(?:,{_SIMPLE})*+\)[ \t]*+"
 _ARGUMENT = rf"(?:{_FLAT}|{_SIMPLE})(?:=(?![=<@\\:.>]){_SIMPLE})?+"
 _SHORT_UNIT = r"(?:ms|s|m|h|d|w)\b"
-_LONG_UNIT = r"[ ]?(?:(?:msec|millisecond|sec|second|min|minute|hour|day|week)s?+|ms|s|m|h|d|w)\b(?=[ ]*+(?:[\],)]|hop))"
+_LONG_UNIT = (
+    r"[ ]?(?:(?:msec|millisecond|sec|second|min|minute|hour|day|week)s?+|ms|s|m|h|d|w)\b"
+    r"(?=[ ]*+(?:[\],)]|hop))"
+)
 _ESCAPED = r"\\x[0-9a-fA-F]++\\?+|\\[0-7]++\\|\\.|\\\n"
 _TOKEN = re.compile(
     rf"""[ \t\r\n\f\v]*+(?:

@@ -129,17 +129,24 @@ const clipped = (text, room) => {
   return lo ? text.slice(0, lo) + '…' : '';
 };
 
+let labels = []; // what the axis says
 const drawAxis = () => {
+  labels = [];
   const step = niceStep(110 / scale());
   g.font = font(11); g.textBaseline = 'middle'; g.textAlign = 'left';
-  const offset = seconds === null ? Number(base % BigInt(Math.max(1, Math.round(step)))) : Number(base % BigInt(Math.max(1, Math.round(step))));
-  for (let t = Math.ceil((view.from + offset) / step) * step - offset; t <= view.to; t += step) {
+  const whole = BigInt(Math.max(1, Math.round(step))), offset = Number(base % whole);
+  let free = gutter; // how far the labels before reach
+  for (let n = Math.ceil((view.from + offset) / step); n * step - offset <= view.to; n++) {
+    const t = n * step - offset;
     const px = Math.round(x(t)) + .5;
     if (px < gutter) continue;
     g.strokeStyle = ink.line; g.lineWidth = 1;
     g.beginPath(); g.moveTo(px, AXIS - 6); g.lineTo(px, height); g.stroke();
-    const label = written(t, step);
-    if (px + 4 + g.measureText(label).width <= width) { g.fillStyle = ink.soft; g.fillText(label, px + 4, 14); }
+    const label = seconds === null ? String(base - BigInt(offset) + BigInt(n) * whole) : written(t, step);
+    const end = px + 4 + g.measureText(label).width;
+    if (px < free || end > width) continue;
+    g.fillStyle = ink.soft; g.fillText(label, px + 4, 14);
+    free = end + 6; labels.push(label);
   }
   if (data.last !== null) {
     const px = Math.round(x(data.last)) + .5;
@@ -474,7 +481,7 @@ const resize = () => {
   gutter = Math.min(Math.max(110, longest + 34), width * .35);
   arrange();
 };
-window.thalweg = { view, data, fit, zoom, draw, rows: () => rows, chosen: () => chosen, x, drawn: 0, milliseconds: 0 };
+window.thalweg = { view, data, fit, zoom, draw, rows: () => rows, labels: () => labels, chosen: () => chosen, x, drawn: 0, milliseconds: 0 };
 restyle();
 resize();
 new ResizeObserver(resize).observe(document.querySelector('main'));

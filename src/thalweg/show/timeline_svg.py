@@ -141,11 +141,14 @@ class _Drawing:
 
     def _axis(self) -> Iterator[str]:
         step = _step((self.last - self.first) / 8, None if self.clock is None else self.clock.micros)
+        free = 0.0  # how far the labels before reach
         for time in range(self.first + -self.first % step, self.last + 1, step):
             x = self.x(time)
             yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{AXIS - 6:g}" y2="{AXIS + self._height:g}"/>'
             label = self._label(time, step)
-            if x + 3 + CHARACTER * len(label) <= self.width:
+            end = x + 3 + CHARACTER * len(label)
+            if free <= x and end <= self.width:
+                free = end
                 yield f'<text class="soft" x="{x + 3:.1f}" y="14">{label}</text>'
 
     def _label(self, time: int, step: int) -> str:

@@ -29,11 +29,17 @@ def lines(
     first, last = chart.span
     clock = Clock.of_seconds(seconds) if is_dated(seconds, first) else None
     left, right = (str(time) if clock is None else written(time, clock) for time in (first, last))
-    yield " " * (gutter + 1) + f"{left}{right.rjust(room - len(left))}"
+    if not shown:
+        yield "nothing holds, and nothing happens"
+        return
+    if len(left) + len(right) < room:
+        yield " " * (gutter + 1) + f"{left}{right.rjust(room - len(left))}"
+    else:
+        yield from (" " * (gutter + 1) + left, " " * (gutter + 1) + right.rjust(room))
     entity = ""
     for i, lane in enumerate(shown):
         if lane.entity and lane.entity != entity:
-            yield visible(lane.entity)
+            yield _cut(visible(lane.entity), width)
         entity = lane.entity
         yield f"{padded(_cut(visible(lane.label), gutter), gutter)} {_line(chart, i, room, signs)}".rstrip()
     if len(chart.lanes) > lanes:
