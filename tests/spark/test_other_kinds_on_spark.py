@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from atoms import LAMPS, STORIES, TURBINES, story
+from atoms import LAMPS, SILENT, STORIES, TURBINES, story
 from inprocess import made, pieces
 from stories import rows_of
 
@@ -53,10 +53,6 @@ def test_a_batch_that_begins_with_older_rows_leaves_the_clock_where_it_is(tmp_pa
     assert shard.query_time == 20
 
 
-SILENT = """
-silent(X) :- lamp(X), not [3] sometime press(X).
-lamp(w1). lamp(w77).
-"""
 ALWAYS_ON = """
 on(X) :- [10] sometime press(X), not [3] sometime cut(X), not [9] sometime rest(X).
 on(w77).
