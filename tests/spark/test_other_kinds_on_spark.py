@@ -79,6 +79,15 @@ def test_what_follows_without_rows_is_told_once(tmp_path: Path, name: str) -> No
     assert shown(expected, run.tables().__getitem__) == {}
 
 
+def test_a_query_about_facts_is_answered_once(tmp_path: Path) -> None:
+    told = story(TURBINES + "query site(X, T).\nsite(w77, 3).\n", {"lateness": 4})
+    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
+    assert run.pipeline.settings.stages[0].key == "one shard: a query asks about facts"
+    run.pipeline.batch(told.rows, 0)
+    run.pipeline.close()
+    assert shown(told.embedded(), run.tables().__getitem__) == {}
+
+
 @pytest.mark.parametrize("option", [{"models": "all"}, {"labels": True}], ids=str)
 @pytest.mark.parametrize("batches", [1, 7])
 def test_answer_streams_and_labels_are_told_as_a_whole(tmp_path: Path, option: dict[str, Any], batches: int) -> None:
