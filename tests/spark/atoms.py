@@ -28,6 +28,12 @@ warned(X) :- hot(X), not [20] sometime rest(X).
 """
 """Windows over atoms, by lamp."""
 
+SILENT = """
+silent(X) :- lamp(X), not [3] sometime press(X).
+lamp(w1). lamp(w77).
+"""
+"""Somebody may be told of whom no row speaks."""
+
 CHOICE = LAMPS + "day(X) :- on(X), not night(X).\nnight(X) :- on(X), not day(X).\n"
 """And rules that negate each other."""
 

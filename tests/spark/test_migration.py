@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from atoms import CARELESS, CHOICE, LAMPS, TURBINES, story
+from atoms import CARELESS, CHOICE, LAMPS, SILENT, TURBINES, story
 from inprocess import Made, made, pieces
-from stories import Story, rows_of, short_traffic
+from stories import Story, assert_same, rows_of, short_traffic, traffic
 from typer.testing import CliRunner
 
 import thalweg
@@ -98,11 +98,39 @@ def test_rules_that_say_the_same_change_nothing(tmp_path: Path) -> None:
     )
 
 
+KNOWN = """
+event stop(x: symbol).
+initially(state(X)=on) :- lamp(X).
+terminatedAt(state(X)=on, T) :- happensAt(stop(X), T).
+initiatedAt(quiet(X)=true, T) :- happensAt(stop(X), T).
+lamp(w77). lamp(w78). lamp(w79).
+"""
+"""What every shard finds, and that of the key tells."""
+FEWER = KNOWN.replace(" lamp(w78).", "")
+
+
+@pytest.mark.parametrize("after", [FEWER, KNOWN.replace("initially(state(X)=on) :- lamp(X).\n", "")])
+@pytest.mark.parametrize("back", [False, True])
+def test_what_every_shard_found_is_taken_back_once(tmp_path: Path, after: str, back: bool) -> None:
+    rows = traffic(seed=5, size=100, program=KNOWN).rows
+    stops = [{**row, "name": "stop", "arg1": f"w{row['nr'] % 80}", "arg2": None} for row in rows.to_pylist()]
+    told = Story(KNOWN, pa.Table.from_pylist(stops, rows.schema), {"window": 5000, "step": 30, "start": 0})
+    changed = Story(after, told.rows, told.options)
+    one, other = (changed, told) if back else (told, changed)
+    single, _, _ = halves(one, other, tmp_path / "1", 1)
+    several, _, _ = halves(one, other, tmp_path / "3", 3)
+    assert len({part["fluent"] for part in single.tables()["timeline"].to_pylist()}) > 50
+    assert_same(single.tables(), several.tables())
+
+
 # --------------------------------------------------------------------------- the other two kinds
 
 OTHERS = {
     "windows": (LAMPS, LAMPS.replace("[10]", "[2]")),
     "a rule more": (LAMPS, LAMPS + "lit(X) :- [4] sometime press(X), not [2] sometime rest(X).\n"),
+    "somebody less who is known without rows": (f"{SILENT}lamp(w76).\n", SILENT),
+    "somebody more who is known without rows": (SILENT, f"{SILENT}lamp(w76).\n"),
+    "a rule less that needs no rows": (LAMPS + SILENT, LAMPS),
     "a threshold": (TURBINES, TURBINES.replace("D > 80", "D > 84") + "query flag(Y, T).\n"),
     "a query less": (TURBINES, TURBINES.replace("query shdn(X, T).\n", "")),
     "another negation": (CARELESS, CARELESS.replace("not maintenance(X, T)", "not maintenance(X, T+1)")),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from atoms import LAMPS, STORIES, TURBINES, story
+from atoms import LAMPS, SILENT, STORIES, TURBINES, story
 from inprocess import made, pieces
 from stories import rows_of
 
@@ -53,10 +53,6 @@ def test_a_batch_that_begins_with_older_rows_leaves_the_clock_where_it_is(tmp_pa
     assert shard.query_time == 20
 
 
-SILENT = """
-silent(X) :- lamp(X), not [3] sometime press(X).
-lamp(w1). lamp(w77).
-"""
 ALWAYS_ON = """
 on(X) :- [10] sometime press(X), not [3] sometime cut(X), not [9] sometime rest(X).
 on(w77).
@@ -81,6 +77,15 @@ def test_what_follows_without_rows_is_told_once(tmp_path: Path, name: str) -> No
     run.pipeline.close()
     assert expected["changes"].num_rows
     assert shown(expected, run.tables().__getitem__) == {}
+
+
+def test_a_query_about_facts_is_answered_once(tmp_path: Path) -> None:
+    told = story(TURBINES + "query site(X, T).\nsite(w77, 3).\n", {"lateness": 4})
+    run = made(told, tmp_path / "checkpoint", out=tmp_path / "out", shards=3)
+    assert run.pipeline.settings.stages[0].key == "one shard: a query asks about facts"
+    run.pipeline.batch(told.rows, 0)
+    run.pipeline.close()
+    assert shown(told.embedded(), run.tables().__getitem__) == {}
 
 
 @pytest.mark.parametrize("option", [{"models": "all"}, {"labels": True}], ids=str)

@@ -35,6 +35,7 @@ from thalweg.language.rules import (
     Kind,
     Literal,
     Postponable,
+    Query,
     Statement,
     Windowed,
     literal_terms,
@@ -50,7 +51,9 @@ def obstacle_of(program: Program, keys: Keys) -> str | None:
         case Kind.ANSWERS:
             if _negated(program):
                 return "answers with negated premises may rest on what no shard has seen"
-            return None if _cleanly(keys) else _why(keys)
+            if not _cleanly(keys):
+                return _why(keys)
+            return None if _asked(program) <= set(keys.stages[0].members) else "a query asks about facts"
         case Kind.LARS:
             if _negative_loop(program):
                 return "rules that negate each other choose one answer stream for all"
@@ -289,6 +292,10 @@ def _negated(program: Program) -> bool:
         for statement in program.statements
         for place in literals(body_of(statement))
     )
+
+
+def _asked(program: Program) -> set[Node]:
+    return {Node("predicate", *signature(s.goal)) for s in program.statements if isinstance(s, Query)}
 
 
 def _negative_loop(program: Program) -> bool:

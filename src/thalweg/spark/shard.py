@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,9 +13,11 @@ from thalweg.io.rejects import REJECTED
 from thalweg.io.sinks import shaped
 from thalweg.language.rules import Kind
 from thalweg.protocol import Reasoner, Rows
+from thalweg.spark.keying import Route
 from thalweg.spark.parcel import NO_ROW, Sorter, forwarded, kept
 from thalweg.spark.places import Sources
 from thalweg.spark.settings import Settings
+from thalweg.spark.stages import Name
 
 _INSTANCE: dict[Kind, dict[str, str]] = {
     Kind.EVENTS: {"changes": "fluent", "events": "event", "open": "fluent"},
@@ -56,12 +58,7 @@ class Shard:
         self.kind = Kind(settings.kind)
         self.sources = Sources((settings.label,))
         self.query_time = settings.plan.schedule.start
-        own = {n: (r,) for n, r in self.plan.members.items()}
-        timed = self.kind is Kind.ANSWERS
-        self._own = {
-            column: Sorter(self.plan.grid, _KIND.get(column, column), own, timed=timed)
-            for column in _INSTANCE[self.kind].values()
-        }
+        self._keep_own(self.plan.members, self.plan.selective)
         self._readers = [
             (later, kind, Sorter(plan.grid, kind, plan.foreign))
             for later, plan in enumerate(settings.stages)
@@ -69,6 +66,17 @@ class Shard:
             for kind in ("fluent", "event")
             if any(name.kind == kind for name in plan.foreign)
         ]
+
+    def _keep_own(self, members: Mapping[Name, Route], selective: bool) -> None:
+        """From now on, of what is found about `members` only what belongs to this shard is told, where there may be
+        more."""
+        timed = self.kind is Kind.ANSWERS
+        own = {name: (route,) for name, route in members.items()}
+        self._own = {
+            table: (column, Sorter(self.plan.grid, _KIND.get(column, column), own, timed=timed))
+            for table, column in _INSTANCE[self.kind].items()
+            if selective and self.plan.shards > 1
+        }
 
     def accept(self, rows: Sequence[Rows]) -> None:
         """Take rows, of the stream or of earlier stages."""
@@ -81,10 +89,12 @@ class Shard:
         return self._outcome(dict(self.reasoner.advance(self.query_time).tables))
 
     def changed(self, settings: Settings) -> Shard:
-        """The same shard of a pipeline with a changed program; `revise` tells what that makes of the window."""
+        """The same shard of a pipeline with a changed program; `revise` tells what that makes of the window, also of
+        what only the former program computes."""
         new = Shard(settings, self.stage, self.shard, lasting=True)
         new.reasoner = self.reasoner.changed(settings.stage_plan(self.stage).program)
         new.query_time, new.sources = self.query_time, self.sources
+        new._keep_own({**self.plan.members, **new.plan.members}, self.plan.selective or new.plan.selective)
         return new
 
     def revise(self) -> Outcome:
@@ -102,12 +112,9 @@ class Shard:
 
     def _outcome(self, tables: dict[str, pa.Table]) -> Outcome:
         """Of what the reasoner found: what is this shard's to tell, and what other stages read."""
-        if self.plan.selective and self.plan.shards > 1:
-            columns = _INSTANCE[self.kind]
-            tables = {
-                name: kept(table, columns[name], self._own[columns[name]], self.shard) if name in columns else table
-                for name, table in tables.items()
-            }
+        for name, (column, own) in self._own.items():
+            if name in tables:
+                tables[name] = kept(tables[name], column, own, self.shard)
         found = Outcome()
         for later, kind, sorter in self._readers:
             table = tables["changes" if kind == "fluent" else "events"]
