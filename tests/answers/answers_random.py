@@ -189,7 +189,8 @@ def sampled(made: Rich, lateness: int, rng: random.Random) -> tuple[Universe, li
             streams += [known | {a for a in free if rng.random() < share} for _ in range(2)]
     streams.append(set(known))
     everything = [*constants, "zz", *(["north", "south"] if "site" in text else [])]
-    everything += [3, 4] if made.numeric else []
+    computed = {c + more for c in constants if not isinstance(c, str) for more in (1, 2)}
+    everything += sorted(computed - {*constants}) if made.numeric else []
     world = Evolutions(program, everything, end, streams)
     return Universe(text, program, world, everything, end, _reach(planned)), stream
 
