@@ -182,6 +182,8 @@ class Plan:
     make: Maker
     on_error: str
     began: float
+    inputs: tuple[str, ...] = ()
+    """The names that the rules read and do not compute."""
 
     @property
     def empty(self) -> bool:
@@ -217,12 +219,14 @@ def prepare(program: Program, events: Any, options: Options) -> Plan:
     if start is not None and end is not None and end <= start:
         raise InputError("end", f"end {options.end} is not after start {options.start}")
     _check(program, options, durations)
-    feed = Feed(open_sources(events, Reading(shapes(program), clock)))
+    expected = shapes(program)
+    feed = Feed(open_sources(events, Reading(expected, clock)))
     first = feed.first if feed.first is not None else 0
     begin = start if start is not None else first_query(program.kind, first, step)
     schedule = Schedule(begin, step, end)
     make = _maker(program, options, durations, schedule, spacing)
-    return Plan(program, clock, feed, schedule, spacing, durations["window"], make, options.on_error, began)
+    window, names = durations["window"], expected.inputs
+    return Plan(program, clock, feed, schedule, spacing, window, make, options.on_error, began, names)
 
 
 def first_query(kind: Kind, first: int, step: int) -> int:

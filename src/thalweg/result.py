@@ -37,10 +37,15 @@ _READ_AGAIN = frozenset({"_about", "_answers_known", "_asked_about"})
 _MAIN = {Kind.EVENTS: "timeline", Kind.ANSWERS: "changes", Kind.LARS: "answers"}
 
 
+NAMES = 5
+"""So many names without rows a summary tells."""
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What a run read, how far it went, and how long it took. `unread` rows lie after the end that was asked
-    for; `waiting` rows have arrived and are about times after the last query time."""
+    for; `waiting` rows have arrived and are about times after the last query time. Of the names in `absent` there were
+    no rows, though rules read them."""
 
     kind: Kind
     sources: tuple[str, ...]
@@ -54,6 +59,7 @@ class Summary:
     seconds: float
     tables: Mapping[str, int] = field(default_factory=dict)
     waiting: int = 0
+    absent: tuple[str, ...] = ()
 
     @property
     def rate(self) -> float:
@@ -87,6 +93,9 @@ class Summary:
             lines.append(f"{counted(self.query_times, what)}, {span}")
         if self.tables:
             lines.append(tallied(self.tables))
+        if self.absent:
+            more = f" and {len(self.absent) - NAMES:,} more" if len(self.absent) > NAMES else ""
+            lines.append(f"no rows of {', '.join(map(visible, self.absent[:NAMES]))}{more}")
         lines.append(f"{self.seconds:.2f} s, {counted(round(self.rate), 'row')}/s")
         return "\n".join(lines)
 

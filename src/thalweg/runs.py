@@ -79,6 +79,8 @@ class _Count:
     latest: int | None = None
     query_time: int | None = None
     rejected: Counter[str] = field(default_factory=Counter)
+    names: set[str] = field(default_factory=set)
+    """Of which rows were accepted."""
     stride: int = 1
     """How many query times are run in one go."""
     ahead: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -120,6 +122,7 @@ def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = 
         if rows:
             reasoner.accept(rows)
             count.accepted += sum(map(len, rows))
+            count.names.update(part.name for part in rows)
             latest = max(int(part.arrival.max()) for part in rows)
             count.latest = latest if count.latest is None else max(latest, count.latest)
         if next_arrival != NEVER:
@@ -178,6 +181,11 @@ def _reject(sink: Sink, rejected: pa.Table, count: _Count) -> None:
     sink.add("rejected", rejected)
 
 
+def _absent(plan: Plan, count: _Count) -> tuple[str, ...]:
+    """The names that the rules read and of which no row was accepted: some may be misspelt in the rules."""
+    return tuple(name for name in plan.inputs if name not in count.names)
+
+
 def _summary(plan: Plan, count: _Count, seconds: float) -> Summary:
     unread = count.dropped + (plan.feed.size - count.places if count.stopped else 0)
     times = 0 if count.query_time is None else plan.schedule.count(count.query_time)
@@ -189,6 +197,7 @@ def _summary(plan: Plan, count: _Count, seconds: float) -> Summary:
         rejected=dict(count.rejected),
         unread=unread,
         waiting=count.waiting(),
+        absent=_absent(plan, count) if count.accepted and not unread else (),
         query_times=times,
         first_query_time=plan.schedule.start + plan.schedule.step if times else None,
         last_query_time=count.query_time,

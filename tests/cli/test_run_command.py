@@ -73,6 +73,15 @@ def test_what_came_before_the_start_is_told_in_dates_on_request(thalweg: Callabl
     assert "rejected dated.csv:2: the stream starts after 29540670" in thalweg(line).stderr
 
 
+def test_names_that_rules_read_and_no_row_has_are_told(thalweg: Callable[..., Any], here: Path) -> None:
+    (here / "rules.ec").write_text("initiatedAt(f(X)=true, T) :- happensAt(ee(X), T), not happensAt(g(X), T).\n")
+    (here / "events.csv").write_text("g|3|3|a\n")
+    assert "no rows of ee\n" in thalweg(f"{RUN}").stderr
+    assert json.loads(thalweg(f"{RUN} --json").stdout)["summary"]["absent"] == ["ee"]
+    (here / "events.csv").write_text("")
+    assert "no rows of" not in thalweg(f"{RUN}").stderr
+
+
 def test_quiet_says_nothing_but_the_timeline(thalweg: Callable[..., Any]) -> None:
     result = thalweg(f"{RUN} --quiet")
     assert (result.stdout, result.stderr) == (TIMELINE, "")

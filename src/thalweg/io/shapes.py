@@ -72,6 +72,8 @@ class Shapes:
 
     by_name: Mapping[str, Mapping[int, Shape]]
     derived: frozenset[str] = frozenset()
+    inputs: tuple[str, ...] = ()
+    """The names that rules read and do not compute, in their order."""
 
     def __contains__(self, name: str) -> bool:
         return name in self.by_name
@@ -112,14 +114,16 @@ def shapes(program: Program) -> Shapes:
     types = infer(program)
     found: dict[str, dict[int, Shape]] = {}
     derived = set()
-    for entity in entities(program):
+    told = entities(program)
+    for entity in told:
         layout = _layout(entity, program.kind)
         if layout is None:
             derived.add(entity.name)
             continue
         shape = _shape(entity, layout, program.kind, types)
         found.setdefault(shape.name, {})[shape.arity] = shape
-    return Shapes(found, frozenset(derived - found.keys()))
+    inputs = tuple(dict.fromkeys(entity.name for entity in told if entity.part in _LAYOUTS))
+    return Shapes(found, frozenset(derived - found.keys()), inputs)
 
 
 def _layout(entity: Entity, kind: Kind) -> Layout | None:
