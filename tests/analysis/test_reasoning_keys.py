@@ -161,9 +161,10 @@ def test_windows_that_count_atoms_cannot_be_split() -> None:
 
 def test_windows_that_count_by_the_key_can_be_split() -> None:
     assert keys("busy(X) :- [5 # by X] sometime car(X), N = sum(S) over [2 # by X, S] speed(X, S), N > 3.").partitioned
-    other = keys("busy(X) :- [5 # by Y] sometime car(X, Y).")
-    assert other.stages[0].obstacle is not None
-    assert "counts" in other.stages[0].obstacle.reason
+    for rule in ("busy(X) :- [5 # by Y] sometime car(X, Y).", "busy(X) :- car(X), [5 # by X] always car(X)."):
+        other = keys(rule)
+        assert other.stages[0].obstacle is not None
+        assert "counts" in other.stages[0].obstacle.reason
 
 
 def test_temporal_datalog_is_split_by_an_argument_that_is_no_time() -> None:

@@ -220,9 +220,18 @@ def alternatives(body: Body) -> list[Body]:
 
 def _counted_by(conjunction: Body) -> frozenset[str] | None:
     """The variables by which all windows count that count atoms; None where there is no such window."""
-    windows = [literal.window for literal in conjunction if isinstance(literal, Windowed | Aggregate)]
-    named = [{v.name for by in w.by for v in variables(by)} for w in windows if w is not None and w.kind != "time"]
-    return frozenset(set.intersection(*named)) if named else None
+    found = [names for literal in conjunction if (names := _counts_by(literal)) is not None]
+    return frozenset.intersection(*found) if found else None
+
+
+def _counts_by(literal: Literal) -> frozenset[str] | None:
+    """The same for one literal. Such a window is as long as that of any value together, which `always` asks about."""
+    window = literal.window if isinstance(literal, Windowed | Aggregate) else None
+    if window is None or window.kind == "time":
+        return None
+    if isinstance(literal, Windowed) and literal.mode == "always":
+        return frozenset()
+    return frozenset(variable.name for by in window.by for variable in variables(by))
 
 
 def reduced_rules(program: Program, known: Entities) -> Iterator[Rule]:
