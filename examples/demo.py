@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import thalweg
+from thalweg.columns.compiled import told_of_compiling
 
 VOTING = Path(__file__).parent / "voting"
 OUT = Path("out")
@@ -18,7 +19,8 @@ ASKED = "sanctioned(a3,seconded_own_motion) @ 170"
 
 def main() -> None:
     program = thalweg.load(VOTING / "rules.ec", VOTING / "background.ec", VOTING / "sample" / "roster.ec")
-    result = thalweg.run(program, VOTING / "sample" / "events.csv", window=200, step=100, start=0, end=800)
+    with told_of_compiling(lambda: print("Compiling kernels, once for this machine: about a minute", flush=True)):
+        result = thalweg.run(program, VOTING / "sample" / "events.csv", window=200, step=100, start=0, end=800)
     timeline = result["timeline"].to_pylist()
     print(f"A committee votes: {result.summary().rows} events, {len(timeline)} intervals of what holds when.\n")
     print("Two motions, from nothing (null) through proposed and voting to voted:")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thalweg.columns.compiled import Versions, njit
+from thalweg.columns.compiled import Versions, njit, told_of_compiling
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -43,6 +43,27 @@ def test_a_process_counts_the_kernels_that_it_has_compiled_or_read(tmp_path: Pat
     assert versions.load("key") is None and Versions.at_hand == before
     versions.save("key", "code")
     assert versions.load("key") == "code" and Versions.at_hand == before + 2
+
+
+def test_who_waits_is_told_once_when_something_has_to_be_compiled(tmp_path: Path) -> None:
+    told: list[str] = []
+    versions = Versions(str(tmp_path), "add", "stamp")
+    versions.save("known", "code")
+    with told_of_compiling(lambda: told.append("compiling")):
+        versions.load("known")
+        assert told == []
+        versions.load("one")
+        versions.load("another")
+    versions.load("a third")
+    assert told == ["compiling"]
+
+
+def test_where_all_is_compiled_nobody_is_told(tmp_path: Path) -> None:
+    told: list[str] = []
+    with told_of_compiling(lambda: told.append("compiling")):
+        pass
+    Versions(str(tmp_path), "add", "stamp").load("key")
+    assert told == []
 
 
 def test_compiled_functions_keep_their_versions_this_way() -> None:

@@ -20,6 +20,8 @@ def progress(*, shown: bool) -> Iterator[Callable[[Progress], None] | None]:
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
     from rich.progress import Progress as Bar
 
+    from thalweg.columns.compiled import told_of_compiling
+
     columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"))
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("reading", total=None)
@@ -34,4 +36,8 @@ def progress(*, shown: bool) -> Iterator[Callable[[Progress], None] | None]:
                 description=f"{counted(now.rows, 'row')}{at}, {rate:,.0f}/s",
             )
 
-        yield report
+        def compiling() -> None:
+            bar.update(task, description="compiling kernels, once for this machine: about a minute")
+
+        with told_of_compiling(compiling):
+            yield report

@@ -12,7 +12,8 @@ small functions for every row, so it is switched off here; Numba has no public n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, ClassVar, TypeVar
 
@@ -35,12 +36,17 @@ class Versions(_FILES):  # type: ignore[misc]
 
     at_hand: ClassVar[int] = 0
     """How many versions of any function this process has compiled or read. What they leave in memory stays."""
+    waiting: ClassVar[list[Callable[[], None]]] = []
+    """Who wants to be told when one has to be compiled."""
 
     def load(self, key: Any) -> Any:
-        """Read a version; None where there is none yet."""
+        """Read a version; None where there is none yet, so that it has to be compiled."""
         found = super().load(key)
         if found is not None:
             Versions.at_hand += 1
+        else:
+            while Versions.waiting:
+                Versions.waiting.pop()()
         return found
 
     def save(self, key: Any, data: Any) -> None:
@@ -52,6 +58,18 @@ class Versions(_FILES):  # type: ignore[misc]
         known = self._load_index()
         if known.get(key) != name:
             self._save_index({**known, key: name})
+
+
+@contextmanager
+def told_of_compiling(tell: Callable[[], None]) -> Iterator[None]:
+    """Meanwhile `tell` is called when the first kernel has to be compiled: that of all takes a minute, once for a
+    machine."""
+    Versions.waiting.append(tell)
+    try:
+        yield
+    finally:
+        if tell in Versions.waiting:
+            Versions.waiting.remove(tell)
 
 
 def njit(**options: Any) -> Callable[[F], F]:
