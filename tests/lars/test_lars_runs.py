@@ -153,6 +153,23 @@ def test_all_of_many_answer_streams_can_be_counted() -> None:
     assert {r["model"] for r in reasoner.models(5).to_pylist()} == set(range(1, 6))
 
 
+def test_answer_streams_are_numbered_by_what_they_derive_whatever_was_chosen_before() -> None:
+    program = "program lars. day(X) :- on(X), not night(X), not [3] sometime dark. night(X) :- on(X), not day(X)."
+    rows = [(9, "on", ("b",)), (9, "on", ("a",))]
+    fresh, used = Reasoner(thalweg.parse(program)), Reasoner(thalweg.parse(program))
+    used.accept(batch([(1, "dark", ()), *((t, "on", (x,)) for t in (1, 2, 3) for x in "ab")]))
+    for reasoner in (fresh, used):
+        reasoner.accept(batch(rows))
+        reasoner.advance(9)
+    for reasoner in (fresh, used):
+        assert sorted((row["model"], row["atom"]) for row in reasoner.models().to_pylist()) == [
+            *((1, "day(a)"), (1, "day(b)")),
+            *((2, "day(a)"), (2, "night(b)")),
+            *((3, "day(b)"), (3, "night(a)")),
+            *((4, "night(a)"), (4, "night(b)")),
+        ]
+
+
 @pytest.mark.parametrize("stops", [[9], [2, 3, 9], list(range(10))], ids=str)
 def test_answer_streams_are_listed_where_they_may_change_and_not_where_somebody_asks(stops: list[int]) -> None:
     program = "program lars. day(X) :- [2] sometime on(X), not night(X). night(X) :- [2] sometime on(X), not day(X)."

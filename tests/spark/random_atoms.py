@@ -80,6 +80,7 @@ def lars_story(rng: Random) -> Story | None:
         "lateness": lateness,
         "start": begin,
         "end": rng.choice([None, None, None, first + 6, first + 14]),
+        "models": rng.choice([None, None, None, None, "all"]),
     }
     return _story(str(program), rows, options)
 

@@ -42,6 +42,7 @@ from thalweg.lars.tables import (
     Found,
     Output,
     answers_table,
+    derived,
     model_table,
     no_answer_table,
     revisions,
@@ -457,12 +458,13 @@ class Reasoner(Uncopied):
         return found
 
     def models(self, most: int = 0) -> pa.Table:
-        """Every answer stream at the current tick (at most that many where that is not 0)."""
+        """Every answer stream at the current tick (at most that many where that is not 0), in the order of what they
+        derive: that in which they are found depends on what was chosen before."""
 
         def answer() -> pa.Table:
             return answers_table(self._outputs, self._now, self._texts, self._network.kinds, None)
 
-        found = worlds(self._engine, self._moment, self._now, most, answer)
+        found = sorted(worlds(self._engine, self._moment, self._now, most, answer), key=derived)
         tables = [model_table(self._now, number, table) for number, table in enumerate(found, 1)]
         return pa.concat_tables(tables) if tables else MODELS.empty_table()
 

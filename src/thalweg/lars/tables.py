@@ -151,6 +151,12 @@ def answers_table(outputs: list[Output], now: int, texts: Texts, kinds: Kinds, e
     return pa.concat_tables(parts) if parts else ANSWERS.empty_table()
 
 
+def derived(answers: pa.Table) -> list[tuple[str, int, int]]:
+    """What an answer stream says, as something that can be put in order: each atom, and the point at which it holds."""
+    rows = zip(answers.column("atom").to_pylist(), answers.column("at").to_pylist(), strict=True)
+    return sorted((atom, at is not None, at or 0) for atom, at in rows)
+
+
 def model_table(now: int, number: int, answers: pa.Table) -> pa.Table:
     """One of several answer streams; where it derives nothing, a row without an atom."""
     if not answers.num_rows:
