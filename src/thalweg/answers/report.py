@@ -172,9 +172,10 @@ def _without_superseded(groups: Report, everybody: Everybody) -> Report:
     for key, (group, rows) in groups.items():
         if group.is_certain:
             continue
-        better = [(g, r, tie) for g, r in groups.values() for tie in _ties(g, group)] if _has_head(group) else []
+        headed = _has_head(group)
+        better = [(g, r, tie) for g, r in groups.values() for tie in _ties(g, group)] if headed else []
         for other, others, tie in (*better, *((g, r, ()) for g, r in answered)):
-            if _has_head(group):
+            if headed:
                 rows = _drop(rows, _covered(group, rows, other, others, everybody, tie))
             if not tie and other.is_judged:
                 rows = _drop(rows, everybody.spoken_for(group, rows, other, others))

@@ -62,7 +62,7 @@ class Versions(_FILES):  # type: ignore[misc]
 
 @contextmanager
 def told_of_compiling(tell: Callable[[], None]) -> Iterator[None]:
-    """Meanwhile `tell` is called when the first kernel has to be compiled: that of all takes a minute, once for a
+    """Meanwhile `tell` is called when the first kernel has to be compiled. All of them take about a minute, once for a
     machine."""
     Versions.waiting.append(tell)
     try:
