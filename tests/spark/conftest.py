@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 from stories import Story, traffic
 
+from thalweg.spark.landing import Landing
+
 
 @pytest.fixture(scope="session", autouse=True)
 def java() -> str:
@@ -32,6 +34,14 @@ def spark() -> Iterator[Any]:
     end = threading.Thread(target=found.stop, daemon=True)
     end.start()
     end.join(10)  # Spark may wait two minutes for processes that tests have killed
+
+
+@pytest.fixture(params=["landed", "shuffled"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How rows that Spark has computed come to the shards: put down in files, or through a shuffle."""
+    if request.param == "shuffled":
+        monkeypatch.setattr(Landing, "land", lambda *_: None)
+    return str(request.param)
 
 
 @pytest.fixture(scope="session")

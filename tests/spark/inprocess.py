@@ -57,6 +57,9 @@ class InProcess:
         names = settings.header.needed(settings.shapes)
         return df.select(list(names)).append_column(ROW, df.column("nr")), Sources((settings.label,))
 
+    def release(self) -> None:
+        pass
+
     def survey(self, rows: pa.Table, settings: Settings, clock: int | None) -> Survey:
         header = settings.header
         times = read_times(rows.column(header.time).combine_chunks(), settings.plan.clock).values

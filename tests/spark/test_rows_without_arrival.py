@@ -15,7 +15,7 @@ from stories import Story, assert_same, assert_same_tables, followed, short_traf
 from thalweg import spark as ts
 from thalweg.plans import Options, as_program
 from thalweg.runs import run
-from thalweg.spark import pipeline, reading
+from thalweg.spark import orders, reading
 from thalweg.spark.settings import settings_of
 from thalweg.spark.survey import earliest_arrival
 
@@ -58,7 +58,7 @@ def test_a_shard_does_not_go_ahead_of_rows_that_say_no_arrival(
     told = sparse(short_traffic())
     told = replace(told, program=told.program + more)
     expected = told.embedded()
-    monkeypatch.setattr(pipeline, "SORTED_ABOVE", 0)
+    monkeypatch.setattr(orders, "SORTED_ABOVE", 0)
     monkeypatch.setattr(reading, "CHUNK_ROWS", 20)
     found = made(told, None, out=tmp_path / "out")
     stages = found.pipeline.settings.stages
@@ -77,7 +77,7 @@ def test_spark_gives_the_tables_of_an_embedded_run(
     texts = df.selectExpr("name", "time", "nvl(string(arrival), '') as arrival", "op", "arg1", "arg2", "nr")
     files = spark.read.parquet(str(told.write(tmp_path / "in", 6)))
     for frame, shards, above in ((df, 3, 10**9), (files, 1, 10**9), (df, 2, 0), (texts, 2, 0)):
-        monkeypatch.setattr(pipeline, "SORTED_ABOVE", above)
+        monkeypatch.setattr(orders, "SORTED_ABOVE", above)
         found = ts.recognise(frame, told.program, row="nr", shards=shards, **told.options)
         names = [name for name in expected if name != "rejected" or frame is not texts]
         assert_same_tables(expected, found, tuple(names))
@@ -113,7 +113,7 @@ def test_intervals_and_events_in_one_dataframe_may_lack_whatever_need_not_be_tol
     df = spark.createDataFrame(rows, schema)
     words = df.selectExpr("name", "string(time)", "start", "end", "string(arrival)", "value", "op", "v")
     for frame, above in ((df, 10**9), (df, 0), (words, 0)):
-        monkeypatch.setattr(pipeline, "SORTED_ABOVE", above)
+        monkeypatch.setattr(orders, "SORTED_ABOVE", above)
         found = ts.recognise(frame, RULES, window=50, step=10, shards=2)
         assert_same({n: expected[n] for n in ("timeline",)}, {"timeline": found.timeline.toArrow()})
         assert [row.reason for row in found.rejected.collect()] == ["no-time"]

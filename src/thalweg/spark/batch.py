@@ -16,6 +16,7 @@ from thalweg.plans import Options, as_program
 from thalweg.spark.engine import SparkEngine
 from thalweg.spark.files import Directory
 from thalweg.spark.given import given_columns, refuse_foreign, told_apart
+from thalweg.spark.landing import Landing
 from thalweg.spark.outputs import Outputs
 from thalweg.spark.pipeline import Pipeline
 from thalweg.spark.sessions import carry_package
@@ -77,7 +78,7 @@ def recognise(
     refuse_hidden(spark, settings)
     outputs = Outputs(Directory(str(out) if out is not None else _temporary()), settings.kind, spark)
     outputs.replace()
-    pipeline = Pipeline(settings, outputs, SparkEngine(spark, row))
+    pipeline = Pipeline(settings, outputs, SparkEngine(spark, row, landing=Landing.beside(outputs.directory)))
     pipeline.whole(df)
     return tables_of(spark, outputs.directory, pipeline.settings, stream=False)
 

@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from thalweg.spark.footers import Footers, read_footers
+from thalweg.spark.landing import Landing
 from thalweg.spark.letters import Letter, sealed
-from thalweg.spark.orders import Note, Order
+from thalweg.spark.orders import Note, Order, most_unsorted
 from thalweg.spark.places import Sources
 from thalweg.spark.routing import ARRIVAL, MESSAGE_SCHEMA, first_number, knocked, knocks, numbered, shuffled
 from thalweg.spark.sessions import TRACEBACKS
@@ -31,46 +33,55 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The rows of a batch, and what the footers of its files say, where it consists of Parquet files."""
+    """The rows of a batch, numbered, for who asks for them, and what the footers of its files say, where it consists of
+    Parquet files."""
 
-    df: DataFrame
-    settings: Settings
-    row: str | None
+    rows: Callable[[], DataFrame]
     footers: Footers | None
-
-    @property
-    def rows(self) -> DataFrame:
-        """The rows, numbered."""
-        return numbered(self.df, self.settings, self.row)
 
 
 @dataclass(frozen=True)
 class SparkEngine:
     """Batches are DataFrames; `row` is the column with row numbers, where there is one. `streams`: they are those of a
-    stream, as `foreachBatch` gives them."""
+    stream, as `foreachBatch` gives them. `landing`: where rows are put down that are not in files as they are; None:
+    Spark brings them to the shards."""
 
     spark: SparkSession
     row: str | None = None
     streams: bool = False
+    landing: Landing | None = None
     sorts = True
 
     def numbered(
         self, df: DataFrame, settings: Settings, batch: int, before: Sources | None
     ) -> tuple[Given, Sources]:
-        footers = read_footers(df, settings, self.row, batch_plan(self.spark) if self.streams else None)
         sources = Sources((settings.label,), offset=first_number(batch, self.row))
-        return Given(df, settings, self.row, footers), sources
+        return self._given(df, settings), sources
+
+    def _given(self, df: DataFrame, settings: Settings) -> Given:
+        footers = read_footers(df, settings, self.row, batch_plan(self.spark) if self.streams else None)
+        given = Given(partial(numbered, df, settings, self.row), footers)
+        if self.landing is None or (footers is not None and footers.files is not None):
+            return given
+        landed = self.landing.land(given.rows(), settings)
+        return given if landed is None else Given(landed.rows, landed.footers)
+
+    def release(self) -> None:
+        if self.landing is not None:
+            self.landing.clear()
 
     def follows(self, given: Given) -> bool:
         return given.footers is None
 
     def survey(self, given: Given, settings: Settings, clock: int | None) -> Survey:
-        return survey(given.rows, settings, clock) if given.footers is None else given.footers.survey
+        return survey(given.rows(), settings, clock) if given.footers is None else given.footers.survey
 
     def run(self, given: Given | None, order: Order) -> list[Note]:
         files = given.footers.files if given is not None and given.footers is not None else None
+        if files is not None and order.ordered and files.most_held() > most_unsorted(order.settings):
+            files = None
         if given is not None and files is None:
-            notes = carried_out(order, rows=given.rows)
+            notes = carried_out(order, rows=given.rows())
             if notes:
                 return notes  # else Spark knew that there are no rows, and ran nothing
         return woken(self.spark, replace(order, ordered=False, files=files))

@@ -90,6 +90,9 @@ class FilesEngine:
         size = sum(extent["size"] for extent in extents)
         return Survey(size, min(firsts, default=None), reachable(spans, clock, settings.max_ahead))
 
+    def release(self) -> None:
+        pass  # files stay where they are
+
     def follows(self, rows: list[File]) -> bool:
         return False
 

@@ -10,7 +10,7 @@ Arrow read alike, the shards can read the files themselves.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -62,24 +62,74 @@ class Footers:
 def read_footers(df: DataFrame, settings: Settings, row: str | None, plan: Any = None) -> Footers | None:
     """What the footers tell of a DataFrame; None where they do not tell how many rows there are, and when. `row` is the
     column with row numbers. `plan` is the logical plan of the DataFrame, where it does not know it itself."""
-    from pyspark.sql.types import IntegralType
-
-    names = _looked_at(settings)
-    whole = all(isinstance(df.schema[name].dataType, IntegralType) for name in names)
-    if not whole or settings.max_ahead is not None:
+    if not may_tell(df, settings):
         return None
     plan = df._jdf.queryExecution().optimizedPlan() if plan is None else plan
     found = _parquet(plan)
     if found is None:
         return None
     files, columns = found
-    if any(name not in columns for name in names):
+    if any(name not in columns for name in _looked_at(settings)):
         return None
     try:
-        groups = [group for file in files for group in _groups(file)]
+        return footers_of(files, df, columns, settings, row)
     except (OSError, pa.ArrowException):  # a store that Spark knows, and Arrow does not
         return None
-    return _told(groups, df, columns, settings, row)
+
+
+def may_tell(df: DataFrame, settings: Settings) -> bool:
+    """True where the least and the greatest times are all that has to be known of these rows."""
+    from pyspark.sql.types import IntegralType
+
+    whole = all(isinstance(df.schema[name].dataType, IntegralType) for name in _looked_at(settings))
+    return whole and settings.max_ahead is None
+
+
+def footers_of(
+    files: Iterable[str],
+    df: DataFrame,
+    columns: dict[str, str],
+    settings: Settings,
+    row: str | None,
+    stamps: Mapping[str, pa.DataType] | None = None,
+) -> Footers | None:
+    """What the footers of these files tell; `columns` says what those of the DataFrame are called there, `stamps` which
+    of them are microseconds, and of which type."""
+    return _told(_Footing(df, columns, settings, row, stamps or {}), [g for file in files for g in _groups(file)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Footing:
+    """What has to be known to understand footers."""
+
+    df: DataFrame
+    columns: dict[str, str]
+    settings: Settings
+    row: str | None
+    stamps: Mapping[str, pa.DataType]
+
+    def spans(self, group: _Group, names: Iterable[str]) -> list[tuple[int, int]]:
+        """The least and the greatest time-points in each of these columns that has any."""
+        found = []
+        for name in names:
+            told = group.said[self.columns[name]]
+            if told.has_min_max:
+                found.append((self._point(name, told.min), self._point(name, told.max)))
+        return found
+
+    def _point(self, name: str, value: int) -> int:
+        return value // self.settings.plan.clock.micros if name in self.stamps else value
+
+    def tells(self, group: _Group, name: str) -> bool:
+        """True where the footer knows all time-points of a column."""
+        told = group.said.get(self.columns[name])
+        if told is None or not told.has_min_max:
+            return told is not None and bool(told.null_count == group.size)
+        if type(told.min) is not int:  # dates in the files, which Spark was told to read as integers
+            return False
+        farthest = self.settings.plan.clock.farthest
+        ((low, high),) = self.spans(group, [name])
+        return -farthest <= low and high <= farthest  # beyond is no time: look at the rows
 
 
 def _looked_at(settings: Settings) -> list[str]:
@@ -105,19 +155,6 @@ class _Group:
     schema: pa.Schema
     said: dict[str, Any]
     words: dict[str, int]
-
-    def span(self, column: str) -> tuple[int, int] | None:
-        """The least and the greatest value; None where there is no value at all."""
-        told = self.said[column]
-        return (told.min, told.max) if told.has_min_max else None
-
-    def tells(self, column: str, farthest: int) -> bool:
-        told = self.said.get(column)
-        if told is None or not told.has_min_max:
-            return told is not None and bool(told.null_count == self.size)
-        if type(told.min) is not int:  # dates in the files, which Spark was told to read as integers
-            return False
-        return bool(-farthest <= told.min and told.max <= farthest)  # beyond is no time: look at the rows
 
     def fills(self, column: str) -> bool:
         """True where each row has a value."""
@@ -148,26 +185,24 @@ def _stored_as_words(column: Any, rows: int) -> bool:
     )
 
 
-def _told(
-    groups: Sequence[_Group], df: DataFrame, columns: dict[str, str], settings: Settings, row: str | None
-) -> Footers | None:
-    when = list(dict.fromkeys(columns[name] for name in _looked_at(settings)))
-    farthest = settings.plan.clock.farthest
-    if not all(group.tells(name, farthest) for group in groups for name in when):
+def _told(about: _Footing, groups: Sequence[_Group]) -> Footers | None:
+    settings, columns = about.settings, about.columns
+    if not all(about.tells(group, name) for group in groups for name in _looked_at(settings)):
         return None
     arrival = settings.header.arrival
     if arrival is not None and not all(group.fills(columns[arrival]) for group in groups):
         return None  # some rows arrive when they happen
-    arrivals = [columns[name] for name in _arriving(settings)]
-    firsts = [span[0] for group in groups for name in when if (span := group.span(name))]
-    lasts = [span[1] for group in groups for name in arrivals if (span := group.span(name))]
+    arrivals = _arriving(settings)
+    firsts = [low for group in groups for low, _ in about.spans(group, _looked_at(settings))]
+    lasts = [high for group in groups for _, high in about.spans(group, arrivals)]
     rows = sum(group.size for group in groups)
     seen = Survey(rows, min(firsts, default=None), max(lasts, default=None))
-    if not _readable(groups, df, columns, settings, row):
+    if not _readable(about, groups):
         return Footers(seen, None)
     needed = {name: columns[name] for name in settings.header.needed(settings.shapes)}
-    number = None if row is None else columns[row]
-    return Footers(seen, Files(_by_arrival(groups, arrivals), needed, number, _worded(groups, needed.values())))
+    number = None if about.row is None else columns[about.row]
+    pieces = _by_arrival(about, groups, arrivals)
+    return Footers(seen, Files(pieces, needed, number, _worded(groups, needed.values()), tuple(about.stamps.items())))
 
 
 def _worded(groups: Sequence[_Group], columns: Iterable[str]) -> tuple[str, ...]:
@@ -182,14 +217,13 @@ def _worded(groups: Sequence[_Group], columns: Iterable[str]) -> tuple[str, ...]
     )
 
 
-def _readable(
-    groups: Sequence[_Group], df: DataFrame, columns: dict[str, str], settings: Settings, row: str | None
-) -> bool:
+def _readable(about: _Footing, groups: Sequence[_Group]) -> bool:
     """True where the shards can read the files themselves."""
-    needed = [*settings.header.needed(settings.shapes), *([row] if row is not None else [])]
-    if max(stage.shards for stage in settings.stages) > MOST_SHARDS or any(n not in columns for n in needed):
+    df, columns, settings = about.df, about.columns, about.settings
+    needed = [*settings.header.needed(settings.shapes), *([about.row] if about.row is not None else [])]
+    if not are_simple(df, needed, settings) or any(name not in columns for name in needed):
         return False
-    kinds = {columns[name]: _SIMPLE.get(df.schema[name].dataType.simpleString(), ()) for name in needed}
+    kinds = {columns[name]: _SIMPLE[df.schema[name].dataType.simpleString()] for name in needed}
     schemas = {id(group.schema): group.schema for group in groups}.values()
     return all(
         schema.get_field_index(name) >= 0 and schema.field(name).type in kind
@@ -198,16 +232,22 @@ def _readable(
     )
 
 
-def _by_arrival(groups: Sequence[_Group], arrivals: Sequence[str]) -> tuple[Piece, ...]:
-    """The row groups by their first arrival, each with the earliest arrival from there on."""
-    placed: list[tuple[int | None, int, _Group]] = []
+def are_simple(df: DataFrame, needed: Iterable[str], settings: Settings) -> bool:
+    """True where few shards read columns of types that Arrow reads from files as Spark does."""
+    few = max(stage.shards for stage in settings.stages) <= MOST_SHARDS
+    return few and all(df.schema[name].dataType.simpleString() in _SIMPLE for name in needed)
+
+
+def _by_arrival(about: _Footing, groups: Sequence[_Group], arrivals: Sequence[str]) -> tuple[Piece, ...]:
+    """The row groups by their first arrival: rows without one come first."""
+    found: list[Piece] = []
     before = 0
     for group in groups:
-        lows = [span[0] for name in arrivals if (span := group.span(name))]
-        placed.append((min(lows, default=None), before, group))
+        spans = about.spans(group, arrivals)
+        earliest, latest = min((low for low, _ in spans), default=None), max((high for _, high in spans), default=None)
+        found.append(Piece(group.file, group.number, before, group.size, earliest, latest))
         before += group.size
-    placed.sort(key=lambda p: (p[0] is not None, p[0] or 0, p[1]))  # rows without an arrival come first
-    return tuple(Piece(g.file, g.number, start, g.size, low) for low, start, g in placed)
+    return tuple(sorted(found, key=lambda p: (p.earliest is not None, p.earliest or 0, p.before)))
 
 
 def _parquet(plan: Any) -> tuple[list[str], dict[str, str]] | None:

@@ -39,17 +39,23 @@ def plain(column: Column, kind: DataType) -> Column:
     from pyspark.sql import functions as F
     from pyspark.sql.types import DayTimeIntervalType, TimestampNTZType, TimestampType
 
-    epoch = F.lit("1970-01-01").cast("timestamp_ntz")
     digits = "yyyy-MM-dd HH:mm:ss.SSSSSS"
     match kind:
         case TimestampType():
-            there = F.timestamp_add("MICROSECOND", F.unix_micros(column), epoch)
+            there = F.timestamp_add("MICROSECOND", F.unix_micros(column), epoch())
             return F.concat(F.date_format(there, digits), F.lit("Z"))
         case TimestampNTZType():
             return F.date_format(column, digits)
         case DayTimeIntervalType():
-            return F.timestamp_diff("MICROSECOND", epoch, epoch + column)
+            return F.timestamp_diff("MICROSECOND", epoch(), epoch() + column)
     return column
+
+
+def epoch() -> Column:
+    """The start of 1970, in whatever time zone."""
+    from pyspark.sql import functions as F
+
+    return F.lit("1970-01-01").cast("timestamp_ntz")
 
 
 def existing(df: DataFrame, name: str) -> Column:

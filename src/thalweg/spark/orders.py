@@ -14,6 +14,14 @@ from thalweg.spark.places import Sources
 from thalweg.spark.routing import MESSAGE
 from thalweg.spark.settings import Settings
 
+SORTED_ABOVE = 4_000_000
+"""Rows per shard from which a batch is sorted by arrival, so that memory follows the window and not the batch."""
+
+
+def most_unsorted(settings: Settings) -> int:
+    """Rows that may come in any order."""
+    return SORTED_ABOVE * settings.stages[0].shards
+
 
 @dataclass(frozen=True)
 class Order:

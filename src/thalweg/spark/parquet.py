@@ -6,6 +6,7 @@ shuffle. Decoding a column costs little, so this pays as long as the shards are 
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -40,26 +41,42 @@ FEW_WORDS = 1024
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A row group: its file and its number there, how many rows of the batch stand before it, and the earliest arrival
-    in it and in all pieces that are read after it."""
+    """A row group: its file and its number there, how many rows of the batch stand before it, the earliest arrival in
+    it and in all pieces that are read after it, and the latest in it."""
 
     file: str
     group: int
     before: int
     size: int
     earliest: int | None
+    latest: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
     """The row groups of a batch, by arrival, and under which names its columns stand in the files. `row` is the column
     with row numbers; without one, rows are numbered as they stand in the files. `worded` are the columns of texts that
-    are read as words and numbers for them."""
+    are read as words and numbers for them; `stamps` those that stand there as microseconds, and of which type they
+    are."""
 
     pieces: tuple[Piece, ...]
     columns: Mapping[str, str]
     row: str | None
     worded: tuple[str, ...] = ()
+    stamps: tuple[tuple[str, pa.DataType], ...] = ()
+
+    def most_held(self) -> int:
+        """How many rows at most have been read when not all that arrived before them have."""
+        waiting: list[tuple[int, int]] = []
+        held = most = 0
+        for piece in self.pieces:
+            if piece.earliest is not None and piece.latest is not None:
+                while waiting and waiting[0][0] < piece.earliest:
+                    held -= heapq.heappop(waiting)[1]
+                heapq.heappush(waiting, (piece.latest, piece.size))
+            held += piece.size
+            most = max(most, held)
+        return most
 
 
 class Portion(NamedTuple):
@@ -151,6 +168,7 @@ class _Pieces:
             else pa.array(np.arange(piece.before + 1, piece.before + 1 + piece.size))
         )
         columns = {name: found.column(place) for name, place in files.columns.items()}
+        columns |= {name: columns[name].cast(kind) for name, kind in files.stamps}
         return pa.table({**columns, ROW: numbers})
 
 

@@ -17,15 +17,13 @@ from thalweg.reasons import TOO_FAR_AHEAD, UNREADABLE
 from thalweg.runs import RowRejected
 from thalweg.spark.checkpoint import Checkpoint, Commit, Lineage, Moment, shard_key
 from thalweg.spark.failures import told_plainly
-from thalweg.spark.orders import Note, Order
+from thalweg.spark.orders import Note, Order, most_unsorted
 from thalweg.spark.outputs import Outputs, standing
 from thalweg.spark.places import Sources
 from thalweg.spark.routing import overlapping
 from thalweg.spark.settings import Settings
 from thalweg.spark.survey import Survey
 
-SORTED_ABOVE = 4_000_000
-"""Rows per shard from which a batch is sorted by arrival, so that memory follows the window and not the batch."""
 MOST_GOES = 3
 """How often a run over everything is begun again at most: two are enough, but where the rows are others each time, as
 with the current time in them."""
@@ -59,6 +57,9 @@ class Engine(Protocol):
     ) -> tuple[Any, Sources]:
         """The rows of a batch with the columns that are read, and row numbers; and the sources that these stand for.
         `before`: the sources of earlier batches."""
+
+    def release(self) -> None:
+        """What was kept of the last batch may go."""
 
     def follows(self, rows: Any) -> bool:
         """True where a first look would cost more than letting each shard see in its own rows how far it can go."""
@@ -107,6 +108,12 @@ class Pipeline:
         wall, which moves the clock when nothing has come for as long as `idle` (both in microseconds)."""
         if self.last is not None and batch <= self.last.batch:
             return None
+        try:
+            return self._batch(df, batch, now, idle)
+        finally:
+            self.engine.release()
+
+    def _batch(self, df: Any, batch: int, now: int | None, idle: int | None) -> BatchReport | None:
         began = time.perf_counter()
         before = self.last.sources if self.last is not None else None
         rows, sources = self.engine.numbered(df, self.settings, batch, before)
@@ -343,6 +350,12 @@ class Pipeline:
 
     def whole(self, df: Any) -> BatchReport | None:
         """Run all there is as one batch, to the query time at or after the last arrival. None: there is nothing."""
+        try:
+            return self._whole(df)
+        finally:
+            self.engine.release()
+
+    def _whole(self, df: Any) -> BatchReport | None:
         rows, sources = self.engine.numbered(df, self.settings, 0, None)
         seen = self._survey(rows, None)
         schedule = self.settings.plan.schedule
@@ -354,7 +367,7 @@ class Pipeline:
         to = schedule.start if last is None else schedule.at_or_after(last)
         if schedule.end is None:
             to = schedule.believed(schedule.start, to)
-        ordered = self.engine.sorts and seen.rows > SORTED_ABOVE * self.settings.stages[0].shards
+        ordered = self.engine.sorts and seen.rows > most_unsorted(self.settings)
         goes = 0
         while True:
             moment = replace(before, latest=seen.latest, query_time=to)

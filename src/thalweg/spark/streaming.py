@@ -26,6 +26,7 @@ from thalweg.spark.failures import plainly, told_plainly
 from thalweg.spark.files import Directory
 from thalweg.spark.files_engine import FilesEngine
 from thalweg.spark.given import given_columns, refuse_foreign, told_apart
+from thalweg.spark.landing import Landing
 from thalweg.spark.metrics import Endpoint, Metrics, listener, metrics_of
 from thalweg.spark.origin import forget
 from thalweg.spark.outputs import Outputs, Sink
@@ -358,7 +359,8 @@ def stream(
     refuse_sinks(sinks or {}, settings)
     place = Directory(str(out)) if out is not None else Directory(f"{str(checkpoint).rstrip('/')}/tables")
     outputs = Outputs(place, settings.kind, spark, dict(sinks or {}))
-    running = started(settings, checked, outputs, SparkEngine(spark, row, streams=idle_timeout is None), idle_timeout)
+    engine = SparkEngine(spark, row, streams=idle_timeout is None, landing=Landing.beside(place))
+    running = started(settings, checked, outputs, engine, idle_timeout)
     given = _with_beats(sdf) if idle_timeout is not None else sdf
     running.begin(given, trigger=often, port=metrics_port, name=name)
     return running

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from thalweg.io.tabular import Header
 from thalweg.io.times import Clock, read_times
-from thalweg.spark.given import column_of
+from thalweg.spark.given import column_of, epoch
 from thalweg.spark.settings import Settings
 
 if TYPE_CHECKING:
@@ -138,21 +138,31 @@ def _smallest(columns: list[Column | None]) -> Column:
 def point_column(column: Column, kind: DataType, clock: Clock) -> Column | None:
     """Time-points of a column; None where Spark cannot tell them."""
     from pyspark.sql import functions as F
-    from pyspark.sql.types import DateType, IntegralType, TimestampNTZType, TimestampType
+    from pyspark.sql.types import IntegralType
+
+    if isinstance(kind, IntegralType):
+        point = column.cast("bigint")
+    else:
+        micros = micros_column(column, kind)
+        if micros is None:
+            return None
+        point = _divided(micros, clock.micros)
+    return F.when(point.between(-clock.farthest, clock.farthest), point)  # what is beyond the bounds is no time
+
+
+def micros_column(column: Column, kind: DataType) -> Column | None:
+    """Microseconds since 1970 of timestamps and dates; None for other types."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import DateType, TimestampNTZType, TimestampType
 
     match kind:
-        case IntegralType():
-            point = column.cast("bigint")
         case TimestampType():
-            point = _divided(F.unix_micros(column), clock.micros)
+            return F.unix_micros(column)
         case TimestampNTZType():
-            epoch = F.lit("1970-01-01").cast("timestamp_ntz")
-            point = _divided(F.timestamp_diff("MICROSECOND", epoch, column), clock.micros)
+            return F.timestamp_diff("MICROSECOND", epoch(), column)
         case DateType():
-            point = _divided(F.unix_date(column).cast("bigint") * 86_400_000_000, clock.micros)
-        case _:
-            return None
-    return F.when(point.between(-clock.farthest, clock.farthest), point)  # what is beyond the bounds is no time
+            return F.unix_date(column).cast("bigint") * 86_400_000_000
+    return None
 
 
 def _divided(column: Column, by: int) -> Column:
