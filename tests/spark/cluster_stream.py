@@ -63,7 +63,7 @@ def main(master: str, folder: Path, kills: int) -> None:
     killer.start()
     failures = 0
     while True:
-        running = followed(spark, story, folder)
+        running = followed(spark, story, folder, computed=True)
         try:
             running.wait()
             break

@@ -12,7 +12,7 @@ from thalweg import spark as ts
 
 def main(folder: Path) -> None:
     spark = ts.session("local[2]", shards=2)
-    followed(spark, cars(), folder).wait()
+    followed(spark, cars(), folder, computed=True).wait()
     spark.stop()
 
 

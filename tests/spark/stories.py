@@ -140,12 +140,14 @@ def cars() -> Story:
     return traffic(seed=3, size=250, program=CARS)
 
 
-def followed(spark: Any, story: Story, folder: Path) -> Any:
-    """The stream of a story, a file at a time until there are no more: from `in` to `out` in a folder."""
+def followed(spark: Any, story: Story, folder: Path, *, computed: bool = False) -> Any:
+    """The stream of a story, a file at a time until there are no more: from `in` to `out` in a folder. `computed`:
+    Spark has to compute its rows, else the shards read the files as they are."""
     from thalweg import spark as ts
 
     schema = spark.createDataFrame(story.rows.slice(0, 1)).schema
     sdf = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
+    sdf = sdf.withColumn("time", sdf.time + 0) if computed else sdf
     places = {"checkpoint": folder / "checkpoint", "out": folder / "out"}
     return ts.stream(sdf, story.program, trigger="available", row="nr", shards=2, **places, **story.options)
 

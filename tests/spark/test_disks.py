@@ -35,9 +35,10 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
-def followed(spark: Any, story: Story, folder: Path, disk: Path) -> ts.Stream:
+def followed(spark: Any, story: Story, folder: Path, disk: Path, *, computed: bool = False) -> ts.Stream:
     schema = spark.createDataFrame(story.rows.slice(0, 1)).schema
     sdf = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+    sdf = sdf.withColumn("time", sdf.time + 0) if computed else sdf
     places = {"checkpoint": disk / "checkpoint", "out": disk / "out"}
     return ts.stream(sdf, story.program, trigger="available", row="nr", shards=2, **places, **story.options)
 
@@ -58,10 +59,13 @@ def stands(disk: Path) -> tuple[int, bytes]:
     return last.batch, name.read_bytes()
 
 
-def test_a_full_disk_stops_a_stream_and_room_lets_it_go_on(spark: Any, tmp_path: Path, disk: Path) -> None:
+@pytest.mark.parametrize("computed", [False, True], ids=["files as they are", "computed rows"])
+def test_a_full_disk_stops_a_stream_and_room_lets_it_go_on(
+    spark: Any, tmp_path: Path, disk: Path, computed: bool
+) -> None:
     story, folder = cars(), tmp_path / "in"
     aside = half(story, folder)
-    running = followed(spark, story, folder, disk)
+    running = followed(spark, story, folder, disk, computed=computed)
     running.wait()
     before = stands(disk)
     timeline = rows_of(running.tables.timeline.toArrow(), ["fluent", "value", "start", "end"])
@@ -72,18 +76,18 @@ def test_a_full_disk_stops_a_stream_and_room_lets_it_go_on(spark: Any, tmp_path:
         while True:
             filling.write(bytes(512))
     with pytest.raises(InputError, match="no space is left"):
-        followed(spark, story, folder, disk).wait()
+        followed(spark, story, folder, disk, computed=computed).wait()
     assert stands(disk) == before
     kept = ts.read(spark, str(disk / "out")).timeline
     assert rows_of(kept.toArrow(), ["fluent", "value", "start", "end"]) == timeline
     with ballast.open("r+b") as filling:
         filling.truncate(ballast.stat().st_size - 24_000)  # room for the start, but hardly for a batch
     try:
-        followed(spark, story, folder, disk).wait()
+        followed(spark, story, folder, disk, computed=computed).wait()
     except InputError as error:
         assert "no space is left" in str(error)
     ballast.unlink()
-    running = followed(spark, story, folder, disk)
+    running = followed(spark, story, folder, disk, computed=computed)
     running.wait()
     assert stands(disk)[0] == FILES - 1
     assert_same_tables(story.embedded(), running.tables)
