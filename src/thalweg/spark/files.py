@@ -23,6 +23,9 @@ from pyarrow import fs
 
 from thalweg.io.errors import InputError
 
+GROUP_ROWS = 256 * 1024
+"""Rows of a row group at most: whoever gathers the tables of many shards holds some of each."""
+
 
 class DamagedFile(InputError):
     """A file of a checkpoint that is missing or is not what was written."""
@@ -161,8 +164,8 @@ class Directory:
 
     def write_table(self, table: pa.Table, *parts: str) -> None:
         """Write a Parquet file, replacing one of the same name."""
-        passing = self._passing(parts)
-        pq.write_table(table, passing, filesystem=self._store[0], compression="snappy", **_encoding(table))
+        passing, how = self._passing(parts), _encoding(table)
+        pq.write_table(table, passing, GROUP_ROWS, filesystem=self._store[0], compression="snappy", **how)
         self._store[0].move(passing, self.path(*parts))
 
     def _passing(self, parts: tuple[str, ...]) -> str:
