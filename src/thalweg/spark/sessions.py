@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import thalweg
 from thalweg.io.errors import InputError
 from thalweg.spark.java import provide_java
+from thalweg.spark.sockets import socket_directory
 from thalweg.spark.starting import no_java_left
 
 if TYPE_CHECKING:
@@ -59,9 +60,12 @@ def session(
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(name)
+    chosen = master
     if master is not None or "spark.master" not in os.environ.get("PYSPARK_SUBMIT_ARGS", ""):
-        builder = builder.master(master or "local[*]")
-    for key, value in {**DEFAULTS, **_logging()}.items():
+        chosen = master or "local[*]"
+        builder = builder.master(chosen)
+    sockets = _sockets() if chosen is not None and chosen.startswith("local") else {}
+    for key, value in {**DEFAULTS, **_logging(), **sockets}.items():
         builder = builder.config(key, value)
     if shards is not None:
         builder = builder.config("spark.sql.shuffle.partitions", str(shards))
@@ -89,6 +93,12 @@ def _logging() -> dict[str, str]:
     """Java's log: errors only, where this package is a directory that Java can read."""
     file = Path(__file__).with_name("log4j2.properties")
     return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={file.as_uri()}"} if file.is_file() else {}
+
+
+def _sockets() -> dict[str, str]:
+    """Sockets lie where the next session finds what is left of them, on this machine."""
+    place = socket_directory()
+    return {} if place is None else {"spark.python.unix.domain.socket.dir": str(place)}
 
 
 def carry_package(spark: SparkSession) -> None:
