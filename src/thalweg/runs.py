@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -88,8 +88,7 @@ class _Count:
 
     def await_rows(self, rows: Sequence[Rows]) -> None:
         """Note the rows that arrive before their time."""
-        found = [part.time[(part.time > part.arrival) & (part.op > 0)] for part in rows]
-        self.ahead = np.concatenate([self.ahead, *found])
+        self.ahead = np.concatenate([self.ahead, *map(ahead, rows)])
         if self.query_time is not None:
             self.ahead = self.ahead[self.ahead > self.query_time]
 
@@ -138,6 +137,12 @@ def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = 
     return _summary(plan, count, time.perf_counter() - began)
 
 
+def ahead(rows: Rows) -> Ints:
+    """The times of rows that arrive before their time."""
+    found: Ints = rows.time[(rows.time > rows.arrival) & (rows.op > 0)]
+    return found
+
+
 def up_to(rows: Sequence[Rows], end: int | None) -> list[Rows]:
     """The rows that arrive no later than the end."""
     if end is None or all(int(part.arrival.max()) <= end for part in rows):
@@ -181,23 +186,25 @@ def _reject(sink: Sink, rejected: pa.Table, count: _Count) -> None:
     sink.add("rejected", rejected)
 
 
-def _absent(plan: Plan, count: _Count) -> tuple[str, ...]:
-    """The names that the rules read and of which no row was accepted: some may be misspelt in the rules."""
-    return tuple(name for name in plan.inputs if name not in count.names)
+def absent(plan: Plan, found: Collection[str], *, accepted: int, unread: int) -> tuple[str, ...]:
+    """The names that the rules read and of which no row was accepted: some may be misspelt in the rules. None where
+    there were no rows at all, or further ones that might have them."""
+    return tuple(name for name in plan.inputs if name not in found) if accepted and not unread else ()
 
 
 def _summary(plan: Plan, count: _Count, seconds: float) -> Summary:
-    unread = count.dropped + (plan.feed.size - count.places if count.stopped else 0)
+    beyond = plan.feed.size - count.places if count.stopped else 0
+    unread = count.dropped + beyond
     times = 0 if count.query_time is None else plan.schedule.count(count.query_time)
     return Summary(
         kind=plan.program.kind,
         sources=tuple(source.label for source in plan.feed.sources),
-        rows=count.rows,
+        rows=count.rows + beyond,
         accepted=count.accepted,
         rejected=dict(count.rejected),
         unread=unread,
         waiting=count.waiting(),
-        absent=_absent(plan, count) if count.accepted and not unread else (),
+        absent=absent(plan, count.names, accepted=count.accepted, unread=unread),
         query_times=times,
         first_query_time=plan.schedule.start + plan.schedule.step if times else None,
         last_query_time=count.query_time,

@@ -21,7 +21,8 @@ from thalweg.io.open import expand, has_format, open_sources
 from thalweg.io.rejects import REJECTED
 from thalweg.io.sources import Reading, Source
 from thalweg.protocol import Rows
-from thalweg.runs import up_to
+from thalweg.runs import ahead, up_to
+from thalweg.spark.copies import told_apart
 from thalweg.spark.engine import carried_out, woken
 from thalweg.spark.files import local_part
 from thalweg.spark.letters import Letter, sealed
@@ -182,7 +183,8 @@ def _file_reader(letter: Letter) -> Callable[[Iterable[pa.RecordBatch]], Iterato
 
 def read_files(order: Order, reader: int, sources: Iterable[tuple[Source, int]]) -> Iterator[pa.RecordBatch]:
     """Read files: rows for the shards of every stage that reads them, and a note."""
-    settings, note = order.settings, Note(READER, reader)
+    settings, note = order.settings, Note(READER, reader, to=order.to)
+    names: set[str] = set()
     rejected = [REJECTED.empty_table()]
     for source, number in sources:
         for chunk in source.chunks(offset_of(number)):
@@ -191,6 +193,8 @@ def read_files(order: Order, reader: int, sources: Iterable[tuple[Source, int]])
             rows, far = within(rows, order.limit, settings.max_ahead, order.sources)
             rejected += [chunk.rejected, far]
             note.rows += chunk.rejected.num_rows + sum(map(len, chunk.rows))
+            note.waiting += sum(int((ahead(part) > order.to).sum()) for part in rows)
+            names.update(part.name for part in rows)
             latest = latest_arrival(rows)
             if latest is not None:
                 note.latest = latest if note.latest is None else max(latest, note.latest)
@@ -198,6 +202,7 @@ def read_files(order: Order, reader: int, sources: Iterable[tuple[Source, int]])
                 yield message(stage, shard, "rows", packed(parts))
     refused = concatenate(rejected)
     counted(refused, note)
+    note.names = sorted(names)
     if refused.num_rows:
         order.out.write_table(refused, *staging(order.batch), "rejected", f"part-files-{reader:05d}.parquet")
     yield message(READER, reader, "note", json.dumps(asdict(note)).encode())

@@ -33,13 +33,16 @@ with the current time in them."""
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What a batch did."""
+    """What a batch did. Where readers of files have looked at the rows, `waiting` of them are about times after the
+    last query time, and `names` are those of the rows that were taken."""
 
     batch: int
     moment: Moment
     rows: int
     accepted: int
     unread: int
+    waiting: int
+    names: tuple[str, ...]
     rejected: dict[str, int]
     tables: dict[str, int]
     revised: int
@@ -407,6 +410,8 @@ def _report(
         rows=new["rows"],
         accepted=new["accepted"],
         unread=new["unread"],
+        waiting=sum(note.waiting for note in notes),
+        names=tuple(sorted({name for note in notes for name in note.names})),
         rejected=rejected,
         tables=dict(commit.tables),
         revised=new["revised"],
