@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thalweg.io.errors import InputError
 from thalweg.io.fold import concatenate
@@ -85,15 +86,17 @@ class Outputs:
             )
 
     def rejected_once(self, batch: int) -> Counter[str]:
-        """Where several shards get the same rows, leave each rejected row once; count them by reason. Rows may share a
-        number: what one shard tells several times is several rows."""
+        """Where several shards get the same rows, leave each rejected row once; count them by reason. Rows that look
+        alike are several, as many as one shard tells of; of those that are told without their text, no other tells."""
         place = (*staging(batch), "rejected")
         names = self.directory.names(*place)
         if not names:
             return Counter()
         told = [_counted(self.directory.table(*place, name), ([], "count_all")) for name in names]
-        found = _counted(concatenate(told), ("count_all", "max")).sort_by([(n, "ascending") for n in REJECTED.names])
-        times = found.column("count_all_max").to_numpy()
+        found = _counted(concatenate(told), ("count_all", "max"), ("count_all", "sum"))
+        found = found.sort_by([(name, "ascending") for name in REJECTED.names])
+        most, every = (found.column(f"count_all_{how}") for how in ("max", "sum"))
+        times = pc.if_else(pc.is_valid(found.column("text")), most, every)
         table = found.select(REJECTED.names).take(pa.array(np.repeat(np.arange(len(times)), times)))
         self.directory.delete(*place)
         self.directory.write_table(table, *place, names[0])
@@ -241,9 +244,9 @@ class Outputs:
         return empty(self.spark, schema_of(name, self.kind))
 
 
-def _counted(rejected: pa.Table, how: tuple[Any, str]) -> pa.Table:
-    """Each rejected row once, and a number from `how` often it is there."""
-    return pa.TableGroupBy(rejected, REJECTED.names, use_threads=False).aggregate([how])
+def _counted(rejected: pa.Table, *how: tuple[Any, str]) -> pa.Table:
+    """Each rejected row once, and numbers from `how` often it is there."""
+    return pa.TableGroupBy(rejected, REJECTED.names, use_threads=False).aggregate(list(how))
 
 
 def schema_of(name: str, kind: str) -> pa.Schema:
