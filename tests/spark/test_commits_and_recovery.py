@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -13,13 +14,16 @@ import pyarrow.parquet as pq
 import pytest
 from inprocess import Made, made, pieces
 from stories import Story, assert_same, cars, rows_of, short_traffic, traffic
+from typer.testing import CliRunner
 
+from thalweg.cli.main import app
 from thalweg.io.errors import InputError
 from thalweg.runs import RowRejected
 from thalweg.spark import reading, task
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import DamagedFile, Directory
 from thalweg.spark.keying import key_hash
+from thalweg.spark.migration import migrate
 from thalweg.spark.orders import Note, Order
 from thalweg.spark.outputs import Outputs, partition
 from thalweg.spark.places import Sources, offset_of
@@ -471,7 +475,56 @@ def test_a_commit_that_is_missing_is_told_as_that(short: Story, tmp_path: Path) 
     assert made(short, tmp_path / "checkpoint", out=tmp_path / "out").pipeline.last.batch == 0
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"format": 2}', "{}"])
+def gone(out: Path, what: str) -> list[Path]:
+    """Files of the tables, to be taken away."""
+    parts = sorted((out / "changes").rglob("*.parquet"))
+    match what:
+        case "a file":
+            return parts[-2:-1]
+        case "a batch":
+            return [part for part in parts if part.parent.name == partition(1)]
+        case "what stands":
+            return sorted((out / "open").rglob("*.parquet"))
+        case _:
+            return parts
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("what", ["a file", "a batch", "what stands", "a table"])
+def test_a_file_of_the_tables_that_is_gone_is_noticed_until_it_is_back(
+    short: Story, short_embedded: dict[str, pa.Table], tmp_path: Path, what: str, closed: bool
+) -> None:
+    """By the next start, by `inspect` and by `migrate`, and also of the last query times."""
+    rows = pieces(short.rows, 4)
+    places = {"out": tmp_path / "out", "directory": tmp_path / "checkpoint"}
+    run = made(short, **places)
+    for number in range(3):
+        run.pipeline.batch(rows[number], number)
+    if closed:
+        run.pipeline.close()
+    files = gone(tmp_path / "out", what)
+    name, count = files[0].parts[-3], len(files)
+    every = len(list((tmp_path / "out" / name).rglob("*.parquet")))
+    command = ["inspect", str(tmp_path / "checkpoint"), "--json"]
+    assert count and json.loads(CliRunner().invoke(app, command).stdout)["lost"] == {}
+    for file in files:
+        file.rename(tmp_path / f"{file.parent.name}-{file.name}")
+    assert json.loads(CliRunner().invoke(app, command).stdout)["lost"] == {name: count}
+    told = rf"{tmp_path}/out has lost {count} of the {every} files? of {name}\nbring them back"
+    with pytest.raises(InputError, match=told):
+        made(short, **places)
+    with pytest.raises(InputError, match=told):
+        migrate(tmp_path / "checkpoint", short.program + "initiatedAt(more(V)=true, T) :- happensAt(halt(V), T).\n")
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"{file.parent.name}-{file.name}").rename(file)
+    run = made(short, **places)
+    run.pipeline.batch(rows[3], 3)
+    run.pipeline.close()
+    assert_same(short_embedded, run.tables())
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"format": 3}', "{}"])
 def test_settings_that_cannot_be_read_are_damaged(short: Story, tmp_path: Path, content: str) -> None:
     made(short, tmp_path / "checkpoint", out=tmp_path / "out")
     (tmp_path / "checkpoint" / "pipeline.json").write_text(content)

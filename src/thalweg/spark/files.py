@@ -95,6 +95,13 @@ class Directory:
             return []
         return found if passing else [name for name in found if not name.startswith(".")]
 
+    def below(self, *parts: str) -> list[tuple[str, ...]]:
+        """The files in a directory and in those inside, as paths from there; none that are being written."""
+        place = self.path(*parts)
+        found = self._store[0].get_file_info(fs.FileSelector(place, allow_not_found=True, recursive=True))
+        paths = (tuple(info.path.removeprefix(f"{place}/").split("/")) for info in found if info.is_file)
+        return sorted(path for path in paths if not path[-1].startswith("."))
+
     def size(self, *parts: str) -> int:
         return int(self._store[0].get_file_info(self.path(*parts)).size or 0)
 
