@@ -109,12 +109,14 @@ def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = 
     began = plan.began
     reasoner = plan.make()
     count = _Count()
-    for chunk, next_arrival in plan.feed:
+    end = plan.schedule.end
+    count.stopped = end is not None and plan.feed.begins > end
+    for chunk, next_arrival in () if count.stopped else plan.feed:
         count.places += chunk.size
         count.rows += chunk.rejected.num_rows + sum(map(len, chunk.rows))
         _stop_at_the_first(plan, chunk.rejected)
         _reject(sink, chunk.rejected, count)
-        rows = up_to(chunk.rows, plan.schedule.end)
+        rows = up_to(chunk.rows, end)
         if plan.program.kind is Kind.EVENTS:
             count.await_rows(rows)
         count.dropped += sum(map(len, chunk.rows)) - sum(map(len, rows))
@@ -128,10 +130,10 @@ def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = 
             _advance(plan, reasoner, sink, plan.schedule.at_or_before(next_arrival - 1), count)
         if progress is not None:
             progress(Progress(count.places, plan.feed.size, count.query_time, time.perf_counter() - began))
-        if plan.schedule.end is not None and next_arrival > plan.schedule.end:
-            count.stopped = next_arrival != NEVER
+        if end is not None and next_arrival > end:
+            count.stopped = True
             break
-    last = plan.schedule.end if plan.schedule.end is not None else count.latest
+    last = end if end is not None else count.latest
     if last is not None:
         _advance(plan, reasoner, sink, plan.schedule.at_or_after(last), count)
     return _summary(plan, count, time.perf_counter() - began)

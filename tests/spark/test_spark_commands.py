@@ -127,6 +127,21 @@ def test_rows_that_wait_and_names_without_rows_are_told_as_by_an_embedded_run(
     assert tables(here / "b") == expected
 
 
+@pytest.mark.parametrize(("end", "unread"), [(2, 9), (4, 8), (17, 6)])
+def test_of_files_after_the_end_no_row_is_read(
+    spark: Any, thalweg: Command, here: Path, end: int, unread: int
+) -> None:
+    """Not even those that could not be."""
+    (here / "in" / "4.csv").write_text("e|95|95|a\nbogus|x|x|a\n")
+    line = f"{RUN} -i in --start 0 --end {end} --format csv"
+    assert thalweg(f"{line} --out a").exit_code == 0
+    expected = tables(here / "a")
+    assert (expected["summary"]["rows"], expected["summary"]["unread"]) == (9, unread)
+    found = thalweg(f"{line} --engine spark --shards 2 --out b")
+    assert found.exit_code == 0, found.stderr
+    assert tables(here / "b") == expected
+
+
 def test_following_tells_of_every_batch_and_can_be_taken_up_and_inspected(
     spark: Any, thalweg: Command, here: Path
 ) -> None:

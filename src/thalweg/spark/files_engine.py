@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from thalweg.io import feed
 from thalweg.io.errors import InputError
 from thalweg.io.fold import concatenate
 from thalweg.io.open import expand, has_format, open_sources
@@ -186,8 +188,12 @@ def read_files(order: Order, reader: int, sources: Iterable[tuple[Source, int]])
     names: set[str] = set()
     rejected = [REJECTED.empty_table()]
     for source, number in sources:
-        for chunk in source.chunks(offset_of(number)):
-            rows = up_to(chunk.rows, settings.plan.schedule.end)
+        end = settings.plan.schedule.end
+        count, beyond = (None, 0) if end is None else feed.up_to(source.survey(), end)
+        note.rows += beyond
+        note.unread += beyond
+        for chunk in islice(source.chunks(offset_of(number)), count):
+            rows = up_to(chunk.rows, end)
             note.unread += sum(map(len, chunk.rows)) - sum(map(len, rows))
             rows = [numbered(part) for part in rows]
             rows, far = within(rows, order.limit, settings.max_ahead, order.sources)
