@@ -18,6 +18,7 @@ import pytest
 from thalweg.columns.compiled import Versions
 from thalweg.spark import task
 from thalweg.spark.daemon import until_hung_up
+from thalweg.spark.sessions import PARTITIONS, session
 from thalweg.spark.sockets import socket_directory, sweep
 
 pytestmark = pytest.mark.spark
@@ -26,6 +27,22 @@ pytestmark = pytest.mark.spark
 def test_java_reaches_the_workers_without_tcp_where_it_can(spark: Any) -> None:
     """Over TCP a small micro-batch may wait 40 ms for an acknowledgement."""
     assert spark.conf.get("spark.python.unix.domain.socket.enabled") == str(hasattr(socket, "AF_UNIX")).lower()
+
+
+@pytest.mark.parametrize(
+    ("shards", "settings", "expected"),
+    [(None, {}, "2"), (5, {}, "5"), (5, {"spark__sql__shuffle__partitions": "7"}, "7")],
+)
+def test_there_are_as_many_shuffle_partitions_as_shards(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, shards: int | None, settings: dict[str, str], expected: str
+) -> None:
+    """One for each core, where nothing else is said."""
+    before = spark.conf.get(PARTITIONS)
+    monkeypatch.setattr(type(spark), "getActiveSession", lambda: None)
+    try:
+        assert session("local[2]", shards=shards, **settings).conf.get(PARTITIONS) == expected
+    finally:
+        spark.conf.set(PARTITIONS, before)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ARROW_ROWS = 100_000
 """Rows per Arrow batch: large enough that the work per batch does not count, small enough for memory."""
 
+PARTITIONS = "spark.sql.shuffle.partitions"
 TRACEBACKS = "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled"
 
 DEFAULTS = {
@@ -67,8 +68,6 @@ def session(
     sockets = _sockets() if chosen is not None and chosen.startswith("local") else {}
     for key, value in {**DEFAULTS, **_logging(), **sockets}.items():
         builder = builder.config(key, value)
-    if shards is not None:
-        builder = builder.config("spark.sql.shuffle.partitions", str(shards))
     for key, value in settings.items():
         builder = builder.config(key.replace("__", "."), value)
     try:
@@ -79,6 +78,8 @@ def session(
         hint = None if master is None else "is that how it is written, and does it run there?"
         raise InputError("spark", f"Spark does not start{where}: {_reason(error)}", hint) from error
     found.sparkContext.setLogLevel("ERROR")
+    if PARTITIONS.replace(".", "__") not in settings:
+        found.conf.set(PARTITIONS, shards or found.sparkContext.defaultParallelism)
     return found
 
 
