@@ -510,6 +510,7 @@ def test_a_file_of_the_tables_that_is_gone_is_noticed_until_it_is_back(
     for file in files:
         file.rename(tmp_path / f"{file.parent.name}-{file.name}")
     assert json.loads(CliRunner().invoke(app, command).stdout)["lost"] == {name: count}
+    assert f"lost         {count} file" in CliRunner().invoke(app, command[:2]).stdout
     told = rf"{tmp_path}/out has lost {count} of the {every} files? of {name}\nbring them back"
     with pytest.raises(InputError, match=told):
         made(short, **places)
