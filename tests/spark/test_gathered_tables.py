@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from thalweg.spark import gathering
 from thalweg.spark.files import Directory
-from thalweg.spark.gathering import by_time
+from thalweg.spark.gathering import as_written, by_time
 
 Row = tuple[int | None, str]
 WORDS = pa.dictionary(pa.int32(), pa.string())
@@ -82,7 +82,9 @@ def test_what_a_shard_writes_is_read_in_pieces_of_a_limited_size(tmp_path: Path)
     with place.parquet("changes", "batch=0", "part-0-00000.parquet") as file:
         sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
     assert sizes == [262_144, 262_144, 75_712]
-    assert pa.concat_tables(by_time(place, "changes", "at")).column("at").to_pylist() == times.to_pylist()
+    assert [piece.num_rows for piece in as_written(place, "changes")] == sizes
+    for pieces in (by_time(place, "changes", "at"), as_written(place, "changes")):
+        assert pa.concat_tables(pieces).column("at").to_pylist() == times.to_pylist()
 
 
 def test_a_table_without_files_has_no_pieces(tmp_path: Path) -> None:

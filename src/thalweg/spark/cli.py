@@ -25,7 +25,7 @@ from thalweg.runs import Progress, Sink, absent
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import Directory
 from thalweg.spark.files_engine import FilesEngine, listed
-from thalweg.spark.gathering import by_time
+from thalweg.spark.gathering import as_written, by_time
 from thalweg.spark.outputs import Outputs
 from thalweg.spark.pipeline import BatchReport, Pipeline
 from thalweg.spark.sessions import session
@@ -82,8 +82,8 @@ def _hand_over(outputs: Outputs, settings: Settings, sink: Sink) -> None:
         if name in STANDING[kind]:
             sink.add(name, concatenate([place.table(*file) for file in place.parts(name)]))
         elif name == "rejected":
-            for file in place.parts(name):
-                sink.add(name, place.table(*file))
+            for piece in as_written(place, name):
+                sink.add(name, piece)
         else:
             for piece in by_time(place, name, time_column(name, kind)):
                 sink.add(name, piece)
