@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -88,8 +88,7 @@ class _Count:
 
     def await_rows(self, rows: Sequence[Rows]) -> None:
         """Note the rows that arrive before their time."""
-        found = [part.time[(part.time > part.arrival) & (part.op > 0)] for part in rows]
-        self.ahead = np.concatenate([self.ahead, *found])
+        self.ahead = np.concatenate([self.ahead, *map(ahead, rows)])
         if self.query_time is not None:
             self.ahead = self.ahead[self.ahead > self.query_time]
 
@@ -110,12 +109,14 @@ def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = 
     began = plan.began
     reasoner = plan.make()
     count = _Count()
-    for chunk, next_arrival in plan.feed:
+    end = plan.schedule.end
+    count.stopped = end is not None and plan.feed.begins > end
+    for chunk, next_arrival in () if count.stopped else plan.feed:
         count.places += chunk.size
         count.rows += chunk.rejected.num_rows + sum(map(len, chunk.rows))
         _stop_at_the_first(plan, chunk.rejected)
         _reject(sink, chunk.rejected, count)
-        rows = up_to(chunk.rows, plan.schedule.end)
+        rows = up_to(chunk.rows, end)
         if plan.program.kind is Kind.EVENTS:
             count.await_rows(rows)
         count.dropped += sum(map(len, chunk.rows)) - sum(map(len, rows))
@@ -129,13 +130,19 @@ def drive(plan: Plan, sink: Sink, progress: Callable[[Progress], None] | None = 
             _advance(plan, reasoner, sink, plan.schedule.at_or_before(next_arrival - 1), count)
         if progress is not None:
             progress(Progress(count.places, plan.feed.size, count.query_time, time.perf_counter() - began))
-        if plan.schedule.end is not None and next_arrival > plan.schedule.end:
-            count.stopped = next_arrival != NEVER
+        if end is not None and next_arrival > end:
+            count.stopped = True
             break
-    last = plan.schedule.end if plan.schedule.end is not None else count.latest
+    last = end if end is not None else count.latest
     if last is not None:
         _advance(plan, reasoner, sink, plan.schedule.at_or_after(last), count)
     return _summary(plan, count, time.perf_counter() - began)
+
+
+def ahead(rows: Rows) -> Ints:
+    """The times of rows that arrive before their time."""
+    found: Ints = rows.time[(rows.time > rows.arrival) & (rows.op > 0)]
+    return found
 
 
 def up_to(rows: Sequence[Rows], end: int | None) -> list[Rows]:
@@ -181,23 +188,25 @@ def _reject(sink: Sink, rejected: pa.Table, count: _Count) -> None:
     sink.add("rejected", rejected)
 
 
-def _absent(plan: Plan, count: _Count) -> tuple[str, ...]:
-    """The names that the rules read and of which no row was accepted: some may be misspelt in the rules."""
-    return tuple(name for name in plan.inputs if name not in count.names)
+def absent(plan: Plan, found: Collection[str], *, accepted: int, unread: int) -> tuple[str, ...]:
+    """The names that the rules read and of which no row was accepted: some may be misspelt in the rules. None where
+    there were no rows at all, or further ones that might have them."""
+    return tuple(name for name in plan.inputs if name not in found) if accepted and not unread else ()
 
 
 def _summary(plan: Plan, count: _Count, seconds: float) -> Summary:
-    unread = count.dropped + (plan.feed.size - count.places if count.stopped else 0)
+    beyond = plan.feed.size - count.places if count.stopped else 0
+    unread = count.dropped + beyond
     times = 0 if count.query_time is None else plan.schedule.count(count.query_time)
     return Summary(
         kind=plan.program.kind,
         sources=tuple(source.label for source in plan.feed.sources),
-        rows=count.rows,
+        rows=count.rows + beyond,
         accepted=count.accepted,
         rejected=dict(count.rejected),
         unread=unread,
         waiting=count.waiting(),
-        absent=_absent(plan, count) if count.accepted and not unread else (),
+        absent=absent(plan, count.names, accepted=count.accepted, unread=unread),
         query_times=times,
         first_query_time=plan.schedule.start + plan.schedule.step if times else None,
         last_query_time=count.query_time,

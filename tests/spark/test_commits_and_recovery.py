@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -13,15 +16,18 @@ import pyarrow.parquet as pq
 import pytest
 from inprocess import Made, made, pieces
 from stories import Story, assert_same, cars, rows_of, short_traffic, traffic
+from typer.testing import CliRunner
 
+from thalweg.cli.main import app
 from thalweg.io.errors import InputError
 from thalweg.runs import RowRejected
 from thalweg.spark import reading, task
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import DamagedFile, Directory
 from thalweg.spark.keying import key_hash
+from thalweg.spark.migration import migrate
 from thalweg.spark.orders import Note, Order
-from thalweg.spark.outputs import Outputs, partition
+from thalweg.spark.outputs import LostFiles, Outputs, partition
 from thalweg.spark.places import Sources, offset_of
 from thalweg.spark.routing import ROW
 from thalweg.spark.settings import Settings
@@ -344,20 +350,22 @@ def test_a_shard_that_long_gets_no_rows_writes_its_state_now_and_then(
     assert_same(story.embedded(), run.tables())
 
 
-def test_a_row_without_a_number_or_with_one_below_0_has_number_0(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shards", [1, 2, 5])
+def test_a_row_without_a_number_or_with_one_that_is_none_has_number_0(tmp_path: Path, shards: int) -> None:
+    """Each is a row of its own, however many shards read it."""
     story = short_traffic()
-    odd = pc.equal(pc.bit_wise_and(story.rows["nr"], 1), 1)
-    number = pc.if_else(odd, pa.nulls(story.rows.num_rows, pa.int64()), -1)
-    rows = story.rows.set_column(story.rows.column_names.index("nr"), "nr", number)
-    run = made(story, tmp_path / "checkpoint", out=tmp_path / "out")
+    given = [None, -1, 2**62, 2**63 - 1]
+    numbers = pa.array([given[nr % 4] for nr in story.rows["nr"].to_pylist()], pa.int64())
+    rows = story.rows.set_column(story.rows.column_names.index("nr"), "nr", numbers)
+    run = made(story, tmp_path / "checkpoint", out=tmp_path / "out", shards=shards)
     for batch, piece in enumerate(pieces(rows, 2)):
         run.pipeline.batch(piece, batch)
     run.pipeline.close()
     expected, found = story.embedded(), run.tables()
     assert_same({"timeline": expected["timeline"]}, found)
-    unread = [rows_of(t["rejected"].filter(pc.is_valid(t["rejected"]["text"])), ["text"]) for t in (expected, found)]
-    assert unread[0] == unread[1]
-    assert unread[0].total() > 3
+    rejected = [rows_of(tables["rejected"], ["reason", "detail", "text"]) for tables in (expected, found)]
+    assert rejected[0] == rejected[1]
+    assert {reason for reason, *_ in rejected[0]} >= {"too-late", "bad-op"}
     assert set(found["rejected"]["row"].to_pylist()) == {0}
 
 
@@ -469,7 +477,77 @@ def test_a_commit_that_is_missing_is_told_as_that(short: Story, tmp_path: Path) 
     assert made(short, tmp_path / "checkpoint", out=tmp_path / "out").pipeline.last.batch == 0
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"format": 2}', "{}"])
+def gone(out: Path, what: str) -> list[Path]:
+    """Files of the tables, to be taken away."""
+    parts = sorted((out / "changes").rglob("*.parquet"))
+    match what:
+        case "a file":
+            return parts[-2:-1]
+        case "a batch":
+            return [part for part in parts if part.parent.name == partition(1)]
+        case "what stands":
+            return sorted((out / "open").rglob("*.parquet"))
+        case _:
+            return parts
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("what", ["a file", "a batch", "what stands", "a table"])
+def test_a_file_of_the_tables_that_is_gone_is_noticed_until_it_is_back(
+    short: Story, short_embedded: dict[str, pa.Table], tmp_path: Path, what: str, closed: bool
+) -> None:
+    """By the next start, by `inspect` and by `migrate`, and also of the last query times."""
+    rows = pieces(short.rows, 4)
+    places = {"out": tmp_path / "out", "directory": tmp_path / "checkpoint"}
+    run = made(short, **places)
+    for number in range(3):
+        run.pipeline.batch(rows[number], number)
+    if closed:
+        run.pipeline.close()
+    files = gone(tmp_path / "out", what)
+    name, count = files[0].parts[-3], len(files)
+    every = len(list((tmp_path / "out" / name).rglob("*.parquet")))
+    command = ["inspect", str(tmp_path / "checkpoint"), "--json"]
+    assert count and json.loads(CliRunner().invoke(app, command).stdout)["lost"] == {}
+    for file in files:
+        file.rename(tmp_path / f"{file.parent.name}-{file.name}")
+    assert json.loads(CliRunner().invoke(app, command).stdout)["lost"] == {name: count}
+    assert f"lost         {count} file" in CliRunner().invoke(app, command[:2]).stdout
+    told = rf"{tmp_path}/out has lost {count} of the {every} files? of {name}: bring them back"
+    with pytest.warns(LostFiles, match=told):
+        made(short, **places)
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"{file.parent.name}-{file.name}").rename(file)
+    with warnings.catch_warnings(action="error"):
+        run = made(short, **places)
+    run.pipeline.batch(rows[3], 3)
+    run.pipeline.close()
+    assert_same(short_embedded, run.tables())
+
+
+def test_a_stream_whose_old_tables_were_deleted_goes_on_and_may_be_migrated(short: Story, tmp_path: Path) -> None:
+    rows = pieces(short.rows, 4)
+    places = {"out": tmp_path / "out", "directory": tmp_path / "checkpoint"}
+    run = made(short, **places)
+    for number in range(3):
+        run.pipeline.batch(rows[number], number)
+    for table in ("changes", "rejected"):
+        shutil.rmtree(tmp_path / "out" / table / partition(0), ignore_errors=True)
+    with pytest.warns(LostFiles, match="has lost"):
+        migrate(tmp_path / "checkpoint", short.program + MORE)
+    changed = replace(short, program=short.program + MORE)
+    with pytest.warns(LostFiles, match="has lost"):
+        run = made(changed, **places)
+    run.pipeline.batch(rows[3], 3)
+    told = pq.read_table(tmp_path / "out" / "changes" / partition(3), partitioning=None).column("fluent")
+    assert any(str(fluent).startswith("more(") for fluent in told)
+
+
+MORE = "initiatedAt(more(V)=true, T) :- happensAt(halt(V), T).\n"
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"format": 3}', "{}"])
 def test_settings_that_cannot_be_read_are_damaged(short: Story, tmp_path: Path, content: str) -> None:
     made(short, tmp_path / "checkpoint", out=tmp_path / "out")
     (tmp_path / "checkpoint" / "pipeline.json").write_text(content)

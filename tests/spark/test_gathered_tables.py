@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from thalweg.spark import gathering
 from thalweg.spark.files import Directory
-from thalweg.spark.gathering import by_time
+from thalweg.spark.gathering import as_written, by_time
 
 Row = tuple[int | None, str]
 WORDS = pa.dictionary(pa.int32(), pa.string())
@@ -74,6 +74,17 @@ def test_no_piece_grows_with_the_table(tmp_path: Path) -> None:
     pieces = gathered(written(tmp_path, shards, group=10))
     assert sum(map(len, pieces)) == 6000
     assert max(map(len, pieces)) <= 2 * 3 * 10
+
+
+def test_what_a_shard_writes_is_read_in_pieces_of_a_limited_size(tmp_path: Path) -> None:
+    place, times = Directory(str(tmp_path)), pa.array(range(600_000))
+    place.write_table(pa.table({"at": times}), "changes", "batch=0", "part-0-00000.parquet")
+    with place.parquet("changes", "batch=0", "part-0-00000.parquet") as file:
+        sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
+    assert sizes == [262_144, 262_144, 75_712]
+    assert [piece.num_rows for piece in as_written(place, "changes")] == sizes
+    for pieces in (by_time(place, "changes", "at"), as_written(place, "changes")):
+        assert pa.concat_tables(pieces).column("at").to_pylist() == times.to_pylist()
 
 
 def test_a_table_without_files_has_no_pieces(tmp_path: Path) -> None:

@@ -57,10 +57,12 @@ def test_spark_prints_what_an_embedded_run_prints(spark: Any, thalweg: Command) 
     assert said[0] == said[1]
 
 
-def tables(directory: Path) -> dict[str, bytes]:
-    """The files of a result, but for the one that tells how long it took."""
+def tables(directory: Path) -> dict[str, Any]:
+    """The files of a result; of the summary all but how long it took."""
     files = [path for path in directory.rglob("*") if path.is_file() and path.name != "summary.json"]
-    return {str(path.relative_to(directory)): path.read_bytes() for path in files}
+    summary = json.loads((directory / "summary.json").read_text())
+    told = {name: value for name, value in summary.items() if name not in ("seconds", "rate")}
+    return {"summary": told, **{str(path.relative_to(directory)): path.read_bytes() for path in files}}
 
 
 RUSH = "happensAt(rush(V), T) :- happensAt(speed(V, K), T), K > 80.\n"
@@ -90,6 +92,54 @@ def test_spark_writes_the_files_of_an_embedded_run(
         found = thalweg(f"{line} --engine spark --shards {shards} --out b{shards}")
         assert found.exit_code == 0, found.stderr
         assert tables(here / f"b{shards}") == expected
+
+
+AHEAD = """
+initiatedAt(near(A, B)=true, T) :- happensAt(meets(A, B), T), holdsAt(busy(A)=true, T), not happensAt(parts(A, B), T).
+initiatedAt(busy(A)=true, T) :- happensAt(begins(A), T).
+terminatedAt(busy(A)=true, T) :- happensAt(ends(A), T).
+"""
+"""Two stages, both of which read some of the names."""
+AHEAD_ROWS = (
+    *("begins|3|3|a", "meets|5|5|a|b", "bogus|5|5|a", "meets|6|90|a|b", "begins|7|91|c", "begins|8|92|"),
+    *("begins|20|x|d", "meets|21|93", "begins|22|24|b", "meets|33|33|b|a"),
+)
+
+
+@pytest.mark.parametrize(
+    ("end", "waiting", "absent"),
+    [("", 3, ["ends", "parts"]), (" --end 25", 3, []), (" --end 95", 0, ["ends", "parts"])],
+)
+def test_rows_that_wait_and_names_without_rows_are_told_as_by_an_embedded_run(
+    spark: Any, thalweg: Command, here: Path, end: str, waiting: int, absent: list[str]
+) -> None:
+    """Each row is counted once, however many stages read it."""
+    (here / "rules.ec").write_text(AHEAD)
+    (here / "in" / "3.csv").write_text("\n".join(AHEAD_ROWS) + "\n")
+    for number in range(3):
+        (here / "in" / f"{number}.csv").unlink()
+    line = f"{RUN} -i in --format csv{end}"
+    assert thalweg(f"{line} --out a").exit_code == 0
+    expected = tables(here / "a")
+    assert (expected["summary"]["waiting"], sorted(expected["summary"]["absent"])) == (waiting, absent)
+    found = thalweg(f"{line} --engine spark --shards 3 --out b")
+    assert found.exit_code == 0, found.stderr
+    assert tables(here / "b") == expected
+
+
+@pytest.mark.parametrize(("end", "unread"), [(2, 9), (4, 8), (17, 6)])
+def test_of_files_after_the_end_no_row_is_read(
+    spark: Any, thalweg: Command, here: Path, end: int, unread: int
+) -> None:
+    """Not even those that could not be."""
+    (here / "in" / "4.csv").write_text("e|95|95|a\nbogus|x|x|a\n")
+    line = f"{RUN} -i in --start 0 --end {end} --format csv"
+    assert thalweg(f"{line} --out a").exit_code == 0
+    expected = tables(here / "a")
+    assert (expected["summary"]["rows"], expected["summary"]["unread"]) == (9, unread)
+    found = thalweg(f"{line} --engine spark --shards 2 --out b")
+    assert found.exit_code == 0, found.stderr
+    assert tables(here / "b") == expected
 
 
 def test_following_tells_of_every_batch_and_can_be_taken_up_and_inspected(

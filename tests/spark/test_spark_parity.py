@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
-from stories import Story, assert_same_tables
+from stories import Story, assert_same_tables, rows_of
 
 from thalweg import spark as ts
 
@@ -30,6 +32,19 @@ def test_shards_are_the_same_in_every_stage(
     df = spark.read.parquet(str(story.write(tmp_path / "in", 1)))
     found = ts.recognise(df, story.program, row="nr", shards=3, **story.options)
     assert_same_tables(embedded, found)
+
+
+def test_rows_that_share_a_number_are_rows_of_their_own(
+    spark: Any, story: Story, embedded: dict[str, pa.Table], tmp_path: Path, way: str
+) -> None:
+    at = story.rows.column_names.index("nr")
+    shared = replace(story, rows=story.rows.set_column(at, "nr", pc.bit_wise_and(story.rows["nr"], 1)))
+    df = spark.read.parquet(str(shared.write(tmp_path / "in", 2)))
+    given = df.withColumn("time", df.time + 0)
+    found = ts.recognise(given, story.program, row="nr", shards=3, **story.options)
+    columns = ["reason", "detail", "text"]
+    mine, yours = (rows_of(t, columns) for t in (embedded["rejected"], found.rejected.toArrow()))
+    assert mine == yours and sum(reason == "too-late" for reason, *_ in mine.elements()) > 30
 
 
 @pytest.mark.parametrize(("files", "per_trigger", "shards"), [(50, 50, 1), (20, 7, 5), (8, 1, 2)])

@@ -242,3 +242,27 @@ def test_an_interval_that_is_cut_at_the_start_of_the_window_is_no_late_row_of_th
         run.pipeline.batch(piece, number)
     run.pipeline.close()
     assert_same(expected, run.tables())
+
+
+ARITIES = """
+    event meets(who: symbol).
+    event meets(who: symbol, whom: symbol).
+    initiatedAt(out(X)=true, T) :- happensAt(meets(X), T).
+    initiatedAt(near(X, Y)=true, T) :- happensAt(meets(X, Y), T), holdsAt(out(X)=true, T), holdsAt(out(Y)=true, T)."""
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_a_stage_does_not_reject_rows_that_only_another_one_reads(tmp_path: Path, shards: int) -> None:
+    """They come under the same name, with another number of arguments; those that are late are rejected once."""
+    told = [("a", None, 2, 2), ("b", None, 3, 3), ("a", "b", 5, 5), ("b", "a", 25, 25)]
+    told += [("a", "c", 4, 90), ("c", None, 4, 91)]
+    rows = [
+        {"name": "meets", "arg1": who, "arg2": whom, "time": time, "arrival": arrival, "op": "insert", "nr": number}
+        for number, (who, whom, time, arrival) in enumerate(told, start=1)
+    ]
+    story = Story(ARITIES, pa.Table.from_pylist(rows, COLUMNS), {"window": 40, "step": 10, "start": 0})
+    run = made(story, None, out=tmp_path / "out", shards=shards)
+    assert len(run.pipeline.settings.stages) == (1 if shards == 1 else 2)
+    run.pipeline.whole(story.rows)
+    assert run.tables()["rejected"].column("row").to_pylist() == [5, 6]
+    assert_same(story.embedded(), run.tables())

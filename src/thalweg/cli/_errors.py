@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
 
@@ -20,9 +22,11 @@ from thalweg.runs import RowRejected
 
 @contextmanager
 def reported() -> Iterator[None]:
-    """Turn errors that are the user's to mend into a message and an exit code."""
+    """Turn errors that are the user's to mend into a message and an exit code, and warnings into lines."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = _show
+            yield
     except ProgramError as error:
         typer.echo(f"{error}\n{more_about(error.diagnostics)}", err=True)
         raise typer.Exit(1) from error
@@ -35,3 +39,7 @@ def reported() -> Iterator[None]:
     except KeyboardInterrupt:
         typer.echo("interrupted; nothing was written", err=True)
         raise typer.Exit(130) from None
+
+
+def _show(message: Warning | str, *_: Any, **__: Any) -> None:
+    typer.echo(f"warning: {message}", err=True)

@@ -10,7 +10,7 @@ import typer
 from thalweg.language.wording import counted, tallied
 
 if TYPE_CHECKING:
-    from thalweg.spark.checkpoint import Commit
+    from thalweg.spark.checkpoint import Checkpoint, Commit
     from thalweg.spark.settings import Settings
 
 
@@ -32,8 +32,20 @@ def inspect(
         if program:
             typer.echo(settings.text)
             return
-        told = summary(settings, found.last())
+        told = summary(settings, found.last()) | {"lost": _lost(found, settings)}
     typer.echo(json.dumps(told, indent=1) if as_json else _text(told))
+
+
+def _lost(found: Checkpoint, settings: Settings) -> dict[str, int]:
+    """How many files of each table are not in their places any more. Of a stream that goes on meanwhile nothing is
+    told."""
+    from thalweg.spark.outputs import Outputs
+
+    last, tables = found.last(), found.tables
+    if last is None or tables is None:
+        return {}
+    lost = Outputs(tables, settings.kind).lost(last)
+    return {name: count for name, (count, _) in lost.items()} if lost and found.last() == last else {}
 
 
 def summary(settings: Settings, last: Commit | None) -> dict[str, Any]:
@@ -80,6 +92,7 @@ def _text(told: dict[str, Any]) -> str:
     totals = tallied({name: count for name, count in told["totals"].items() if count})
     lines += [
         f"last batch   {told['batch']}",
+        *(f"lost         {counted(count, 'file')} of {name}" for name, count in told["lost"].items()),
         f"clock        query time {told['query_time']}, last arrival {told['latest_arrival']}"
         if told["query_time"] is not None
         else "clock        no row has had a time yet",

@@ -67,6 +67,11 @@ class Feed:
                 heapq.heappush(heap, (self._bounds[index][position + 1], index, position + 1))
             yield Piece(chunk, heap[0][0] if heap else NEVER)
 
+    @property
+    def begins(self) -> int:
+        """The earliest arrival (`NEVER`: no row has one)."""
+        return min((bounds[0] for bounds in self._bounds if bounds), default=NEVER)
+
     def locate(self, rows: Ints) -> tuple[Ints, Ints]:
         """For row numbers as the reasoner knows them: which source, and which row there."""
         which = np.searchsorted(self._offsets, rows - 1, side="right") - 1
@@ -131,6 +136,13 @@ def _readable(source: Source) -> Iterator[None]:
 def _surveyed(source: Source) -> Survey:
     with _readable(source):
         return source.survey()
+
+
+def up_to(survey: Survey, end: int) -> tuple[int, int]:
+    """How many chunks of a source a feed reads until it comes to an end, and how many rows there are in the others."""
+    bounds = _suffix_minima([chunk.earliest for chunk in survey.chunks])
+    count = sum(bound <= end for bound in bounds)
+    return count, sum(chunk.size for chunk in survey.chunks[count:])
 
 
 def _suffix_minima(earliest: Sequence[int | None]) -> list[int]:

@@ -109,14 +109,16 @@ class Moment:
 @dataclass(frozen=True, slots=True)
 class Commit:
     """What is valid after a batch. `mark` tells this attempt at the batch from others; `tables` has for each table the
-    number of its rows in this batch; `totals` counts over all batches; `sources` are those that rows may still name.
-    `edition` counts how often the program was changed after this batch, `identity` is that of the changed one."""
+    number of its rows in this batch, `files` that of its files in all batches; `totals` counts over all batches;
+    `sources` are those that rows may still name. `edition` counts how often the program was changed after this batch,
+    `identity` is that of the changed one."""
 
     batch: int
     mark: str
     moment: Moment
     shards: Mapping[str, Lineage] = field(default_factory=dict)
     tables: Mapping[str, int] = field(default_factory=dict)
+    files: Mapping[str, int] = field(default_factory=dict)
     totals: Mapping[str, int] = field(default_factory=dict)
     sources: Sources = Sources(("input",))
     edition: int = 0
@@ -128,7 +130,8 @@ class Commit:
         known = told["sources"]
         sources = Sources(tuple(known["labels"]), known["forgotten"], known["several"], known["offset"])
         moment = Moment(**told["moment"])
-        plain = {name: told[name] for name in ("batch", "mark", "tables", "totals", "edition", "identity")}
+        names = ("batch", "mark", "tables", "files", "totals", "edition", "identity")
+        plain = {name: told[name] for name in names}
         return Commit(**plain, moment=moment, shards=shards, sources=sources)
 
     @property

@@ -21,11 +21,11 @@ from thalweg.language.program import Program
 from thalweg.language.rules import Kind
 from thalweg.plans import Options
 from thalweg.result import Summary
-from thalweg.runs import Progress, Sink
+from thalweg.runs import Progress, Sink, absent
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import Directory
 from thalweg.spark.files_engine import FilesEngine, listed
-from thalweg.spark.gathering import by_time
+from thalweg.spark.gathering import as_written, by_time
 from thalweg.spark.outputs import Outputs
 from thalweg.spark.pipeline import BatchReport, Pipeline
 from thalweg.spark.sessions import session
@@ -82,8 +82,8 @@ def _hand_over(outputs: Outputs, settings: Settings, sink: Sink) -> None:
         if name in STANDING[kind]:
             sink.add(name, concatenate([place.table(*file) for file in place.parts(name)]))
         elif name == "rejected":
-            for file in place.parts(name):
-                sink.add(name, place.table(*file))
+            for piece in as_written(place, name):
+                sink.add(name, piece)
         else:
             for piece in by_time(place, name, time_column(name, kind)):
                 sink.add(name, piece)
@@ -94,19 +94,22 @@ def _hand_over(outputs: Outputs, settings: Settings, sink: Sink) -> None:
 def _summary(
     settings: Settings, sources: tuple[str, ...], report: BatchReport | None, seconds: float
 ) -> Summary:
-    schedule = settings.plan.schedule
-    times = 0 if report is None else schedule.count(report.moment.query_time)
-    rejected = {} if report is None else report.rejected
+    plan, kind = settings.plan, settings.program.kind
+    if report is None:
+        return Summary(kind, sources, 0, 0, {}, 0, 0, None, None, seconds)
+    times = plan.schedule.count(report.moment.query_time)
     return Summary(
-        kind=settings.program.kind,
+        kind=kind,
         sources=sources,
-        rows=0 if report is None else report.rows,
-        accepted=0 if report is None else report.accepted,
-        rejected=rejected,
-        unread=0 if report is None else report.unread,
+        rows=report.rows,
+        accepted=report.accepted,
+        rejected=report.rejected,
+        unread=report.unread,
+        waiting=report.waiting if kind is Kind.EVENTS else 0,
+        absent=absent(plan, report.names, accepted=report.accepted, unread=report.unread),
         query_times=times,
-        first_query_time=schedule.start + schedule.step if times else None,
-        last_query_time=report.moment.query_time if report is not None and times else None,
+        first_query_time=plan.schedule.start + plan.schedule.step if times else None,
+        last_query_time=report.moment.query_time if times else None,
         seconds=seconds,
     )
 

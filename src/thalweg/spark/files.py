@@ -23,6 +23,9 @@ from pyarrow import fs
 
 from thalweg.io.errors import InputError
 
+GROUP_ROWS = 256 * 1024
+"""Rows of a row group at most: whoever gathers the tables of many shards holds some of each."""
+
 
 class DamagedFile(InputError):
     """A file of a checkpoint that is missing or is not what was written."""
@@ -91,6 +94,13 @@ class Directory:
         except NotADirectoryError:
             return []
         return found if passing else [name for name in found if not name.startswith(".")]
+
+    def below(self, *parts: str) -> list[tuple[str, ...]]:
+        """The files in a directory and in those inside, as paths from there; none that are being written."""
+        place = self.path(*parts)
+        found = self._store[0].get_file_info(fs.FileSelector(place, allow_not_found=True, recursive=True))
+        paths = (tuple(info.path.removeprefix(f"{place}/").split("/")) for info in found if info.is_file)
+        return sorted(path for path in paths if not path[-1].startswith("."))
 
     def size(self, *parts: str) -> int:
         return int(self._store[0].get_file_info(self.path(*parts)).size or 0)
@@ -161,8 +171,8 @@ class Directory:
 
     def write_table(self, table: pa.Table, *parts: str) -> None:
         """Write a Parquet file, replacing one of the same name."""
-        passing = self._passing(parts)
-        pq.write_table(table, passing, filesystem=self._store[0], compression="snappy", **_encoding(table))
+        passing, how = self._passing(parts), _encoding(table)
+        pq.write_table(table, passing, GROUP_ROWS, filesystem=self._store[0], compression="snappy", **how)
         self._store[0].move(passing, self.path(*parts))
 
     def _passing(self, parts: tuple[str, ...]) -> str:

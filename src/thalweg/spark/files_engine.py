@@ -10,29 +10,31 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from thalweg.io import feed
 from thalweg.io.errors import InputError
 from thalweg.io.fold import concatenate
 from thalweg.io.open import expand, has_format, open_sources
 from thalweg.io.rejects import REJECTED
 from thalweg.io.sources import Reading, Source
 from thalweg.protocol import Rows
-from thalweg.runs import up_to
+from thalweg.runs import ahead, up_to
+from thalweg.spark.copies import told_apart
 from thalweg.spark.engine import carried_out, woken
 from thalweg.spark.files import local_part
 from thalweg.spark.letters import Letter, sealed
 from thalweg.spark.orders import Note, Order, message, staging
-from thalweg.spark.parcel import packed, split
-from thalweg.spark.places import Sources, offset_of
+from thalweg.spark.parcel import packed
+from thalweg.spark.places import Sources, numbered, offset_of
 from thalweg.spark.reading import within
 from thalweg.spark.routing import MESSAGE_SCHEMA, knocks
 from thalweg.spark.settings import Settings
 from thalweg.spark.shard import latest_arrival
-from thalweg.spark.stages import Name
 from thalweg.spark.survey import Survey, reachable
 from thalweg.spark.task import counted
 
@@ -185,36 +187,36 @@ def _file_reader(letter: Letter) -> Callable[[Iterable[pa.RecordBatch]], Iterato
 
 def read_files(order: Order, reader: int, sources: Iterable[tuple[Source, int]]) -> Iterator[pa.RecordBatch]:
     """Read files: rows for the shards of every stage that reads them, and a note."""
-    settings, note = order.settings, Note(READER, reader)
+    settings, note = order.settings, Note(READER, reader, to=order.to)
+    names: set[str] = set()
     rejected = [REJECTED.empty_table()]
     for source, number in sources:
-        for chunk in source.chunks(offset_of(number)):
-            rows = up_to(chunk.rows, settings.plan.schedule.end)
+        end = settings.plan.schedule.end
+        count, beyond = (None, 0) if end is None else feed.up_to(source.survey(), end)
+        note.rows += beyond
+        note.unread += beyond
+        for chunk in islice(source.chunks(offset_of(number)), count):
+            rows = up_to(chunk.rows, end)
             note.unread += sum(map(len, chunk.rows)) - sum(map(len, rows))
+            rows = [numbered(part) for part in rows]
             rows, far = within(rows, order.limit, settings.max_ahead, order.sources)
             rejected += [chunk.rejected, far]
             note.rows += chunk.rejected.num_rows + sum(map(len, chunk.rows))
+            note.waiting += sum(int((ahead(part) > order.to).sum()) for part in rows)
+            names.update(part.name for part in rows)
             latest = latest_arrival(rows)
             if latest is not None:
                 note.latest = latest if note.latest is None else max(latest, note.latest)
-            for (stage, shard), parts in sorted(told_apart(rows, settings).items()):
+            found: dict[tuple[int, int], list[Rows]] = {}
+            for part in rows:
+                for place, own in told_apart(part, settings).items():
+                    found.setdefault(place, []).append(own)
+            for (stage, shard), parts in sorted(found.items()):
                 yield message(stage, shard, "rows", packed(parts))
     refused = concatenate(rejected)
     counted(refused, note)
+    note.names = sorted(names)
     if refused.num_rows:
         order.out.write_table(refused, *staging(order.batch), "rejected", f"part-files-{reader:05d}.parquet")
     yield message(READER, reader, "note", json.dumps(asdict(note)).encode())
 
-
-def told_apart(batch: Iterable[Rows], settings: Settings) -> dict[tuple[int, int], list[Rows]]:
-    """The rows by stage and shard."""
-    found: dict[tuple[int, int], list[Rows]] = {}
-    for rows in batch:
-        for stage, plan in enumerate(settings.stages):
-            for kind in ("event", "fluent", "predicate"):
-                routes = plan.inputs.get(Name(kind, rows.name, len(rows.args)))
-                if routes is None:
-                    continue
-                for shard, part in split(rows, plan.grid, routes).items():
-                    found.setdefault((stage, shard), []).append(part)
-    return found

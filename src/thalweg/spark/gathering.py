@@ -54,6 +54,14 @@ def by_time(place: Directory, name: str, column: str) -> Iterator[pa.Table]:
         yield concatenate(held)
 
 
+def as_written(place: Directory, name: str) -> Iterator[pa.Table]:
+    """The rows of a table, row group by row group."""
+    for file in place.parts(name):
+        with place.parquet(*file) as found:
+            for number in range(found.num_row_groups):
+                yield found.read_row_group(number)
+
+
 def _groups(place: Directory, name: str, column: str) -> Iterator[_Group]:
     for file in place.parts(name):
         with place.parquet(*file) as found:

@@ -78,7 +78,8 @@ def migrate(
     if tables is None:
         raise InputError("checkpoint", f"{checkpoint} does not say where its tables are: it is damaged")
     outputs = Outputs(tables, new.kind, spark, dict(sinks or {}))
-    outputs.publish(last.batch, last.tables, edition=last.edition)
+    outputs.publish(last)
+    outputs.warn_of_lost(last)
     outputs.clear(last.batch)
     mark = uuid.uuid4().hex
     try:
@@ -92,6 +93,7 @@ def migrate(
         mark=mark,
         shards=shards,
         tables=sizes,
+        files=_files(outputs, last, sizes),
         edition=last.edition + 1,
         identity=new.identity,
     )
@@ -101,7 +103,7 @@ def migrate(
     checked.commit(commit, last)
     checked.settle()
     forget(checked.directory, but=mark)
-    outputs.publish(commit.batch, commit.tables, edition=commit.edition)
+    outputs.publish(commit)
     return Migration(last.batch, last.moment.query_time, dict(corrections), notes, undone)
 
 
@@ -239,3 +241,11 @@ def _together(
                 kept = outputs.directory.read(name, partition(last.batch), file)
                 outputs.directory.write(kept, *place, file)
     return sizes, {name: rows for name, rows in undone.items() if rows}
+
+
+def _files(outputs: Outputs, last: Commit, sizes: Mapping[str, int]) -> dict[str, int]:
+    """How many files each table has when those that are laid ready have taken the places of others."""
+    staged = outputs.staged(last.batch, {})
+    replaced = {name for name in last.files if name in staged or not sizes.get(name)}
+    here = {name: len(outputs.directory.names(name, partition(last.batch))) for name in replaced}
+    return outputs.together({name: count - here.get(name, 0) for name, count in last.files.items()}, staged)

@@ -49,13 +49,16 @@ class Order:
 
 @dataclass(slots=True)
 class Note:
-    """What a shard did, for the driver. `to` is the query time it went to."""
+    """What a shard did, for the driver. `to` is the query time it went to. Readers of files also tell the names of the
+    rows that they took, and how many of these are about times after that."""
 
     stage: int
     shard: int
     to: int = 0
     rows: int = 0
     unread: int = 0
+    waiting: int = 0
+    names: list[str] = field(default_factory=list)
     latest: int | None = None
     rejected: dict[str, int] = field(default_factory=dict)
     tables: dict[str, int] = field(default_factory=dict)

@@ -11,6 +11,7 @@ how things stand keep only the last batch.
 from __future__ import annotations
 
 import uuid
+import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from thalweg.io.errors import InputError
 from thalweg.io.fold import concatenate
@@ -25,6 +27,7 @@ from thalweg.io.rejects import REJECTED
 from thalweg.io.sinks import STANDING, TABLES
 from thalweg.io.write import plain
 from thalweg.language.rules import Kind
+from thalweg.language.wording import counted
 from thalweg.spark.checkpoint import Commit, batch_name
 from thalweg.spark.failures import told_plainly
 from thalweg.spark.files import Directory
@@ -38,7 +41,7 @@ ABOUT = "_tables.json"
 OWNER = "_owner.json"
 """Says who writes there: who has started last."""
 PUBLISHED = "_published.json"
-"""Says which batches are there."""
+"""Says which batches are there, in how many files."""
 
 Sink = Callable[["DataFrame", int], None]
 """Takes the rows of a table in a batch, and the batch's number. It may be called again with the same number, and what
@@ -60,6 +63,10 @@ def present(directory: Directory) -> list[str]:
     return [name for name in names if any(part.startswith("batch=") for part in directory.names(name))]
 
 
+class LostFiles(UserWarning):
+    """Files of the tables that are not in their places any more."""
+
+
 @dataclass
 class Outputs:
     """The tables in a directory, and the sinks that get them too."""
@@ -74,26 +81,36 @@ class Outputs:
         """Make room for a batch."""
         self.directory.delete(*staging(batch))
 
-    def check(self, batch: int, tables: Mapping[str, int]) -> None:
-        """Refuse to go on where workers have written tables that are not to be seen from here."""
-        unseen = {name for name, rows in tables.items() if rows} - set(self.directory.names(*staging(batch)))
+    def staged(self, batch: int, tables: Mapping[str, int]) -> Counter[str]:
+        """How many files of each table have been written for a batch. Refuses to go on where workers have written
+        tables that are not to be seen from here."""
+        found = Counter(name for name, *_ in self.directory.below(*staging(batch)))
+        unseen = {name for name, rows in tables.items() if rows} - set(found)
         if unseen:
             raise InputError(
                 "out",
                 f"the workers have written {min(unseen)} to {self.directory.address}, and it is not there",
                 "tables and checkpoint must lie where the driver and all workers see the same files",
             )
+        return found
+
+    def together(self, before: Mapping[str, int], files: Mapping[str, int]) -> dict[str, int]:
+        """How many files each table has with those of another batch."""
+        kept = {name: count for name, count in before.items() if name not in standing(self.kind)}
+        return {name: kept.get(name, 0) + files.get(name, 0) for name in sorted({*kept, *files})}
 
     def rejected_once(self, batch: int) -> Counter[str]:
-        """Where several shards get the same rows, leave each rejected row once; count them by reason. Rows may share a
-        number: what one shard tells several times is several rows."""
+        """Where several shards get the same rows, leave each rejected row once; count them by reason. Rows that look
+        alike are several, as many as one shard tells of; of those that are told without their text, no other tells."""
         place = (*staging(batch), "rejected")
         names = self.directory.names(*place)
         if not names:
             return Counter()
         told = [_counted(self.directory.table(*place, name), ([], "count_all")) for name in names]
-        found = _counted(concatenate(told), ("count_all", "max")).sort_by([(n, "ascending") for n in REJECTED.names])
-        times = found.column("count_all_max").to_numpy()
+        found = _counted(concatenate(told), ("count_all", "max"), ("count_all", "sum"))
+        found = found.sort_by([(name, "ascending") for name in REJECTED.names])
+        most, every = (found.column(f"count_all_{how}") for how in ("max", "sum"))
+        times = pc.if_else(pc.is_valid(found.column("text")), most, every)
         table = found.select(REJECTED.names).take(pa.array(np.repeat(np.arange(len(times)), times)))
         self.directory.delete(*place)
         self.directory.write_table(table, *place, names[0])
@@ -169,22 +186,44 @@ class Outputs:
     def _taken(self, whose: str) -> InputError:
         return InputError("out", f"{self.directory.address} holds the tables {whose}", "choose another directory")
 
+    # ------------------------------------------------------------------ whether they are whole
+
+    def lost(self, last: Commit) -> dict[str, tuple[int, int]]:
+        """The tables of which files are not in their places any more: how many, and how many there were. Nothing is
+        told while those of the last commit, or a provisional one, are on their way there."""
+        told = self.published()
+        if told["files"] is None or (told["batch"], told["edition"]) != (last.batch, last.edition):
+            return {}
+        until = partition(last.batch if told["provisional"] is None else told["provisional"])
+        there = {name: sum(path[0] <= until for path in self.directory.below(name)) for name in told["files"]}
+        return {name: (count - there[name], count) for name, count in told["files"].items() if there[name] < count}
+
+    def warn_of_lost(self, last: Commit) -> None:
+        """Warn where tables are not whole. Nothing that is still to come hangs on them, and old batches may have been
+        deleted on purpose."""
+        lost = self.lost(last)
+        if lost:
+            told = ", ".join(f"{n} of the {counted(of, 'file')} of {name}" for name, (n, of) in lost.items())
+            advice = "bring them back from a copy, unless they were deleted on purpose"
+            warnings.warn(f"{self.directory.address} has lost {told}: {advice}", LostFiles, stacklevel=2)
+
     # ------------------------------------------------------------------ publishing
 
     def published(self) -> dict[str, Any]:
         """The last batch that is in place, and the provisional one after it. `untold` are batches that were changed
-        together with the program, or taken back, of which no sinks have been told."""
+        together with the program, or taken back, of which no sinks have been told. `files` has for each table how many
+        there are; None while those of a provisional batch take their places."""
         if not self.directory.exists(PUBLISHED):
-            return {"batch": None, "provisional": None, "edition": 0, "untold": []}
-        return {"untold": [], **self.directory.read_json(PUBLISHED)}
+            return {"batch": None, "provisional": None, "edition": 0, "untold": [], "files": None}
+        found: dict[str, Any] = self.directory.read_json(PUBLISHED)
+        return found
 
-    def publish(
-        self, batch: int, tables: Mapping[str, int], *, provisional: bool = False, edition: int = 0
-    ) -> None:
+    def publish(self, commit: Commit, *, provisional: bool = False) -> None:
         """Put the tables of a batch in their places; nothing happens where they are already there. Another edition of a
         batch, after the program was changed, takes the place of the one before, and any batch that of what was
         provisional, whatever the number of that."""
         before = self.published()
+        batch, tables, edition = commit.batch, commit.tables, commit.edition
         if not provisional and (before["batch"], before["edition"]) == (batch, edition):
             self._tell(before)
             return
@@ -195,7 +234,7 @@ class Outputs:
                 self.directory.delete(name, partition(before["provisional"]))
             changed.add(before["provisional"])
         if provisional:  # a crash while they take their places leaves something that the next batch has to replace
-            told = {**before, "provisional": batch, "untold": sorted(changed)}
+            told = {**before, "provisional": batch, "untold": sorted(changed), "files": None}
             self.directory.write_json(told, PUBLISHED)
         staged = set(self.directory.names(*staging(batch)))
         for name in sorted(staged | set(tables) | (set(self.present()) if replaces else set())):
@@ -203,7 +242,9 @@ class Outputs:
         self.directory.delete(*staging(batch))
         if not provisional:
             told = {"batch": batch, "provisional": None, "edition": edition, "untold": sorted(changed)}
-            self.directory.write_json(told, PUBLISHED)
+        told["files"] = dict(commit.files)
+        self.directory.write_json(told, PUBLISHED)
+        if not provisional:
             self._tell(told)
 
     def _tell(self, published: dict[str, Any]) -> None:
@@ -241,9 +282,9 @@ class Outputs:
         return empty(self.spark, schema_of(name, self.kind))
 
 
-def _counted(rejected: pa.Table, how: tuple[Any, str]) -> pa.Table:
-    """Each rejected row once, and a number from `how` often it is there."""
-    return pa.TableGroupBy(rejected, REJECTED.names, use_threads=False).aggregate([how])
+def _counted(rejected: pa.Table, *how: tuple[Any, str]) -> pa.Table:
+    """Each rejected row once, and numbers from `how` often it is there."""
+    return pa.TableGroupBy(rejected, REJECTED.names, use_threads=False).aggregate(list(how))
 
 
 def schema_of(name: str, kind: str) -> pa.Schema:

@@ -24,8 +24,9 @@ from thalweg.io.assemble import filtered
 from thalweg.io.fold import coded
 from thalweg.io.times import as_mask
 from thalweg.language.instances import apart, unquoted
-from thalweg.protocol import OPEN_END, Ints, Rows
+from thalweg.protocol import OPEN_END, Ints, Mask, Rows
 from thalweg.spark.keying import Grid, Route, elsewhere, key_hashes, shards_of, strides
+from thalweg.spark.places import marked
 from thalweg.spark.stages import Name
 
 NO_ROW = -1
@@ -238,20 +239,26 @@ def _derived(name: str, args: tuple[pa.Array, ...], table: pa.Table) -> Rows:
     return Rows(name, op, arrival, table.column("start").to_numpy(), row, args, end, value, derived=True)
 
 
-def split(rows: Rows, grid: Grid, routes: Sequence[Route]) -> dict[int, Rows]:
-    """The rows of the stream by shard; rows without a route go to the first."""
-    shards = math.prod(grid)
-    if shards == 1 or not routes:
-        return {0: rows}
-    goes = np.zeros((shards, len(rows)), np.bool_)
+def split(rows: Rows, grid: Grid, routes: Sequence[Route], *, told: bool) -> dict[int, Rows]:
+    """The rows of the stream by shard. `told`: this stage tells of them, and the first shard of each that has it."""
+    if math.prod(grid) == 1 or not routes:
+        return {0: rows if told else marked(rows, copies=True)}
+    goes = targets(rows, grid, routes)
+    first = goes.argmax(axis=0)
+    parts = {s: filtered(marked(rows, first != s if told else True), here) for s, here in enumerate(goes)}
+    return {shard: part for shard, part in parts.items() if part is not None}
+
+
+def targets(rows: Rows, grid: Grid, routes: Sequence[Route]) -> Mask:
+    """For each shard which rows of the stream it reads."""
+    goes = np.zeros((math.prod(grid), len(rows)), np.bool_)
     for route in routes:
         place = np.zeros(len(rows), np.int64)
         for (position,), part in zip(route.positions, route.parts, strict=True):
             place += places(rows.args[position], grid[part]) * strides(grid)[part]
         for further in elsewhere(grid, route.parts):
             goes[place + further, np.arange(len(rows))] = True
-    parts = {shard: filtered(rows, goes[shard]) for shard in range(shards)}
-    return {shard: part for shard, part in parts.items() if part is not None}
+    return goes
 
 
 def places(column: pa.Array, size: int) -> Ints:

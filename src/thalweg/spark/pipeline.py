@@ -31,13 +31,16 @@ with the current time in them."""
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What a batch did."""
+    """What a batch did. Where readers of files have looked at the rows, `waiting` of them are about times after the
+    last query time, and `names` are those of the rows that were taken."""
 
     batch: int
     moment: Moment
     rows: int
     accepted: int
     unread: int
+    waiting: int
+    names: tuple[str, ...]
     rejected: dict[str, int]
     tables: dict[str, int]
     revised: int
@@ -97,7 +100,8 @@ class Pipeline:
             checkpoint.note_tables(outputs.directory)
             checkpoint.sweep()
             if self.last is not None:
-                outputs.publish(self.last.batch, self.last.tables, edition=self.last.edition)
+                outputs.publish(self.last)
+                outputs.warn_of_lost(self.last)
 
     # ------------------------------------------------------------------ a batch of a stream
 
@@ -226,7 +230,7 @@ class Pipeline:
         if self.checkpoint is not None:
             self.checkpoint.commit(commit, self.last)
         before, self.last, self.provisional = self.last, commit, None
-        self.outputs.publish(commit.batch, commit.tables)
+        self.outputs.publish(commit)
         seconds = {
             "reason": reasoned - began,
             "commit": time.perf_counter() - reasoned,
@@ -317,11 +321,12 @@ class Pipeline:
     def _commit(self, order: Order, moment: Moment, rows: int, notes: list[Note]) -> Commit:
         """What is valid after the batch."""
         tables = _summed(note.tables for note in notes)
-        self.outputs.check(order.batch, tables)
+        files = self.outputs.staged(order.batch, tables)
         rejected = _summed(note.rejected for note in notes)
         if overlapping(self.settings):
             rejected = self.outputs.rejected_once(order.batch)
             tables["rejected"] = rejected.total()
+            files["rejected"] = min(1, rejected.total())
         self._stop_at_the_first(notes)
         latest = [time for time in (_latest(notes), moment.accepted) if time is not None]
         totals = Counter(self.last.totals if self.last is not None else {})
@@ -334,6 +339,7 @@ class Pipeline:
             replace(moment, accepted=max(latest, default=None)),
             {shard_key(n.stage, n.shard): Lineage.of_json(n.lineage) for n in notes if n.lineage},
             dict(tables),
+            self.outputs.together(self.last.files if self.last is not None else {}, files),
             dict(totals),
             order.sources,
         )
@@ -382,7 +388,7 @@ class Pipeline:
                 break
             to = reached
         commit = self._commit(order, moment, seen.rows, notes)
-        self.outputs.publish(0, commit.tables)
+        self.outputs.publish(commit)
         return _report(commit, None, notes, _stage_seconds(notes))
 
     def close(self) -> BatchReport | None:
@@ -401,7 +407,7 @@ class Pipeline:
         notes = self._job(None, order)
         commit = replace(self._commit(order, replace(moment, query_time=to), 0, notes), shards=self.last.shards)
         self._refuse_taken()
-        self.outputs.publish(batch, commit.tables, provisional=True)
+        self.outputs.publish(commit, provisional=True)
         self.provisional = commit
         return _report(commit, self.last, notes, _stage_seconds(notes))
 
@@ -420,6 +426,8 @@ def _report(
         rows=new["rows"],
         accepted=new["accepted"],
         unread=new["unread"],
+        waiting=sum(note.waiting for note in notes),
+        names=tuple(sorted({name for note in notes for name in note.names})),
         rejected=rejected,
         tables=dict(commit.tables),
         revised=new["revised"],

@@ -1,27 +1,46 @@
 """Where a row stands: row numbers of the reasoners, told as places in sources.
 
 The number of a row is that of its source, shifted, plus its place there. A single source has the number 0, so that a
-row's number is its place.
+row's number is its place. Reasoners get twice the number. When a row that several shards read is rejected, one of them
+tells of it; for the others it is a copy, and its number is odd.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from thalweg.io.times import as_mask
-from thalweg.protocol import Ints
+from thalweg.protocol import Ints, Mask, Rows
 
-SHIFT = 40
+SHIFT = 39
 """Bits for the place in a source; what is above them is the source, where there are several."""
+LARGEST = 2**62 - 1
+"""The largest number of a row."""
 
 
 def offset_of(source: int) -> int:
     """What to add to the places of a source."""
     return source << SHIFT
+
+
+def numbered(rows: Rows) -> Rows:
+    """The rows under the numbers that reasoners get."""
+    return replace(rows, row=2 * rows.row)
+
+
+def marked(rows: Rows, copies: Mask | bool) -> Rows:
+    """The rows, of which these are copies."""
+    return replace(rows, row=rows.row + copies)
+
+
+def originals(rows: Ints) -> Mask:
+    """Which rows, by their numbers, are no copies."""
+    found: Mask = rows & 1 == 0
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +54,8 @@ class Sources:
     offset: int = 0
 
     def locate(self, rows: Ints) -> tuple[pa.Array, pa.Array]:
-        """The sources of rows, and the places there."""
+        """The sources of rows, by the numbers that reasoners have, and the places there."""
+        rows = rows >> 1
         if not self.several:
             return pa.repeat(pa.scalar(self.labels[0], pa.string()), len(rows)), pa.array(rows)
         which = (rows >> SHIFT) - self.forgotten

@@ -22,10 +22,11 @@ from thalweg.io.tabular import Table, read_table, rows_as_text
 from thalweg.protocol import Ints, Rows
 from thalweg.reasons import TOO_FAR_AHEAD
 from thalweg.runs import up_to
+from thalweg.spark.copies import for_shard
 from thalweg.spark.orders import Note, Order, message
 from thalweg.spark.parcel import unpacked
 from thalweg.spark.parquet import own_rows
-from thalweg.spark.places import Sources
+from thalweg.spark.places import LARGEST, Sources, numbered, originals
 from thalweg.spark.routing import ARRIVAL, ROW, message_column
 from thalweg.spark.shard import latest_arrival
 
@@ -81,7 +82,8 @@ class Reader:
         self.note.rows += table.num_rows if own is None else len(own)
         names = settings.header.needed(settings.shapes)
         columns = {name: _flat(table.column(name)) for name in names}
-        number = pc.max_element_wise(table.column(ROW), 0).to_numpy() + self.order.sources.offset  # of null it is 0
+        number = pc.max_element_wise(table.column(ROW), 0).to_numpy()  # of null it is 0
+        number = np.where(number > LARGEST, 0, number) + self.order.sources.offset
         piece = Table(columns, number, lambda where: rows_as_text(columns, where), own)
         rejects = Rejects(settings.label)
         rows = read_table(
@@ -96,6 +98,7 @@ class Reader:
         before = sum(map(len, rows))
         rows = up_to(rows, settings.plan.schedule.end)
         self.note.unread += before - sum(map(len, rows))
+        rows = [for_shard(numbered(part), settings, self.order.stage, self.shard) for part in rows]
         rows, far = within(rows, self.order.limit, settings.max_ahead, self.order.sources)
         self.rejected += [rejects.table(), far]
         latest = latest_arrival(rows)
@@ -161,7 +164,8 @@ def _numbers(rows: pa.RecordBatch | pa.Table) -> Ints:
 def within(
     rows: list[Rows], limit: int | None, ahead: int | None, sources: Sources
 ) -> tuple[list[Rows], pa.Table]:
-    """The rows that do not claim to come from too far in the future, and the others as rejected ones."""
+    """The rows that do not claim to come from too far in the future, and the others as rejected ones, but for
+    copies."""
     if ahead is None or limit is None:
         return rows, REJECTED.empty_table()
     kept: list[Rows] = []
@@ -171,7 +175,7 @@ def within(
         if not far.any():
             kept.append(part)
             continue
-        source, place = sources.locate(part.row[far])
+        source, place = sources.locate(part.row[far & originals(part.row)])
         detail = f"more than {ahead} time-points after everything known, {limit}"
         told = [source, place, repeat(TOO_FAR_AHEAD, len(place)), repeat(detail, len(place))]
         refused.append(pa.table([*told, pa.nulls(len(place), pa.string())], schema=REJECTED))

@@ -55,7 +55,7 @@ def numbered(df: DataFrame, settings: Settings, row: str | None) -> DataFrame:
 
 def first_number(batch: int, row: str | None) -> int:
     """What to add to the row numbers of a batch, so that rows of different batches differ."""
-    return 0 if row is not None else (batch % 2**23) << 40
+    return 0 if row is not None else (batch % 2**22) << 40
 
 
 def knocks(spark: SparkSession, settings: Settings) -> DataFrame:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import thalweg
 from thalweg.io.errors import InputError
 from thalweg.spark.java import provide_java
+from thalweg.spark.sockets import socket_directory
 from thalweg.spark.starting import no_java_left
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 ARROW_ROWS = 100_000
 """Rows per Arrow batch: large enough that the work per batch does not count, small enough for memory."""
 
+PARTITIONS = "spark.sql.shuffle.partitions"
 TRACEBACKS = "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled"
 
 DEFAULTS = {
@@ -59,12 +61,13 @@ def session(
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName(name)
+    chosen = master
     if master is not None or "spark.master" not in os.environ.get("PYSPARK_SUBMIT_ARGS", ""):
-        builder = builder.master(master or "local[*]")
-    for key, value in {**DEFAULTS, **_logging()}.items():
+        chosen = master or "local[*]"
+        builder = builder.master(chosen)
+    sockets = _sockets() if chosen is not None and chosen.startswith("local") else {}
+    for key, value in {**DEFAULTS, **_logging(), **sockets}.items():
         builder = builder.config(key, value)
-    if shards is not None:
-        builder = builder.config("spark.sql.shuffle.partitions", str(shards))
     for key, value in settings.items():
         builder = builder.config(key.replace("__", "."), value)
     try:
@@ -75,6 +78,8 @@ def session(
         hint = None if master is None else "is that how it is written, and does it run there?"
         raise InputError("spark", f"Spark does not start{where}: {_reason(error)}", hint) from error
     found.sparkContext.setLogLevel("ERROR")
+    if PARTITIONS.replace(".", "__") not in settings:
+        found.conf.set(PARTITIONS, shards or found.sparkContext.defaultParallelism)
     return found
 
 
@@ -89,6 +94,12 @@ def _logging() -> dict[str, str]:
     """Java's log: errors only, where this package is a directory that Java can read."""
     file = Path(__file__).with_name("log4j2.properties")
     return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={file.as_uri()}"} if file.is_file() else {}
+
+
+def _sockets() -> dict[str, str]:
+    """Sockets lie where the next session finds what is left of them, on this machine."""
+    place = socket_directory()
+    return {} if place is None else {"spark.python.unix.domain.socket.dir": str(place)}
 
 
 def carry_package(spark: SparkSession) -> None:

@@ -28,7 +28,7 @@ from thalweg.plans import Options, Plan, prepare, with_query
 from thalweg.spark.keying import Route
 from thalweg.spark.stages import Name, StagePlan, stages_of
 
-FORMAT = 2
+FORMAT = 3
 """Of checkpoints. Another number is another layout, which is refused."""
 KNOWN = 64
 """Programs that are remembered."""

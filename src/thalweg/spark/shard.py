@@ -15,7 +15,7 @@ from thalweg.language.rules import Kind
 from thalweg.protocol import Reasoner, Rows
 from thalweg.spark.keying import Route
 from thalweg.spark.parcel import NO_ROW, Sorter, forwarded, kept
-from thalweg.spark.places import Sources
+from thalweg.spark.places import Sources, originals
 from thalweg.spark.settings import Settings
 from thalweg.spark.stages import Name
 
@@ -129,11 +129,13 @@ class Shard:
         return found
 
     def _rejected(self, table: pa.Table) -> pa.Table:
-        """The reasoner's rejected rows as the table of that name has them."""
+        """The reasoner's rejected rows as the table of that name has them, but for copies."""
         rows = table.column("row").to_numpy()
         if (rows == NO_ROW).any():
             first = table.filter(pc.equal(table.column("row"), NO_ROW)).slice(0, 1).to_pylist()[0]
             raise StageError(f"stage {self.stage} rejected a change of an earlier one: {first}")
+        own = originals(rows)
+        rows, table = rows[own], table.filter(pa.array(own))
         size = table.num_rows
         source, place = self.sources.locate(rows)
         reasons = table.column("reason").combine_chunks().cast(pa.string())
