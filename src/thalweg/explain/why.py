@@ -23,9 +23,8 @@ DEEPEST = 40
 class Explainer:
     """Explanations of one run. `ends` says whether the end of the interval that was asked for is explained too."""
 
-    def __init__(self, known: Known, *, deepest: int = DEEPEST, ends: bool = True) -> None:
+    def __init__(self, known: Known, *, ends: bool = True) -> None:
         self.known = known
-        self._deepest = deepest
         self._ends = ends
         self._explained: set[object] = set()
 
@@ -50,7 +49,7 @@ class Explainer:
         """A node without children, where this has been explained already or the tree is deep enough."""
         if key in self._explained:
             return Node(Part.AGAIN, f"{said} (as above)", time=time)
-        if depth > self._deepest:
+        if depth > DEEPEST:
             return Node(Part.AGAIN, f"{said} (ask for it to see more)", time=time)
         self._explained.add(key)
         return None

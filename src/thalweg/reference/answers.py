@@ -152,14 +152,6 @@ def _reach(datalog: Datalog) -> int:
 # --------------------------------------------------------------------------- models
 
 
-def model(rules: Iterable[GroundRule], facts: Iterable[Fact]) -> frozenset[Fact]:
-    """The well-founded model over one stream; for T-stratified programs the only answer set."""
-    listed = list(rules)
-    given = list(facts)
-    truth = _alternate(listed, {f: np.ones(1, np.bool_) for f in given}, 1)
-    return frozenset(fact for fact, holds in truth.items() if holds[0])
-
-
 def _alternate(rules: list[GroundRule], inputs: Mapping[Fact, Bools], width: int) -> dict[Fact, Bools]:
     """The alternating fixpoint, in `width` streams at once: true atoms grow, possible atoms shrink."""
     true: dict[Fact, Bools] = dict(inputs)
@@ -295,13 +287,3 @@ class Evolutions:
         """The instances of the query that are true in every evolution."""
         within = self.compatible(history, now)
         return {goal for goal in self.goals(query) if self.holds(goal)[within].all()}
-
-
-def completed(
-    program: Program, facts: Iterable[Fact], constants: Iterable[Constant], end: int
-) -> frozenset[Fact]:
-    """The model of the completed stream, by plain bottom-up evaluation."""
-    datalog, problems = read(program)
-    if problems:
-        raise ValueError("; ".join(d.message for d in problems))
-    return model(ground(datalog, constants, end), facts)

@@ -171,7 +171,7 @@ def step_through(
     whole: Whole = {}
     for _ in range(len(domains.description.determined_rules) + 2):
         trace = _pass(domains, input_, start, until, past, stops, whole)
-        found = _whole_intervals(domains, trace, input_, past, until)
+        found = _whole_intervals(domains, trace, input_, past)
         if found == whole:
             return trace
         whole = found
@@ -267,9 +267,7 @@ def _stretches(input_: Input, whole: Whole) -> Iterator[Interval]:
         yield from (interval for judged in found for interval in judged.intervals)
 
 
-def _whole_intervals(
-    domains: Domains, trace: Trace, input_: Input, past: Sequence[Record], until: int
-) -> Whole:
+def _whole_intervals(domains: Domains, trace: Trace, input_: Input, past: Sequence[Record]) -> Whole:
     """The results of the rules over whole intervals, after the past, judged by the timelines of the run."""
     rules = [rule for rule in domains.description.determined_rules if rule.whole]
     if not rules:
