@@ -10,20 +10,12 @@ from __future__ import annotations
 
 from thalweg.columns.compiled import kernel, part
 from thalweg.columns.lengths import lasts, long_from, verdict_changes
-from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, place, remember_all
-from thalweg.columns.timelines import OPEN, ending_after, next_value
+from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, remember_all
+from thalweg.columns.timelines import OPEN, ending_after, live, next_value
 from thalweg.protocol import Ints, Mask
 
 FEW, MOST = 3, 8
 """Inputs of an expression that is evaluated in one pass, so many in registers and so many at all."""
-
-
-@part
-def _live(pool: Ints, start: int, end: int, expiry: int) -> int:
-    """The first row of a list that has not expired; those that have stand first, and are most."""
-    while end > start and pool[end - 1, 1] > expiry:
-        end -= 1
-    return end
 
 
 @part
@@ -37,7 +29,7 @@ def _present(table: Places, pool: Ints, i: int, expiry: int) -> tuple[int, int]:
     """Where the rows of a list begin that have not expired, and where they end."""
     start = int(table[i, OFFSET])
     end = start + int(table[i, LENGTH])
-    return _live(pool, start, end, expiry), end
+    return live(pool, start, end, expiry), end
 
 
 @part
@@ -72,6 +64,18 @@ def _put(table: Places, past: Places, i: int, start: int, end: int) -> None:
     """The list is now the pool's rows from start to end."""
     remember_all(table, past, i)
     table[i, OFFSET], table[i, LENGTH], table[i, ROOM] = start, end - start, end - start
+
+
+@part
+def _reaching(pool: Ints, r: int, end: int, low: int, on: bool, used: int) -> tuple[int, int]:
+    """From when on a list holds that holds at `low` if it is `on`: an interval that reaches there goes on, or ends
+    there and is written. Returns the end of the pool as well."""
+    if r == end or pool[r, 0] >= low:
+        return low, used
+    since = int(pool[r, 0])
+    if on:
+        return since, used
+    return low, _write(pool, used, since, low, 0)
 
 
 @kernel
@@ -215,11 +219,7 @@ def evaluate(
         new = used
         r, used = _keep_before(pool, r, end, low, used)
         on = truth[mask]
-        since = low
-        if r < end and pool[r, 0] < low:  # reaches to where the new part begins
-            since = pool[r, 0]
-            if not on:
-                used = _write(pool, used, since, low, 0)
+        since, used = _reaching(pool, r, end, low, on, used)
         while True:
             t = int(OPEN)
             for n in range(len(inputs)):
@@ -299,11 +299,7 @@ def evaluate_few(
         r, used = _keep_before(pool, r, end, low, used)
         mask = int(held_a) + 2 * int(held_b) + 4 * int(held_c)
         on = truth[mask]
-        since = low
-        if r < end and pool[r, 0] < low:  # reaches to where the new part begins
-            since = pool[r, 0]
-            if not on:
-                used = _write(pool, used, since, low, 0)
+        since, used = _reaching(pool, r, end, low, on, used)
         while True:
             t = min(border_a, min(border_b, border_c))
             if t == OPEN:
@@ -354,12 +350,7 @@ def repeat(
         before += end - r
         new = used
         r, used = _keep_before(pool, r, end, low, used)
-        since = low
-        if r < end and pool[r, 0] < low:  # reaches to where the new part begins
-            since = pool[r, 0]
-            if at == stop or source[at, 0] > low:
-                used = _write(pool, used, since, low, 0)
-                since = low
+        since, used = _reaching(pool, r, end, low, at < stop and source[at, 0] <= low, used)
         if at < stop:
             used = _write(pool, used, since if source[at, 0] <= low else source[at, 0], source[at, 1], 0)
         for r in range(at + 1, stop):
@@ -426,90 +417,3 @@ def lasting(
                 used = _write(pool, used, max(since, low), ends, 0)
         _put(table, past, i, new, used)
     return used, len(ids), before
-
-
-@kernel
-def changes(
-    table: Places,
-    past: Places,
-    version: int,
-    pool: Ints,
-    ids: Ints,
-    expiry: int,
-    removed: Ints,
-    added: Ints,
-    touched: Ints,
-) -> tuple[int, int, int, int]:
-    """What is different in lists that were written anew as a whole: intervals that went and came, as columns (id,
-    start, end, value), the last of which need not be there for those that came; and of each list that changed (id,
-    from, to), outside of which it is what it was. Last, the first time at which anything is different."""
-    n_removed = n_added = n_touched = 0
-    first = int(OPEN)
-    for k in range(len(ids)):
-        i = ids[k]
-        start, count, _, _ = place(table, past, version, i)
-        a_end = start + count
-        a = _live(pool, start, a_end, expiry)
-        b, b_end = int(table[i, OFFSET]), int(table[i, OFFSET] + table[i, LENGTH])
-        low, high = int(OPEN), -int(OPEN)
-        runs_on = (  # both are open at the end, with the same value
-            a < a_end
-            and b < b_end
-            and pool[a_end - 1, 1] == OPEN
-            and pool[b_end - 1, 1] == OPEN
-            and pool[a_end - 1, 2] == pool[b_end - 1, 2]
-        )
-        joined = max(pool[a_end - 1, 0], pool[b_end - 1, 0]) if runs_on else int(OPEN)
-        while a < a_end:
-            order = -1
-            if b < b_end:
-                order = 0
-                for c in range(3):
-                    if pool[a, c] != pool[b, c]:
-                        order = -1 if pool[a, c] < pool[b, c] else 1
-                        break
-            if order == 0:
-                a += 1
-                b += 1
-                continue
-            if low == OPEN:
-                low = _first_difference(pool, a, b, b_end)
-            if order < 0:
-                removed[0, n_removed] = i
-                for c in range(3):
-                    removed[1 + c, n_removed] = pool[a, c]
-                n_removed += 1
-                high = max(high, min(pool[a, 1], joined))
-                a += 1
-            else:
-                added[0, n_added] = i
-                for c in range(len(added) - 1):
-                    added[1 + c, n_added] = pool[b, c]
-                n_added += 1
-                high = max(high, min(pool[b, 1], joined))
-                b += 1
-        if b < b_end:  # only new ones are left, which are most
-            if low == OPEN:
-                low = pool[b, 0]
-            high = max(high, min(pool[b_end - 1, 1], joined))
-            for r in range(b, b_end):
-                added[0, n_added + r - b] = i
-            for c in range(len(added) - 1):
-                for r in range(b, b_end):
-                    added[1 + c, n_added + r - b] = pool[r, c]
-            n_added += b_end - b
-        if low != OPEN:
-            touched[0, n_touched], touched[1, n_touched], touched[2, n_touched] = i, low, high
-            n_touched += 1
-            first = min(first, low)
-    return n_removed, n_added, n_touched, first
-
-
-@part
-def _first_difference(pool: Ints, a: int, b: int, b_end: int) -> int:
-    """From when on two lists differ that have been the same up to the rows a, which is there, and b."""
-    if b == b_end:
-        return int(pool[a, 0])
-    if pool[a, 0] == pool[b, 0] and pool[a, 2] == pool[b, 2]:
-        return int(min(pool[a, 1], pool[b, 1]))
-    return int(min(pool[a, 0], pool[b, 0]))

@@ -56,6 +56,14 @@ def next_value(pool: Ints, lo: int, hi: int, held: bool, value: int) -> tuple[bo
 
 
 @part
+def live(pool: Ints, start: int, end: int, expiry: int) -> int:
+    """The first row of a list that has not expired; those that have stand first, and are most."""
+    while end > start and pool[end - 1, 1] > expiry:
+        end -= 1
+    return end
+
+
+@part
 def rows_before(rows: Ints, start: int, length: int, time: int) -> int:
     """How many rows of a list have a first column before the time."""
     lo, hi = start, start + length
