@@ -6,7 +6,7 @@ import numpy as np
 
 from thalweg.columns.compiled import kernel, njit, part
 from thalweg.columns.gathering import TIME
-from thalweg.columns.slabs import LENGTH, OFFSET, Places, place
+from thalweg.columns.slabs import LENGTH, OFFSET, Places, place, present
 from thalweg.columns.sorting import compared
 from thalweg.columns.timelines import OPEN, live
 from thalweg.protocol import Ints, Mask
@@ -205,7 +205,7 @@ def rewritten(
         start, count, _, _ = place(table, past, version, i)
         a_end = start + count
         a = live(pool, start, a_end, expiry)
-        b, b_end = int(table[i, OFFSET]), int(table[i, OFFSET] + table[i, LENGTH])
+        b, b_end = present(table, i)
         low, high = int(OPEN), -int(OPEN)
         runs_on = (  # both are open at the end, with the same value
             a < a_end

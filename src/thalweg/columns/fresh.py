@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from thalweg.columns.compiled import kernel, part
 from thalweg.columns.lengths import lasts, long_from, verdict_changes
-from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, remember_all
+from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, present, remember_all
 from thalweg.columns.timelines import OPEN, ending_after, live, next_value
 from thalweg.protocol import Ints, Mask
 
@@ -25,10 +25,9 @@ def _write(pool: Ints, at: int, start: int, end: int, value: int) -> int:
 
 
 @part
-def _present(table: Places, pool: Ints, i: int, expiry: int) -> tuple[int, int]:
+def _unexpired(table: Places, pool: Ints, i: int, expiry: int) -> tuple[int, int]:
     """Where the rows of a list begin that have not expired, and where they end."""
-    start = int(table[i, OFFSET])
-    end = start + int(table[i, LENGTH])
+    start, end = present(table, i)
     return live(pool, start, end, expiry), end
 
 
@@ -54,8 +53,7 @@ def _ending_after(table: Places, pool: Ints, j: int, value: int, time: int) -> t
     """The first interval with the value of list j (-1: none) that ends after a time, and where the list ends."""
     if j < 0:
         return 0, 0
-    start = int(table[j, OFFSET])
-    stop = start + int(table[j, LENGTH])
+    start, stop = present(table, j)
     return _next_of(pool, ending_after(pool, start, stop, time), stop, value), stop
 
 
@@ -96,7 +94,7 @@ def replay(
     before = 0
     for k in range(first, len(ids)):
         i = ids[k]
-        r, end = _present(table, pool, i, expiry)
+        r, end = _unexpired(table, pool, i, expiry)
         lo, hi = starts[k], starts[k + 1]
         if used + end - r + hi - lo + 1 > len(pool):
             return used, k, before
@@ -147,7 +145,7 @@ def take_over(
         i = ids[k]
         if used + stops[k] - starts[k] > len(pool):
             return used, k, before
-        r, end = _present(table, pool, i, expiry)
+        r, end = _unexpired(table, pool, i, expiry)
         before += end - r
         new = used
         for n in range(starts[k], stops[k]):
@@ -197,7 +195,7 @@ def evaluate(
     before = 0
     for k in range(first, len(ids)):
         i, low = ids[k], lows[k]
-        r, end = _present(table, pool, i, expiry)
+        r, end = _unexpired(table, pool, i, expiry)
         mask = 0
         room = end - r + 2
         for n in range(len(inputs)):
@@ -205,8 +203,7 @@ def evaluate(
             j = inputs[n, k]
             if j < 0:
                 continue
-            at[n] = tables[n][j, OFFSET]
-            stop[n] = at[n] + tables[n][j, LENGTH]
+            at[n], stop[n] = present(tables[n], j)
             at[n] = ending_after(pools[n], at[n], stop[n], low)
             room += stop[n] - at[n]
             border[n] = _next_border(pools[n], at, stop, n, values[n, k])
@@ -287,7 +284,7 @@ def evaluate_few(
     before = 0
     for k in range(first, len(ids)):
         i, low = ids[k], lows[k]
-        r, end = _present(table, pool, i, expiry)
+        r, end = _unexpired(table, pool, i, expiry)
         value_a, value_b, value_c = values[0, k], values[1, k], values[2, k]
         a, stop_a, border_a, held_a = _enter(table_a, pool_a, inputs[0, k], value_a, low)
         b, stop_b, border_b, held_b = _enter(table_b, pool_b, inputs[1, k], value_b, low)
@@ -343,7 +340,7 @@ def repeat(
     before = 0
     for k in range(first, len(ids)):
         i, low = ids[k], lows[k]
-        r, end = _present(table, pool, i, expiry)
+        r, end = _unexpired(table, pool, i, expiry)
         at, stop = _ending_after(others, source, inputs[k], values[k], low)
         if used + end - r + stop - at > len(pool):
             return used, k, before
@@ -390,7 +387,7 @@ def lasting(
     before = 0
     for k in range(first, len(ids)):
         i, bound = ids[k], bounds[k if len(bounds) > 1 else 0]
-        r, end = _present(table, pool, i, expiry)
+        r, end = _unexpired(table, pool, i, expiry)
         at, stop = _ending_after(others, source, inputs[k], values[k], lows[k] - 1)
         low = max(min(lows[k], source[at, 0]), earliest) if at < stop else lows[k]
         if used + end - r + stop - at + 1 > len(pool):

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from thalweg.columns.compiled import kernel, part
-from thalweg.columns.inserting import slab
-from thalweg.columns.slabs import LENGTH, OFFSET, PAST, ROOM, Places, drop_front, move
+from thalweg.columns.inserting import expired_rows, slab
+from thalweg.columns.slabs import LENGTH, OFFSET, PAST, ROOM, Places, drop_front, first_from, move, present
 from thalweg.protocol import Ints
 
 
 @part
-def first_live(pool: Ints, start: int, end: int, clock: int, expiry: int, ordered: bool) -> int:
+def _first_live(pool: Ints, start: int, end: int, clock: int, expiry: int, ordered: bool) -> int:
     """The first row of a list that is not expired."""
     if ordered:
-        while start < end:
-            mid = (start + end) >> 1
-            if pool[mid, clock] <= expiry:
-                start = mid + 1
-            else:
-                end = mid
-        return start
-    while start < end and pool[start, clock] <= expiry:
-        start += 1
-    return start
+        return first_from(pool, clock, start, end, expiry + 1)
+    return start + expired_rows(pool, start, end - start, clock, expiry)
 
 
 @part
@@ -36,8 +28,8 @@ def live_rows(table: Places, pool: Ints, count: int, clock: int, expiry: int, or
     the lists, where rows are `ordered` by their clock."""
     total = 0
     for i in range(count):
-        start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
-        drop_front(table, i, first_live(pool, start, start + length, clock, expiry, ordered) - start)
+        start, end = present(table, i)
+        drop_front(table, i, _first_live(pool, start, end, clock, expiry, ordered) - start)
         total += _spacious(int(table[i, LENGTH]), i, slides)
     return total
 

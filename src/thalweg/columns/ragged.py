@@ -19,9 +19,8 @@ from thalweg.columns import inserting, merging, packing, slabs
 from thalweg.columns.compiled import kernel
 from thalweg.columns.gathering import TIME
 from thalweg.columns.journal import CHUNKS, Journal, Noted, changing, laid_out
-from thalweg.columns.packing import first_live
 from thalweg.columns.points import side_by_side
-from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, move, place
+from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, first_from, move, place
 from thalweg.columns.sorting import group_starts, sort_changes
 from thalweg.protocol import Ints
 
@@ -76,13 +75,7 @@ def _in_ranges(
         start, count, rest, more = place(table, past, version, ids[k])
         for nth in range(2 if more else 1):
             lo, end = (start, start + count) if nth == 0 else (rest, rest + more)
-            hi = end
-            while lo < hi:
-                mid = (lo + hi) >> 1
-                if pool[mid, 0] < froms[k]:
-                    lo = mid + 1
-                else:
-                    hi = mid
+            lo = first_from(pool, 0, lo, end, froms[k])
             while lo < end and pool[lo, 0] < tos[k]:
                 if len(out):
                     out[n] = lo
@@ -104,7 +97,7 @@ def _absent(
             start, count, rest, more = place(table, past, version, ids[k])
             for nth in range(2 if more else 1):
                 lo, end = (start, start + count) if nth == 0 else (rest, rest + more)
-                at = first_live(pool, lo, end, 0, times[k] - 1, True)
+                at = first_from(pool, 0, lo, end, times[k])
                 there = there or (at < end and pool[at, 0] == times[k])
         if not there:
             out[n] = k
