@@ -14,7 +14,17 @@ from thalweg.reference.bodies import Absence, Collect, Fact, Goal, Goals, Test, 
 from thalweg.reference.description import DeterminedRule, EffectRule
 from thalweg.reference.intervals import Interval, Intervals, contains
 from thalweg.reference.state import Pair
-from thalweg.reference.terms import EMPTY, Ground, Subst, is_ground, resolve, signature, text, unify
+from thalweg.reference.terms import (
+    EMPTY,
+    Ground,
+    Subst,
+    is_ground,
+    resolve,
+    signature,
+    text,
+    unify,
+    unify_all,
+)
 
 DEEPEST = 40
 """How far down an explanation goes; below, a node says what to ask."""
@@ -202,8 +212,7 @@ class Explainer:
         world = At(self.known, time)
         instances = []
         for rule in self.known.description.event_rules:
-            subst = unify(rule.time, time, EMPTY)
-            subst = None if subst is None else unify(rule.event, event, subst)
+            subst = unify_all((rule.time, rule.event), (time, event), EMPTY)
             if subst is None:
                 continue
             fired = _first(rule.alternatives, subst, world)

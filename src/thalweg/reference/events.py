@@ -22,7 +22,8 @@ from dataclasses import dataclass, field, replace
 from thalweg.language.program import Program
 from thalweg.reference.description import Description
 from thalweg.reference.intervals import Interval, Intervals, clip, maximal
-from thalweg.reference.moment import Judged, Moment, Snapshot, Whole
+from thalweg.reference.moment import Moment
+from thalweg.reference.snapshot import Judged, Snapshot, Whole
 from thalweg.reference.state import Countdown, Domains, Input, Pair, State, Stretch, settled, shown
 from thalweg.reference.terms import Ground, signature, text
 

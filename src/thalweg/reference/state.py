@@ -24,6 +24,7 @@ from thalweg.reference.terms import (
     resolve,
     signature,
     unify,
+    unify_all,
 )
 
 Fluent = Ground
@@ -277,8 +278,7 @@ class Domains:
                     yield Countdown(pair, target, time, time + delay, postponable)
 
     def _matches(self, rule: Conditional, pair: Pair, state: State) -> Iterator[Subst]:
-        subst = unify(rule.fluent, pair[0], EMPTY)
-        subst = None if subst is None else unify(rule.value, pair[1], subst)
+        subst = unify_all((rule.fluent, rule.value), pair, EMPTY)
         if subst is not None:
             yield from solve(rule.alternatives, subst, self.knowledge(state))
 

@@ -15,7 +15,7 @@ from random import Random
 
 from thalweg.analysis.checker import check
 from thalweg.language.diagnostics import Severity
-from thalweg.reference.moment import SameTimeCycle
+from thalweg.reference.snapshot import SameTimeCycle
 from thalweg.reference.windowed import Answer, replay
 from thalweg.testing.comparison import assert_same_rows, assert_same_timeline
 from thalweg.testing.engines import MakeReasoner, Result, replay_with
