@@ -10,7 +10,8 @@ from thalweg.explain.tree import Node, Part
 from thalweg.explain.wording import goal_text, pair_text
 from thalweg.explain.world import At, Known, firing, matched
 from thalweg.language.rules import Allen, Combine, Duration
-from thalweg.reference.bodies import Absence, Collect, Fact, Goal, Goals, Test, Unbound, solve
+from thalweg.reference.arithmetic import Test, Unbound
+from thalweg.reference.bodies import Absence, Collect, Fact, Goal, Goals, solve
 from thalweg.reference.description import DeterminedRule, EffectRule
 from thalweg.reference.intervals import Interval, Intervals, contains
 from thalweg.reference.state import Pair

@@ -16,7 +16,8 @@ from thalweg.explain.wording import goal_text, pair_text
 from thalweg.explain.world import AnyRule, At, Known, matched
 from thalweg.language.rules import Allen, Combine, Duration
 from thalweg.language.terms import Variable
-from thalweg.reference.bodies import Absence, Fact, Goal, Goals, Unbound, solve
+from thalweg.reference.arithmetic import Unbound
+from thalweg.reference.bodies import Absence, Fact, Goal, Goals, solve
 from thalweg.reference.description import DeterminedRule
 from thalweg.reference.intervals import Interval, Intervals, contains, length
 from thalweg.reference.state import Pair

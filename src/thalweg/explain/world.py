@@ -17,8 +17,9 @@ from thalweg.io.dates import is_dated, written
 from thalweg.language import rules as language
 from thalweg.language.program import Program
 from thalweg.language.terms import Span
-from thalweg.reference.background import Knowledge, compare
-from thalweg.reference.bodies import Fact, Goals, Test, Unbound, interval_bodies, solve
+from thalweg.reference.arithmetic import Unbound, evaluate
+from thalweg.reference.background import Knowledge
+from thalweg.reference.bodies import Fact, Goals, interval_bodies, solve
 from thalweg.reference.description import Conditional, Description, DeterminedRule, EffectRule, EventRule
 from thalweg.reference.intervals import Intervals, contains, maximal
 from thalweg.reference.state import Domains, Pair
@@ -178,9 +179,6 @@ class At:
             if extended is not None:
                 yield extended
 
-    def compare(self, test: Test, subst: Subst) -> Iterator[Subst]:
-        return compare(test, subst)
-
     def _facts(self, kind: str, asked: tuple[Term, ...]) -> list[tuple[Ground, ...]]:
         match kind:
             case "happens":
@@ -256,8 +254,6 @@ class At:
     def countdowns(
         self, effect: str, fluent: Term, value: Term
     ) -> Iterator[tuple[Conditional, Pair, Pair, int]]:
-        from thalweg.reference.background import evaluate
-
         for rule in self.known.description.delayed:
             if (rule.target is None) == (effect == "initiatedAt"):
                 continue

@@ -22,7 +22,7 @@ from thalweg.analysis.temporal import Time
 from thalweg.answers.datalog import Datalog, Rule, Test, TimedAtom, read
 from thalweg.language.program import Program
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable
-from thalweg.reference.background import CONSTANTS, NoNumber, evaluate
+from thalweg.reference.arithmetic import CONSTANTS, NoNumber, evaluate
 
 Constant = str | int | float
 Bools = npt.NDArray[np.bool_]

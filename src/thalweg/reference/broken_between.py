@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from thalweg.language.program import Program
-from thalweg.reference.background import compare, evaluate
-from thalweg.reference.bodies import Fact, Test, solve
+from thalweg.reference.arithmetic import evaluate
+from thalweg.reference.bodies import Fact, solve
 from thalweg.reference.description import Conditional, Description, EffectRule
 from thalweg.reference.events import Row
 from thalweg.reference.intervals import Intervals, maximal
@@ -235,9 +235,6 @@ class _At:
                         yield extended
             case _:
                 raise OutOfScope(fact.kind)
-
-    def compare(self, test: Test, subst: Subst) -> Iterator[Subst]:
-        return compare(test, subst)
 
 
 def _some(subst: Subst | None) -> Iterator[Subst]:

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
-from thalweg.reference.background import compare
-from thalweg.reference.bodies import Fact, Goal, Test, Unbound, UnsafeRule, solve
+from thalweg.reference.arithmetic import Unbound
+from thalweg.reference.bodies import Fact, Goal, UnsafeRule, solve
 from thalweg.reference.description import EffectRule, EventRule
 from thalweg.reference.snapshot import ANY, Memo, Snapshot, Whole, may_equal
 from thalweg.reference.state import Countdown, Domains, Input, Pair, State, settled, shown
@@ -91,9 +91,6 @@ class Moment:
             extended = unify_all(fact.terms, (*answer, self.time), subst)
             if extended is not None:
                 yield extended
-
-    def compare(self, test: Test, subst: Subst) -> Iterator[Subst]:
-        return compare(test, subst)
 
     def _facts(self, kind: str, term: Term, value: Term) -> Collection[tuple[Ground, ...]]:
         key = signature(term)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from thalweg.reference.background import Knowledge, compare
-from thalweg.reference.bodies import Fact, Test, goal_variables, solve
+from thalweg.reference.background import Knowledge
+from thalweg.reference.bodies import Fact, goal_variables, solve
 from thalweg.reference.description import DeterminedRule
 from thalweg.reference.intervals import Intervals, contains
 from thalweg.reference.state import Domains, Input, Pair, State
@@ -230,9 +230,6 @@ class _Leaves:
             return [subst]
         found = (unify(variable, value, subst) for value in self._ranges.get(variable, ()))
         return [extended for extended in found if extended is not None]
-
-    def compare(self, test: Test, subst: Subst) -> Iterator[Subst]:
-        return compare(test, subst)
 
 
 def _matching(fluent: Term, value: Term, pairs: Iterable[Pair]) -> Iterator[Subst]:

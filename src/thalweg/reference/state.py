@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from thalweg.reference.background import Knowledge, compare, evaluate
-from thalweg.reference.bodies import Fact, Test, solve
+from thalweg.reference.arithmetic import evaluate
+from thalweg.reference.background import Knowledge
+from thalweg.reference.bodies import Fact, solve
 from thalweg.reference.description import Conditional, Description
 from thalweg.reference.intervals import contains
 from thalweg.reference.terms import (
@@ -294,9 +295,6 @@ class _Happening:
             extended = unify(fact.terms[0], event, subst)
             if extended is not None:
                 yield extended
-
-    def compare(self, test: Test, subst: Subst) -> Iterator[Subst]:
-        return compare(test, subst)
 
 
 def _alike(left: Term, right: Term) -> bool:
