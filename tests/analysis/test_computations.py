@@ -19,7 +19,7 @@ from thalweg.language.rules import Clause, Kind
 from thalweg.language.terms import Atom, Compound, Number, Term
 from thalweg.plans import Options, prepare
 from thalweg.reference.answers import Fact, ground
-from thalweg.reference.background import evaluate
+from thalweg.reference.arithmetic import evaluate
 from thalweg.reference.lars_streams import Stream
 from thalweg.reference.lars_truth import instances
 from thalweg.reference.terms import Reader, text

@@ -14,7 +14,7 @@ from thalweg.analysis.types import COMPUTED
 from thalweg.columns.compiled import part
 from thalweg.columns.computing import FUNCTIONS, computed, quotient, quotients, rounded
 from thalweg.language.rules import Kind
-from thalweg.reference.background import NoNumber, evaluate
+from thalweg.reference.arithmetic import NoNumber, evaluate
 
 number = st.one_of(
     st.integers(-20, 20).map(float),

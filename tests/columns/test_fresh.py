@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from test_timeline_kernels import Point, Span, inertia, points, value_at
 
 from thalweg.columns import fresh
+from thalweg.columns.comparing import rewritten
 from thalweg.columns.ragged import Ragged, Version
 from thalweg.columns.timelines import OPEN
 from thalweg.protocol import Ints
@@ -187,7 +188,7 @@ def test_what_changed_in_new_lists_is_told(lists: list[tuple[list[Span], list[Sp
     removed, added = np.empty((4, before), np.int64), np.empty((4, after), np.int64)
     touched = np.empty((3, len(ids)), np.int64)
     view = made.view(Version.LAST)
-    counts = fresh.changes(*view, made.pool, ids, expiry, removed, added, touched)
+    counts = rewritten(*view, made.pool, ids, expiry, removed, added, touched)
     removed, added, touched = removed[:, : counts[0]], added[:, : counts[1]], touched[:, : counts[2]]
     stretches = {int(i): (int(low), int(high)) for i, low, high in touched.T}
     assert counts[3] == min((low for low, _ in stretches.values()), default=int(OPEN))

@@ -242,11 +242,10 @@ def test_the_difference_of_two_versions_is_what_is_removed_added_and_dirty(
     made = _changed(lists, where)
     ids = np.arange(len(lists))
     old, pool = made.view(Version.BASE), made.pool
-    empty = np.empty((0, 3), np.int64)
-    counts = comparing.differences(*old, pool, ids, expiry, empty, empty, empty)
-    removed, added, dirty = (np.empty((count, 3), np.int64) for count in counts)
-    if sum(counts):
-        assert comparing.differences(*old, pool, ids, expiry, removed, added, dirty) == counts
+    total = sum(len(before) + len(now) for before, now in lists)
+    outs = [np.empty((size, 3), np.int64) for size in (total, total, 2 * total)]
+    counts = comparing.differences(*old, pool, ids, expiry, *outs)
+    removed, added, dirty = (out[:count] for out, count in zip(outs, counts, strict=True))
     for k, (before, now) in enumerate(lists):
         before, now = ([span for span in side if span[1] > expiry] for side in (before, now))
         assert _named(removed, k, pool) == [span for span in before if span not in now]

@@ -24,7 +24,7 @@ from thalweg.events.reasoner import Reasoner
 from thalweg.language.diagnostics import Severity
 from thalweg.language.printer import to_text
 from thalweg.language.program import Program
-from thalweg.reference.moment import SameTimeCycle
+from thalweg.reference.snapshot import SameTimeCycle
 from thalweg.testing.comparison import assert_same_rows, assert_same_timeline
 from thalweg.testing.engines import Fold, Result, replay_with, to_batch
 from thalweg.testing.fuzz import difference

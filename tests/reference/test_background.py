@@ -9,8 +9,9 @@ import pytest
 
 from thalweg import parse
 from thalweg.language import rules as language
-from thalweg.reference.background import Knowledge, NoNumber, evaluate
-from thalweg.reference.bodies import Fact, Unbound
+from thalweg.reference.arithmetic import NoNumber, Unbound, evaluate
+from thalweg.reference.background import Knowledge
+from thalweg.reference.bodies import Fact
 from thalweg.reference.terms import EMPTY, Reader, Var, constant, order_key, resolve, text, unify
 
 RULES = """
@@ -123,7 +124,7 @@ def test_unification_binds_on_both_sides() -> None:
     [
         "thalweg.reference.terms",
         "thalweg.reference.intervals",
-        "thalweg.reference.background",
+        "thalweg.reference.arithmetic",
         "thalweg.testing.tables",
         "thalweg.testing.comparison",
     ],

@@ -7,7 +7,7 @@ import pytest
 from thalweg import parse
 from thalweg.reference.bodies import UnsafeRule
 from thalweg.reference.events import NoFixpoint, Trace, run
-from thalweg.reference.moment import SameTimeCycle
+from thalweg.reference.snapshot import SameTimeCycle
 from thalweg.testing.comparison import assert_same_timeline
 from thalweg.testing.tables import stream, timeline
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thalweg import parse
-from thalweg.reference.events import Row, run
-from thalweg.reference.intervals import clip
-from thalweg.reference.windowed import Answer, WindowedReference, default_start, folded, replay
+from thalweg.reference.events import Row, Timeline, run
+from thalweg.reference.intervals import Interval, clip
+from thalweg.reference.windowed import Answer, Change, WindowedReference, default_start, replay
 from thalweg.testing.comparison import assert_same_rows, assert_same_timeline
 from thalweg.testing.programs import Features
 from thalweg.testing.streams import TIDY, Scenario, scenarios, splits
@@ -175,6 +175,18 @@ def test_changes_name_what_is_new_and_what_is_withdrawn() -> None:
     first, second = answers(ON_OFF, "e(a) 3\ng(a) 7@15", window=20, step=10, end=20)
     assert [(c.op, c.start, c.end) for c in first.changes] == [("insert", 4, None)]
     assert [(c.op, c.start, c.end) for c in second.changes] == [("delete", 4, None), ("insert", 4, 8)]
+
+
+def folded(changes: list[Change]) -> Timeline:
+    """The timeline that a stream of changes adds up to."""
+    timeline: dict[tuple[str, str], list[Interval]] = {}
+    for change in changes:
+        intervals = timeline.setdefault((change.fluent, change.value), [])
+        if change.op == "insert":
+            intervals.append((change.start, change.end))
+        else:
+            intervals.remove((change.start, change.end))
+    return {pair: sorted(intervals, key=lambda i: i[0]) for pair, intervals in timeline.items() if intervals}
 
 
 @settings(max_examples=40, deadline=None)

@@ -13,7 +13,6 @@ from thalweg.analysis.bodies import body_of, head_terms, literals
 from thalweg.analysis.dependencies import Cycle, Dependencies, Node, dependencies
 from thalweg.analysis.names import check_declarations, check_names
 from thalweg.analysis.nearest import near
-from thalweg.analysis.pause import collection_paused
 from thalweg.analysis.quotes import check_quotes
 from thalweg.analysis.reach import check_reach, check_twice
 from thalweg.analysis.roles import entities, may_equal, named
@@ -22,6 +21,7 @@ from thalweg.analysis.shape import check_shape
 from thalweg.analysis.types import COMPUTED, FUNCTIONS, Types, infer
 from thalweg.analysis.wording import listed, place, sig, text
 from thalweg.language.diagnostics import Diagnostic, ProgramError, Severity, has_errors
+from thalweg.language.pause import collection_paused
 from thalweg.language.program import Program
 from thalweg.language.rules import (
     Absent,

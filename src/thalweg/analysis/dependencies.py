@@ -356,8 +356,3 @@ def dependencies(program: Program, known: Entities | None = None) -> Dependencie
     graph.build()
     found, cycles, layers = _components(graph)
     return Dependencies(graph.parts, tuple(graph.edges), found, cycles, layers)
-
-
-def components(program: Program) -> tuple[Component, ...]:
-    """The components of the program in evaluation order: each reads only itself, earlier ones and inputs."""
-    return dependencies(program).components

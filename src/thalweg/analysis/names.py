@@ -345,7 +345,7 @@ def check_declarations(program: Program, known: Entities) -> Iterator[Diagnostic
     for entity in known:
         if entity.declared is not None:
             yield from _declared(entity, program)
-    yield from _mixed_pairs(program, known)
+    yield from _mixed_pairs(known)
 
 
 def _contradictions(program: Program) -> Iterator[Diagnostic]:
@@ -400,7 +400,7 @@ def _declared(entity: Entity, program: Program) -> Iterator[Diagnostic]:
         yield Diagnostic("TW207", Severity.HINT, f"no rule reads {name}", declared.span)
 
 
-def _mixed_pairs(program: Program, known: Entities) -> Iterator[Diagnostic]:
+def _mixed_pairs(known: Entities) -> Iterator[Diagnostic]:
     """The same value of a fluent under inertia and as an interval expression."""
     for entity in known.of_kind(EntityKind.FLUENT):
         if not entity.mixed:

@@ -12,11 +12,11 @@ from thalweg.analysis.horizon import Horizon, horizon, largest_duration
 from thalweg.analysis.joins import Path
 from thalweg.analysis.keys import Keys, Route, Stage, plain, reasoning_keys
 from thalweg.analysis.obstacles import obstacle_of
-from thalweg.analysis.pause import collection_paused
 from thalweg.analysis.roles import Entities, Entity, EntityKind, entities
 from thalweg.analysis.shape import rule_name
 from thalweg.analysis.types import Types, infer
 from thalweg.analysis.wording import listed, place, text
+from thalweg.language.pause import collection_paused
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
 from thalweg.language.terms import is_ground

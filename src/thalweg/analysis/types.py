@@ -110,10 +110,6 @@ class Types:
         """Type of an argument of a background predicate, or of any predicate of a Datalog or LARS program."""
         return self._type(("predicate", name, arity, index))
 
-    def nested(self, functor: str, arity: int, index: int) -> str:
-        """Type of an argument of a compound term that stands inside other terms."""
-        return self._type(("term", functor, arity, index))
-
     def variable(self, statement: int, name: str) -> str:
         """Type of a variable of the statement with that index."""
         return self._type(("variable", statement, name))

@@ -8,7 +8,7 @@ import typer
 
 ROOMS = (
     "thalweg.analysis.codes",
-    "thalweg.events.normal",
+    "thalweg.events.relations",
     "thalweg.answers.datalog",
     "thalweg.answers.offline",
     "thalweg.lars.stratify",

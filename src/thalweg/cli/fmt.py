@@ -21,54 +21,61 @@ def fmt(
 ) -> None:
     """Print programs in canonical form, comments kept; --write rewrites the files."""
     from thalweg.cli._files import missing_one
-    from thalweg.language.diagnostics import ProgramError, render
-    from thalweg.language.includes import decode
-    from thalweg.language.layout import format_file, format_text
 
     if check and write:
         typer.echo("error: --check changes nothing and --write does; choose one", err=True)
         raise typer.Exit(2)
-    changed = failed = missing = False
     if write and STANDARD_INPUT in files:
         typer.echo("error: standard input is not rewritten; leave out --write", err=True)
         raise typer.Exit(2)
+    changed = failed = missing = False
     for path in files:
         if not path.is_file() and path != STANDARD_INPUT:
             typer.echo(missing_one(path), err=True)
             missing = True
             continue
-        try:
-            before, wrong = decode(_read(path), str(path))
-            if wrong:
-                typer.echo(render(wrong, {str(path): before}), err=True)
-                failed = True
-                continue
-            after = format_text(before, str(path)) if path == STANDARD_INPUT else format_file(before, path)
-        except OSError as error:
-            typer.echo(f"error: cannot read {path}: {error.strerror}", err=True)
+        texts = _before_and_after(path)
+        if texts is None:
             failed = True
-            continue
-        except ProgramError as error:
-            typer.echo(str(error), err=True)
-            failed = True
-            continue
-        if check:
-            if before != after:
+        elif not check and not write:
+            typer.echo(texts[1], nl=False)
+        elif texts[0] != texts[1]:
+            if check:
                 typer.echo(f"would change {path}")
                 changed = True
-        elif write:
-            if before != after:
-                try:
-                    _rewrite(path, after)
-                except OSError as error:
-                    typer.echo(f"error: cannot write {path}: {error.strerror}", err=True)
-                    failed = True
-                    continue
-                typer.echo(f"changed {path}")
-        else:
-            typer.echo(after, nl=False)
+            elif not _rewritten(path, texts[1]):
+                failed = True
     if failed or changed or missing:
         raise typer.Exit(1 if failed or changed else 2)
+
+
+def _before_and_after(path: Path) -> tuple[str, str] | None:
+    """The text of a file and its canonical form; None where something is wrong, which is said."""
+    from thalweg.language.diagnostics import ProgramError, render
+    from thalweg.language.includes import decode
+    from thalweg.language.layout import format_file, format_text
+
+    try:
+        text, wrong = decode(_read(path), str(path))
+        if not wrong:
+            return text, format_text(text, str(path)) if path == STANDARD_INPUT else format_file(text, path)
+        typer.echo(render(wrong, {str(path): text}), err=True)
+    except OSError as error:
+        typer.echo(f"error: cannot read {path}: {error.strerror}", err=True)
+    except ProgramError as error:
+        typer.echo(str(error), err=True)
+    return None
+
+
+def _rewritten(path: Path, text: str) -> bool:
+    """Replace a file by its new text, and say so, or why not."""
+    try:
+        _rewrite(path, text)
+    except OSError as error:
+        typer.echo(f"error: cannot write {path}: {error.strerror}", err=True)
+        return False
+    typer.echo(f"changed {path}")
+    return True
 
 
 def _read(path: Path) -> bytes:

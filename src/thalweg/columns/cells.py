@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from thalweg.columns.compiled import kernel, njit
-from thalweg.columns.slabs import LENGTH, OFFSET, Places, drop_front
+from thalweg.columns.slabs import LENGTH, OFFSET, Places, drop_front, present
+from thalweg.columns.sorting import compared
 from thalweg.columns.timelines import OPEN
 from thalweg.protocol import Ints
 
@@ -305,16 +306,14 @@ def beginning(
     kept = np.empty(len(ids), np.int64)
     froms = np.empty(len(ids), np.int64)
     for k in range(len(ids)):
-        first = int(table[ids[k], OFFSET])
-        at, end = first, first + int(table[ids[k], LENGTH])
+        first, end = present(table, ids[k])
+        at = first
         while at < end and pool[at, 1] <= expiry:
             at += 1
         r, stop = starts[k], stops[k]
         while r < stop and intervals[r, 1] <= expiry:
             r += 1
-        while r < stop and at < end:
-            if pool[at, 0] != intervals[r, 0] or pool[at, 1] != intervals[r, 1] or pool[at, 2] != intervals[r, 2]:
-                break
+        while r < stop and at < end and compared(pool[at], intervals[r], 3) == 0:
             at += 1
             r += 1
         kept[k], froms[k] = at - first, r

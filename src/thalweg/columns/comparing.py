@@ -6,8 +6,9 @@ import numpy as np
 
 from thalweg.columns.compiled import kernel, njit, part
 from thalweg.columns.gathering import TIME
-from thalweg.columns.slabs import LENGTH, OFFSET, Places, place
-from thalweg.columns.timelines import OPEN
+from thalweg.columns.slabs import LENGTH, OFFSET, Places, place, present
+from thalweg.columns.sorting import compared
+from thalweg.columns.timelines import OPEN, live
 from thalweg.protocol import Ints, Mask
 
 
@@ -72,10 +73,9 @@ def differences(
     """What changed between an old and the newest version of the lists `ids`.
 
     `removed` and `added` receive (k, pool position) of intervals; `dirty` receives (k, from, to): the stretches where
-    the value differs. Intervals that ended by the expiry are not compared. With empty outputs only counts.
+    the value differs. Intervals that ended by the expiry are not compared. Returns how many of each.
     """
     n_removed = n_added = n_dirty = 0
-    write = len(removed) > 0 or len(added) > 0 or len(dirty) > 0
     for k in range(len(ids)):
         i = ids[k]
         old, n_first, rest, more = place(table, past, version, i)
@@ -93,34 +93,16 @@ def differences(
         while x < a_end or y < b_end:
             p = old + x + (jump if x >= n_first else 0)
             q = new + y
-            if (
-                x < a_end
-                and y < b_end
-                and pool[p, 0] == pool[q, 0]
-                and pool[p, 1] == pool[q, 1]
-                and pool[p, 2] == pool[q, 2]
-            ):
+            order = 1 if x >= a_end else -1 if y >= b_end else compared(pool[p], pool[q], 3)
+            if order == 0:
                 x += 1
                 y += 1
-            elif y >= b_end or (
-                x < a_end
-                and (
-                    pool[p, 0] < pool[q, 0]
-                    or (
-                        pool[p, 0] == pool[q, 0]
-                        and (pool[p, 1] < pool[q, 1] or (pool[p, 1] == pool[q, 1] and pool[p, 2] < pool[q, 2]))
-                    )
-                )
-            ):
-                if write:
-                    removed[n_removed, 0] = k
-                    removed[n_removed, 1] = p
+            elif order < 0:
+                removed[n_removed, 0], removed[n_removed, 1] = k, p
                 n_removed += 1
                 x += 1
             else:
-                if write:
-                    added[n_added, 0] = k
-                    added[n_added, 1] = q
+                added[n_added, 0], added[n_added, 1] = k, q
                 n_added += 1
                 y += 1
         # stretches where the two step functions differ
@@ -138,18 +120,11 @@ def differences(
                 nxt = min(nxt, pool[q, 1] if b_on else pool[q, 0])
             differ = a_on != b_on or (a_on and pool[p, 2] != pool[q, 2])
             if differ:
-                if open_dirty:
-                    if write:
-                        dirty[n_dirty - 1, 2] = nxt
-                else:
-                    if write:
-                        dirty[n_dirty, 0] = k
-                        dirty[n_dirty, 1] = t
-                        dirty[n_dirty, 2] = nxt
+                if not open_dirty:
+                    dirty[n_dirty, 0], dirty[n_dirty, 1] = k, t
                     n_dirty += 1
-                    open_dirty = True
-            else:
-                open_dirty = False
+                dirty[n_dirty - 1, 2] = nxt
+            open_dirty = differ
             if nxt == OPEN:
                 break
             t = nxt
@@ -164,9 +139,10 @@ def differences(
 def changed_spans(
     table: Places, past: Places, version: int, pool: Ints, ids: Ints, causes: Ints, expiry: int, spoken: int
 ) -> tuple[Ints, Ints, Ints, int]:
-    """`differences` as columns: of intervals that went and came their id, start, end, value and cause, of the stretches
-    id, from, to and cause; and the first point of a stretch, where there is one. The cause is that of the list, but
-    time for what is as it was up to the point `spoken`."""
+    """What changed between an old and the newest version of lists, as columns: of intervals that went and came their
+    id, start, end, value and cause, of the stretches in which values differ id, from, to and cause; and the first point
+    of a stretch, where there is one. The cause is that of the list, but time for what is as it was up to the point
+    `spoken`."""
     n_old = n_new = 0
     for k in range(len(ids)):
         _, first, _, more = place(table, past, version, ids[k])
@@ -205,6 +181,87 @@ def changed_spans(
             if not came[k]:
                 added[4, k] = TIME
     return removed, added, dirty, first
+
+
+@kernel
+def rewritten(
+    table: Places,
+    past: Places,
+    version: int,
+    pool: Ints,
+    ids: Ints,
+    expiry: int,
+    removed: Ints,
+    added: Ints,
+    touched: Ints,
+) -> tuple[int, int, int, int]:
+    """What is different in lists that were written anew as a whole: intervals that went and came, as columns (id,
+    start, end, value), the last of which need not be there for those that came; and of each list that changed (id,
+    from, to), outside of which it is what it was. Last, the first time at which anything is different."""
+    n_removed = n_added = n_touched = 0
+    first = int(OPEN)
+    for k in range(len(ids)):
+        i = ids[k]
+        start, count, _, _ = place(table, past, version, i)
+        a_end = start + count
+        a = live(pool, start, a_end, expiry)
+        b, b_end = present(table, i)
+        low, high = int(OPEN), -int(OPEN)
+        runs_on = (  # both are open at the end, with the same value
+            a < a_end
+            and b < b_end
+            and pool[a_end - 1, 1] == OPEN
+            and pool[b_end - 1, 1] == OPEN
+            and pool[a_end - 1, 2] == pool[b_end - 1, 2]
+        )
+        joined = max(pool[a_end - 1, 0], pool[b_end - 1, 0]) if runs_on else int(OPEN)
+        while a < a_end:
+            order = compared(pool[a], pool[b], 3) if b < b_end else -1
+            if order == 0:
+                a += 1
+                b += 1
+                continue
+            if low == OPEN:
+                low = _first_difference(pool, a, b, b_end)
+            if order < 0:
+                removed[0, n_removed] = i
+                for c in range(3):
+                    removed[1 + c, n_removed] = pool[a, c]
+                n_removed += 1
+                high = max(high, min(pool[a, 1], joined))
+                a += 1
+            else:
+                added[0, n_added] = i
+                for c in range(len(added) - 1):
+                    added[1 + c, n_added] = pool[b, c]
+                n_added += 1
+                high = max(high, min(pool[b, 1], joined))
+                b += 1
+        if b < b_end:  # only new ones are left, which are most
+            if low == OPEN:
+                low = pool[b, 0]
+            high = max(high, min(pool[b_end - 1, 1], joined))
+            for r in range(b, b_end):
+                added[0, n_added + r - b] = i
+            for c in range(len(added) - 1):
+                for r in range(b, b_end):
+                    added[1 + c, n_added + r - b] = pool[r, c]
+            n_added += b_end - b
+        if low != OPEN:
+            touched[0, n_touched], touched[1, n_touched], touched[2, n_touched] = i, low, high
+            n_touched += 1
+            first = min(first, low)
+    return n_removed, n_added, n_touched, first
+
+
+@part
+def _first_difference(pool: Ints, a: int, b: int, b_end: int) -> int:
+    """From when on two lists differ that have been the same up to the rows a, which is there, and b."""
+    if b == b_end:
+        return int(pool[a, 0])
+    if pool[a, 0] == pool[b, 0] and pool[a, 2] == pool[b, 2]:
+        return int(min(pool[a, 1], pool[b, 1]))
+    return int(min(pool[a, 0], pool[b, 0]))
 
 
 @kernel

@@ -10,20 +10,12 @@ from __future__ import annotations
 
 from thalweg.columns.compiled import kernel, part
 from thalweg.columns.lengths import lasts, long_from, verdict_changes
-from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, place, remember_all
-from thalweg.columns.timelines import OPEN, ending_after, next_value
+from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, present, remember_all
+from thalweg.columns.timelines import OPEN, ending_after, live, next_value
 from thalweg.protocol import Ints, Mask
 
 FEW, MOST = 3, 8
 """Inputs of an expression that is evaluated in one pass, so many in registers and so many at all."""
-
-
-@part
-def _live(pool: Ints, start: int, end: int, expiry: int) -> int:
-    """The first row of a list that has not expired; those that have stand first, and are most."""
-    while end > start and pool[end - 1, 1] > expiry:
-        end -= 1
-    return end
 
 
 @part
@@ -33,11 +25,10 @@ def _write(pool: Ints, at: int, start: int, end: int, value: int) -> int:
 
 
 @part
-def _present(table: Places, pool: Ints, i: int, expiry: int) -> tuple[int, int]:
+def _unexpired(table: Places, pool: Ints, i: int, expiry: int) -> tuple[int, int]:
     """Where the rows of a list begin that have not expired, and where they end."""
-    start = int(table[i, OFFSET])
-    end = start + int(table[i, LENGTH])
-    return _live(pool, start, end, expiry), end
+    start, end = present(table, i)
+    return live(pool, start, end, expiry), end
 
 
 @part
@@ -62,8 +53,7 @@ def _ending_after(table: Places, pool: Ints, j: int, value: int, time: int) -> t
     """The first interval with the value of list j (-1: none) that ends after a time, and where the list ends."""
     if j < 0:
         return 0, 0
-    start = int(table[j, OFFSET])
-    stop = start + int(table[j, LENGTH])
+    start, stop = present(table, j)
     return _next_of(pool, ending_after(pool, start, stop, time), stop, value), stop
 
 
@@ -72,6 +62,18 @@ def _put(table: Places, past: Places, i: int, start: int, end: int) -> None:
     """The list is now the pool's rows from start to end."""
     remember_all(table, past, i)
     table[i, OFFSET], table[i, LENGTH], table[i, ROOM] = start, end - start, end - start
+
+
+@part
+def _reaching(pool: Ints, r: int, end: int, low: int, on: bool, used: int) -> tuple[int, int]:
+    """From when on a list holds that holds at `low` if it is `on`: an interval that reaches there goes on, or ends
+    there and is written. Returns the end of the pool as well."""
+    if r == end or pool[r, 0] >= low:
+        return low, used
+    since = int(pool[r, 0])
+    if on:
+        return since, used
+    return low, _write(pool, used, since, low, 0)
 
 
 @kernel
@@ -92,7 +94,7 @@ def replay(
     before = 0
     for k in range(first, len(ids)):
         i = ids[k]
-        r, end = _present(table, pool, i, expiry)
+        r, end = _unexpired(table, pool, i, expiry)
         lo, hi = starts[k], starts[k + 1]
         if used + end - r + hi - lo + 1 > len(pool):
             return used, k, before
@@ -143,7 +145,7 @@ def take_over(
         i = ids[k]
         if used + stops[k] - starts[k] > len(pool):
             return used, k, before
-        r, end = _present(table, pool, i, expiry)
+        r, end = _unexpired(table, pool, i, expiry)
         before += end - r
         new = used
         for n in range(starts[k], stops[k]):
@@ -193,7 +195,7 @@ def evaluate(
     before = 0
     for k in range(first, len(ids)):
         i, low = ids[k], lows[k]
-        r, end = _present(table, pool, i, expiry)
+        r, end = _unexpired(table, pool, i, expiry)
         mask = 0
         room = end - r + 2
         for n in range(len(inputs)):
@@ -201,8 +203,7 @@ def evaluate(
             j = inputs[n, k]
             if j < 0:
                 continue
-            at[n] = tables[n][j, OFFSET]
-            stop[n] = at[n] + tables[n][j, LENGTH]
+            at[n], stop[n] = present(tables[n], j)
             at[n] = ending_after(pools[n], at[n], stop[n], low)
             room += stop[n] - at[n]
             border[n] = _next_border(pools[n], at, stop, n, values[n, k])
@@ -215,11 +216,7 @@ def evaluate(
         new = used
         r, used = _keep_before(pool, r, end, low, used)
         on = truth[mask]
-        since = low
-        if r < end and pool[r, 0] < low:  # reaches to where the new part begins
-            since = pool[r, 0]
-            if not on:
-                used = _write(pool, used, since, low, 0)
+        since, used = _reaching(pool, r, end, low, on, used)
         while True:
             t = int(OPEN)
             for n in range(len(inputs)):
@@ -287,7 +284,7 @@ def evaluate_few(
     before = 0
     for k in range(first, len(ids)):
         i, low = ids[k], lows[k]
-        r, end = _present(table, pool, i, expiry)
+        r, end = _unexpired(table, pool, i, expiry)
         value_a, value_b, value_c = values[0, k], values[1, k], values[2, k]
         a, stop_a, border_a, held_a = _enter(table_a, pool_a, inputs[0, k], value_a, low)
         b, stop_b, border_b, held_b = _enter(table_b, pool_b, inputs[1, k], value_b, low)
@@ -299,11 +296,7 @@ def evaluate_few(
         r, used = _keep_before(pool, r, end, low, used)
         mask = int(held_a) + 2 * int(held_b) + 4 * int(held_c)
         on = truth[mask]
-        since = low
-        if r < end and pool[r, 0] < low:  # reaches to where the new part begins
-            since = pool[r, 0]
-            if not on:
-                used = _write(pool, used, since, low, 0)
+        since, used = _reaching(pool, r, end, low, on, used)
         while True:
             t = min(border_a, min(border_b, border_c))
             if t == OPEN:
@@ -347,19 +340,14 @@ def repeat(
     before = 0
     for k in range(first, len(ids)):
         i, low = ids[k], lows[k]
-        r, end = _present(table, pool, i, expiry)
+        r, end = _unexpired(table, pool, i, expiry)
         at, stop = _ending_after(others, source, inputs[k], values[k], low)
         if used + end - r + stop - at > len(pool):
             return used, k, before
         before += end - r
         new = used
         r, used = _keep_before(pool, r, end, low, used)
-        since = low
-        if r < end and pool[r, 0] < low:  # reaches to where the new part begins
-            since = pool[r, 0]
-            if at == stop or source[at, 0] > low:
-                used = _write(pool, used, since, low, 0)
-                since = low
+        since, used = _reaching(pool, r, end, low, at < stop and source[at, 0] <= low, used)
         if at < stop:
             used = _write(pool, used, since if source[at, 0] <= low else source[at, 0], source[at, 1], 0)
         for r in range(at + 1, stop):
@@ -399,7 +387,7 @@ def lasting(
     before = 0
     for k in range(first, len(ids)):
         i, bound = ids[k], bounds[k if len(bounds) > 1 else 0]
-        r, end = _present(table, pool, i, expiry)
+        r, end = _unexpired(table, pool, i, expiry)
         at, stop = _ending_after(others, source, inputs[k], values[k], lows[k] - 1)
         low = max(min(lows[k], source[at, 0]), earliest) if at < stop else lows[k]
         if used + end - r + stop - at + 1 > len(pool):
@@ -426,90 +414,3 @@ def lasting(
                 used = _write(pool, used, max(since, low), ends, 0)
         _put(table, past, i, new, used)
     return used, len(ids), before
-
-
-@kernel
-def changes(
-    table: Places,
-    past: Places,
-    version: int,
-    pool: Ints,
-    ids: Ints,
-    expiry: int,
-    removed: Ints,
-    added: Ints,
-    touched: Ints,
-) -> tuple[int, int, int, int]:
-    """What is different in lists that were written anew as a whole: intervals that went and came, as columns (id,
-    start, end, value), the last of which need not be there for those that came; and of each list that changed (id,
-    from, to), outside of which it is what it was. Last, the first time at which anything is different."""
-    n_removed = n_added = n_touched = 0
-    first = int(OPEN)
-    for k in range(len(ids)):
-        i = ids[k]
-        start, count, _, _ = place(table, past, version, i)
-        a_end = start + count
-        a = _live(pool, start, a_end, expiry)
-        b, b_end = int(table[i, OFFSET]), int(table[i, OFFSET] + table[i, LENGTH])
-        low, high = int(OPEN), -int(OPEN)
-        runs_on = (  # both are open at the end, with the same value
-            a < a_end
-            and b < b_end
-            and pool[a_end - 1, 1] == OPEN
-            and pool[b_end - 1, 1] == OPEN
-            and pool[a_end - 1, 2] == pool[b_end - 1, 2]
-        )
-        joined = max(pool[a_end - 1, 0], pool[b_end - 1, 0]) if runs_on else int(OPEN)
-        while a < a_end:
-            order = -1
-            if b < b_end:
-                order = 0
-                for c in range(3):
-                    if pool[a, c] != pool[b, c]:
-                        order = -1 if pool[a, c] < pool[b, c] else 1
-                        break
-            if order == 0:
-                a += 1
-                b += 1
-                continue
-            if low == OPEN:
-                low = _first_difference(pool, a, b, b_end)
-            if order < 0:
-                removed[0, n_removed] = i
-                for c in range(3):
-                    removed[1 + c, n_removed] = pool[a, c]
-                n_removed += 1
-                high = max(high, min(pool[a, 1], joined))
-                a += 1
-            else:
-                added[0, n_added] = i
-                for c in range(len(added) - 1):
-                    added[1 + c, n_added] = pool[b, c]
-                n_added += 1
-                high = max(high, min(pool[b, 1], joined))
-                b += 1
-        if b < b_end:  # only new ones are left, which are most
-            if low == OPEN:
-                low = pool[b, 0]
-            high = max(high, min(pool[b_end - 1, 1], joined))
-            for r in range(b, b_end):
-                added[0, n_added + r - b] = i
-            for c in range(len(added) - 1):
-                for r in range(b, b_end):
-                    added[1 + c, n_added + r - b] = pool[r, c]
-            n_added += b_end - b
-        if low != OPEN:
-            touched[0, n_touched], touched[1, n_touched], touched[2, n_touched] = i, low, high
-            n_touched += 1
-            first = min(first, low)
-    return n_removed, n_added, n_touched, first
-
-
-@part
-def _first_difference(pool: Ints, a: int, b: int, b_end: int) -> int:
-    """From when on two lists differ that have been the same up to the rows a, which is there, and b."""
-    if b == b_end:
-        return int(pool[a, 0])
-    if pool[a, 0] == pool[b, 0] and pool[a, 2] == pool[b, 2]:
-        return int(min(pool[a, 1], pool[b, 1]))
-    return int(min(pool[a, 0], pool[b, 0]))

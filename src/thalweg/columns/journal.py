@@ -15,7 +15,7 @@ import numpy as np
 
 from thalweg.columns.compiled import kernel, njit, part
 from thalweg.columns.prefetch import ask
-from thalweg.columns.slabs import LENGTH, OFFSET, Places, widened
+from thalweg.columns.slabs import LENGTH, OFFSET, Places, present, widened
 from thalweg.columns.slabs import WIDTH as PLACE
 from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, rows_before
 from thalweg.protocol import Ints
@@ -241,8 +241,7 @@ def _collect(
         size = 0
         for c in range(count):
             size += pieces[k & 1, c, 1] - pieces[k & 1, c, 0]
-        start = int(table[ids[k], OFFSET])
-        end = start + int(table[ids[k], LENGTH])
+        start, end = present(table, ids[k])
         p = start + rows_before(pool, start, end - start, first[k])
         if n + size + end - p > len(out):
             return k, n

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from thalweg.columns.compiled import kernel, njit, part
-from thalweg.columns.slabs import LENGTH, OFFSET, Places
+from thalweg.columns.slabs import Places, present
 from thalweg.columns.telling import query_of
 from thalweg.columns.timelines import OPEN, ending_after
 from thalweg.protocol import Ints, Mask
@@ -103,8 +103,7 @@ def long_at(
         found[k] = False
         if ids[k] < 0:
             continue
-        first = int(table[ids[k], OFFSET])
-        last = first + int(table[ids[k], LENGTH])
+        first, last = present(table, ids[k])
         at = ending_after(pool, first, last, times[k])
         if at == last or pool[at, 0] > times[k] or pool[at, 2] != values[k]:
             continue
@@ -135,8 +134,7 @@ def long_starts(
     for k in range(len(ids)):
         if ids[k] < 0:
             continue
-        first = int(table[ids[k], OFFSET])
-        last = first + int(table[ids[k], LENGTH])
+        first, last = present(table, ids[k])
         for r in range(ending_after(pool, first, last, earliest), last):
             start, end = int(pool[r, 0]), int(pool[r, 1])
             if pool[r, 2] != values[k] or not lasts(op, (until if end == OPEN else end) - start, bounds[k]):

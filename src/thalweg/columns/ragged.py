@@ -15,13 +15,12 @@ from enum import IntEnum
 
 import numpy as np
 
-from thalweg.columns import inserting, merging, slabs
-from thalweg.columns.compiled import kernel, part
+from thalweg.columns import inserting, merging, packing, slabs
+from thalweg.columns.compiled import kernel
 from thalweg.columns.gathering import TIME
-from thalweg.columns.inserting import slab
 from thalweg.columns.journal import CHUNKS, Journal, Noted, changing, laid_out
 from thalweg.columns.points import side_by_side
-from thalweg.columns.slabs import LENGTH, OFFSET, PAST, ROOM, Places, drop_front, place
+from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, first_from, move, place
 from thalweg.columns.sorting import group_starts, sort_changes
 from thalweg.protocol import Ints
 
@@ -32,55 +31,6 @@ class Version(IntEnum):
     BASE = 0
     LAST = 1
     NOW = 2
-
-
-@part
-def _first_live(pool: Ints, start: int, end: int, clock: int, expiry: int, ordered: bool) -> int:
-    """The first row of a list that is not expired."""
-    if ordered:
-        while start < end:
-            mid = (start + end) >> 1
-            if pool[mid, clock] <= expiry:
-                start = mid + 1
-            else:
-                end = mid
-        return start
-    while start < end and pool[start, clock] <= expiry:
-        start += 1
-    return start
-
-
-@part
-def _spacious(length: int, i: int, slides: bool) -> int:
-    """Room for a list in a fresh pool: for lists that go on where they stand, as much as they would take elsewhere."""
-    return slab(length, i) if slides and length else length + (length >> 2)
-
-
-@kernel
-def _live_rows(table: Places, pool: Ints, count: int, clock: int, expiry: int, ordered: bool, slides: bool) -> int:
-    """Drop the expired rows at the beginning of all lists; returns how much room is needed for what is left. Linear in
-    the lists, where rows are `ordered` by their clock."""
-    total = 0
-    for i in range(count):
-        start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
-        drop_front(table, i, _first_live(pool, start, start + length, clock, expiry, ordered) - start)
-        total += _spacious(int(table[i, LENGTH]), i, slides)
-    return total
-
-
-@kernel
-def _pack(table: Places, pool: Ints, count: int, target: Ints, slides: bool) -> int:
-    """Copy all lists to a fresh pool."""
-    used = 0
-    for i in range(count):
-        start, length = int(table[i, OFFSET]), int(table[i, LENGTH])
-        for r in range(length):
-            for c in range(pool.shape[1]):
-                target[used + r, c] = pool[start + r, c]
-        room = _spacious(length, i, slides)
-        table[i, OFFSET], table[i, LENGTH], table[i, ROOM], table[i, PAST] = used, length, room, 0
-        used += room
-    return used
 
 
 @kernel
@@ -99,11 +49,9 @@ def _copy_lists(table: Places, past: Places, version: int, pool: Ints, ids: Ints
     n = 0
     for k in range(len(ids)):
         start, count, rest, more = place(table, past, version, ids[k])
-        for r in range(count + more):
-            at = start + r if r < count else rest + r - count
-            for c in range(pool.shape[1]):
-                out[n, c] = pool[at, c]
-            n += 1
+        move(out, n, pool, start, count)
+        move(out, n + count, pool, rest, more)
+        n += count + more
 
 
 @kernel
@@ -127,13 +75,7 @@ def _in_ranges(
         start, count, rest, more = place(table, past, version, ids[k])
         for nth in range(2 if more else 1):
             lo, end = (start, start + count) if nth == 0 else (rest, rest + more)
-            hi = end
-            while lo < hi:
-                mid = (lo + hi) >> 1
-                if pool[mid, 0] < froms[k]:
-                    lo = mid + 1
-                else:
-                    hi = mid
+            lo = first_from(pool, 0, lo, end, froms[k])
             while lo < end and pool[lo, 0] < tos[k]:
                 if len(out):
                     out[n] = lo
@@ -155,7 +97,7 @@ def _absent(
             start, count, rest, more = place(table, past, version, ids[k])
             for nth in range(2 if more else 1):
                 lo, end = (start, start + count) if nth == 0 else (rest, rest + more)
-                at = _first_live(pool, lo, end, 0, times[k] - 1, True)
+                at = first_from(pool, 0, lo, end, times[k])
                 there = there or (at < end and pool[at, 0] == times[k])
         if not there:
             out[n] = k
@@ -448,17 +390,17 @@ class Ragged:
         self.fronts[:] = 0
         peak = self.used
         lists = self.table, self.pool, self.count
-        live = _live_rows(*lists, self.clock, self.expiry, self.ordered, self._slides)
+        live = packing.live_rows(*lists, self.clock, self.expiry, self.ordered, self._slides)
         size = max(64, 2 * live, min(len(self.pool), 8 * peak))
         if 8 * live < peak and size <= len(self.pool) <= 2 * size:
             left = np.empty((live, self.width), np.int64)
-            self.used = _pack(*lists, left, self._slides)
+            self.used = packing.pack(*lists, left, self._slides)
             self.pool[: self.used] = left[: self.used]
             self._spare = left[:0].copy()
         else:
             if not size <= len(self._spare) <= 2 * size:
                 self._spare = np.empty((size, self.width), np.int64)
-            self.used = _pack(*lists, self._spare, self._slides)
+            self.used = packing.pack(*lists, self._spare, self._slides)
             self.pool, self._spare = self._spare, self.pool
         self._pack_at = max(4096, 4 * self.used, len(self.pool) // 2)
         self._packed = self.used
@@ -466,7 +408,7 @@ class Ragged:
     def live(self) -> Places:
         """How many rows of each list have not expired; only between queries."""
         self._put_away()
-        _live_rows(self.table, self.pool, self.count, self.clock, self.expiry, self.ordered, False)
+        packing.live_rows(self.table, self.pool, self.count, self.clock, self.expiry, self.ordered, False)
         return self.places[:, LENGTH]
 
     def keep(self, ids: Ints) -> None:

@@ -40,6 +40,25 @@ def place(table: Places, past: Places, version: int, i: int) -> tuple[int, int, 
 
 
 @part
+def present(table: Places, i: int) -> tuple[int, int]:
+    """Where the list starts and ends in its pool now."""
+    start = int(table[i, OFFSET])
+    return start, start + int(table[i, LENGTH])
+
+
+@part
+def first_from(rows: Ints, column: int, start: int, end: int, value: int) -> int:
+    """The first of rows[start:end], which are in the order of the column, that has the value there or a larger one."""
+    while start < end:
+        mid = (start + end) >> 1
+        if rows[mid, column] < value:
+            start = mid + 1
+        else:
+            end = mid
+    return start
+
+
+@part
 def move(target: Ints, to: int, source: Ints, at: int, count: int) -> None:
     """Copy rows from one place to another, which may not begin inside them."""
     for r in range(count):

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from thalweg.columns.compiled import njit, part
-from thalweg.columns.slabs import LENGTH, OFFSET, Places, widened
+from thalweg.columns.compiled import njit
+from thalweg.columns.slabs import Places, first_from, present, widened
 from thalweg.columns.timelines import OPEN
 from thalweg.protocol import Ints
 
@@ -77,19 +77,6 @@ def combine(
     return offsets, lengths, out
 
 
-@part
-def _ending(pool: Ints, start: int, length: int, time: int) -> int:
-    """The first position of a list whose interval ends at or after the time."""
-    lo, hi = start, start + length
-    while lo < hi:
-        mid = (lo + hi) >> 1
-        if pool[mid, 1] < time:
-            lo = mid + 1
-        else:
-            hi = mid
-    return lo
-
-
 @njit(cache=True)
 def with_value(
     table: Places,
@@ -107,10 +94,9 @@ def with_value(
     total = 0
     for k in range(n):
         if ids[k] >= 0:
-            start, length = int(table[ids[k], OFFSET]), int(table[ids[k], LENGTH])
-            firsts[k] = _ending(pool, start, length, lows[k])
-            r = firsts[k]
-            while r < start + length and pool[r, 0] <= highs[k]:
+            start, end = present(table, ids[k])
+            firsts[k] = r = first_from(pool, 1, start, end, lows[k])
+            while r < end and pool[r, 0] <= highs[k]:
                 r += 1
             total += r - firsts[k]
     out = np.empty((total, 2), np.int64)
@@ -120,7 +106,7 @@ def with_value(
     for k in range(n):
         o[k] = used
         if ids[k] >= 0:
-            r, end = firsts[k], table[ids[k], OFFSET] + table[ids[k], LENGTH]
+            r, end = firsts[k], present(table, ids[k])[1]
             while r < end and pool[r, 0] <= highs[k]:
                 if pool[r, 2] == values[k]:
                     s, e = pool[r, 0], pool[r, 1]
@@ -143,8 +129,8 @@ def reach(
     for k in range(len(ids)):
         if ids[k] < 0:
             continue
-        start, end = int(table[ids[k], OFFSET]), int(table[ids[k], OFFSET] + table[ids[k], LENGTH])
-        r = _ending(pool, start, end - start, lows[k])
+        start, end = present(table, ids[k])
+        r = first_from(pool, 1, start, end, lows[k])
         low, high = lows[k], highs[k]
         while r < end and pool[r, 0] <= highs[k]:
             if pool[r, 2] == values[k]:
@@ -172,15 +158,8 @@ def given_in(
     used = 0
     for k in range(n):
         o[k] = used
-        r, end = int(table[ids[k], OFFSET]), int(table[ids[k], OFFSET] + table[ids[k], LENGTH])
-        lo, hi = r, end
-        while lo < hi:
-            mid = (lo + hi) >> 1
-            if pool[mid, 0] < lows[k] - longest[ids[k]]:
-                lo = mid + 1
-            else:
-                hi = mid
-        r = lo
+        start, end = present(table, ids[k])
+        r = first_from(pool, 0, start, end, lows[k] - longest[ids[k]])
         while r < end and pool[r, 0] < highs[k]:
             e = OPEN if pool[r, 1] > horizon else pool[r, 1]
             s, e = max(pool[r, 0], lows[k]), min(e, highs[k])
@@ -328,9 +307,9 @@ def splice(
     out = np.empty((len(new) + 2 * len(ids) + 16, 3), np.int64)
     n = 0
     for k in range(len(ids)):
-        start, end = int(table[ids[k], OFFSET]), int(table[ids[k], OFFSET] + table[ids[k], LENGTH])
+        start, end = present(table, ids[k])
         low, high = lows[k], highs[k]
-        r = _ending(pool, start, end - start, low)
+        r = first_from(pool, 1, start, end, low)
         first = n
         keep = r - start
         out = widened(out, n + end - r + n_len[k] + 2)

@@ -39,7 +39,8 @@ from thalweg.columns.cells import (
     Stretch,
 )
 from thalweg.columns.compiled import kernel, part
-from thalweg.columns.timelines import INITIATE, OPEN, TERMINATE, TERMINATE_ALL
+from thalweg.columns.effects import add, applies, fire_due, is_heard, outcome, restarts, undo
+from thalweg.columns.timelines import OPEN
 from thalweg.protocol import Ints
 
 # --------------------------------------------------------------------------- the heap
@@ -83,142 +84,7 @@ def _pop(heap: Ints, n: int) -> int:
     return n
 
 
-# --------------------------------------------------------------------------- effects at one time-point
-
-
-@part
-def _applies(rows: Ints, k: int, first: int, cells: Ints) -> bool:
-    """Do the conditions of row k hold?"""
-    for c in range(first, rows.shape[1] - 1, 2):
-        if rows[k, c] < 0:
-            return True
-        cell, negated, value = rows[k, c] >> 1, rows[k, c] & 1, rows[k, c + 1]
-        holds = cells[cell, HELD] == 1 and (value == ANY or cells[cell, VALUE] == value)
-        if holds == (negated == 1):
-            return False
-    return True
-
-
-@part
-def _add(effects: Ints, n: int, cells: Ints, cell: int, kind: int, value: int) -> int:
-    """Add an effect to those of this time-point; the effects of a cell are linked."""
-    effects[n, 0], effects[n, 1], effects[n, 2], effects[n, 3] = cell, kind, value, cells[cell, LAST]
-    cells[cell, LAST] = n
-    return n + 1
-
-
-@part
-def _fire(effects: Ints, n: int, cells: Ints, counts: Ints, delays: Ints, cell: int, delay: int) -> int:
-    """Add the effect of a countdown, which then no longer runs."""
-    counts[cells[cell, COUNTS] + delay, 0] = NONE
-    row = cells[cell, TEMPLATE] + delay
-    if delays[row, 1] == NONE:
-        return _add(effects, n, cells, cell, TERMINATE, delays[row, 0])
-    return _add(effects, n, cells, cell, INITIATE, delays[row, 1])
-
-
-@part
-def _initiated(effects: Ints, e: int, value: int) -> bool:
-    """Is the value among what the linked effects initiate?"""
-    while e >= 0:
-        if effects[e, 1] <= INITIATE and effects[e, 2] == value:
-            return True
-        e = effects[e, 3]
-    return False
-
-
-@part
-def _fire_due(
-    effects: Ints, n: int, cells: Ints, counts: Ints, delays: Ints, firing: Ints, n_firing: int
-) -> int:
-    """Countdowns that are due: those that cannot be postponed fire first; the others fire unless their value is
-    initiated now, which another of them may do. Those that wait for each other all end without firing."""
-    waiting = 0
-    for k in range(n_firing):
-        cell, delay = firing[k, 0], firing[k, 1]
-        if delays[cells[cell, TEMPLATE] + delay, 3] == 1:
-            firing[waiting, 0], firing[waiting, 1] = cell, delay
-            waiting += 1
-        else:
-            n = _fire(effects, n, cells, counts, delays, cell, delay)
-    moving = True
-    while moving and waiting > 0:
-        moving = False
-        left = 0
-        for k in range(waiting):
-            cell, delay = firing[k, 0], firing[k, 1]
-            value = delays[cells[cell, TEMPLATE] + delay, 0]
-            if _initiated(effects, cells[cell, LAST], value):
-                moving = True
-                continue
-            possible = False
-            for j in range(waiting):
-                if j != k and firing[j, 0] == cell:
-                    possible |= delays[cells[cell, TEMPLATE] + firing[j, 1], 1] == value
-            if possible:
-                firing[left, 0], firing[left, 1] = cell, delay
-                left += 1
-            else:
-                n = _fire(effects, n, cells, counts, delays, cell, delay)
-                moving = True
-        waiting = left
-    for k in range(waiting):
-        counts[cells[firing[k, 0], COUNTS] + firing[k, 1], 0] = NONE
-    return n
-
-
-@part
-def _outcome(effects: Ints, first: int, held: bool, value: int) -> tuple[bool, bool, int]:
-    """What the linked effects do to a cell: (it keeps its value, it gets a value, which)."""
-    values = 0
-    chosen = 0
-    broken = all_ended = False
-    e = first
-    while e >= 0:
-        kind, v = effects[e, 1], effects[e, 2]
-        if kind <= INITIATE:
-            if values == 0:
-                values, chosen = 1, v
-            elif v != chosen:
-                values = 2
-            if v != value:
-                broken = True
-        elif kind == TERMINATE:
-            if v == value:
-                broken = True
-        else:
-            all_ended = True
-        e = effects[e, 3]
-    if held and not (broken or all_ended):
-        return True, False, chosen
-    gets = values == 1 and not all_ended
-    if gets:
-        e = first
-        while e >= 0:
-            if effects[e, 1] == TERMINATE and effects[e, 2] == chosen:
-                gets = False
-            e = effects[e, 3]
-    return False, gets, chosen
-
-
-@part
-def _restarts(effects: Ints, first: int, counts: Ints, at: int, value: int, postponable: bool) -> bool:
-    """What the linked effects do to the countdown counts[at] of a value: they may end it, and start it anew."""
-    initiated = broken = False
-    e = first
-    while e >= 0:
-        kind = effects[e, 1]
-        if kind <= INITIATE:
-            if effects[e, 2] == value:
-                initiated = True
-            else:
-                broken = True
-        elif kind >= TERMINATE_ALL or effects[e, 2] == value:
-            broken = True
-        e = effects[e, 3]
-    if broken:
-        counts[at, 0] = NONE
-    return initiated and (counts[at, 0] == NONE or postponable)
+# --------------------------------------------------------------------------- the sweep
 
 
 @part
@@ -243,18 +109,6 @@ def _save(met: Ints, first: int, last: int, cells: Ints, counts: Ints, settled: 
             cells[i, CARRY + c] = cells[i, c]
         for d in range(cells[i, COUNTS], cells[i, COUNTS] + cells[i, DELAYS]):
             counts[d, 1] = counts[d, 0]
-
-
-@part
-def _heard(heard: Ints, fluent: int, edge: int, value: int) -> bool:
-    """Does any chain wait for such an edge?"""
-    for k in range(len(heard)):
-        if heard[k, 0] == fluent and heard[k, 1] == edge and (heard[k, 2] == ANY or heard[k, 2] == value):
-            return True
-    return False
-
-
-# --------------------------------------------------------------------------- the sweep
 
 
 class Scratch(NamedTuple):
@@ -361,15 +215,15 @@ def _gather(
     while at < end and rows[order[at], 0] == t:
         k = order[at]
         i = row_cells[k]
-        if t > cells[i, CARRY_TIME] and _applies(rows, k, 3, cells):
+        if t > cells[i, CARRY_TIME] and applies(rows, k, 3, cells):
             if n == len(effects):
-                _undo(effects, n, cells)
+                undo(effects, n, cells)
                 place[NEEDED] = 2 * n
                 return -1, 0
-            n = _add(effects, n, cells, i, rows[k, 1], rows[k, 2])
+            n = add(effects, n, cells, i, rows[k, 1], rows[k, 2])
         at += 1
     if place[IN_HEAP] > len(firing):
-        _undo(effects, n, cells)
+        undo(effects, n, cells)
         place[NEEDED] = n
         return -1, 0
     place[AT] = at
@@ -380,13 +234,6 @@ def _gather(
             n_firing += 1
         place[IN_HEAP] = _pop(heap, place[IN_HEAP])
     return n, n_firing
-
-
-@part
-def _undo(effects: Ints, n: int, cells: Ints) -> None:
-    """Take back effects that were added."""
-    for k in range(n):
-        cells[effects[k, 0], LAST] = -1
 
 
 @part
@@ -436,11 +283,11 @@ def _settle(
             place[LOGGED] += 1
             e = effects[e, 3]
     held, value = cells[i, HELD] == 1, cells[i, VALUE]
-    stays, gets, chosen = _outcome(effects, first, held, value)
+    stays, gets, chosen = outcome(effects, first, held, value)
     ends = held and not stays
     for d in range(cells[i, DELAYS]):
         row, count = cells[i, TEMPLATE] + d, cells[i, COUNTS] + d
-        if _restarts(effects, first, counts, count, delays[row, 0], delays[row, 3] == 1):
+        if restarts(effects, first, counts, count, delays[row, 0], delays[row, 3] == 1):
             counts[count, 0] = t
             if t + delays[row, 2] <= stretch.until:
                 place[IN_HEAP] = _push(heap, place[IN_HEAP], t + delays[row, 2], i, d, t)
@@ -460,14 +307,14 @@ def _follow(
 ) -> int:
     """Add the effects of the chains that start with what happened to a cell: its value ended, the value v began."""
     value = cells[i, VALUE]
-    if not (begun and _heard(heard, fluent, START, v)) and not (ended and _heard(heard, fluent, END, value)):
+    if not (begun and is_heard(heard, fluent, START, v)) and not (ended and is_heard(heard, fluent, END, value)):
         return n
     for c in range(cells[i, FIRST_CHAIN], cells[i, LAST_CHAIN]):
         edge, wanted = chains[c, 0], chains[c, 1]
         there = begun and edge == START and (wanted == ANY or wanted == v)
         there |= ended and edge == END and (wanted == ANY or wanted == value)
-        if there and _applies(chains, c, 5, cells):
-            n = _add(effects, n, cells, chains[c, 2], chains[c, 3], chains[c, 4])
+        if there and applies(chains, c, 5, cells):
+            n = add(effects, n, cells, chains[c, 2], chains[c, 3], chains[c, 4])
     return n
 
 
@@ -485,7 +332,7 @@ def _point(t: int, n: int, n_firing: int, board: Board, stretch: Stretch, scratc
                 due_now[n_due, 0], due_now[n_due, 1] = firing[k, 0], firing[k, 1]
                 n_due += 1
         if n_due > 0:
-            n = _fire_due(effects, n, cells, counts, delays, due_now, n_due)
+            n = fire_due(effects, n, cells, counts, delays, due_now, n_due)
         k = -1
         while k + 1 < n:
             k += 1
@@ -536,7 +383,7 @@ def _go_on(
             if n < 0:
                 return False
             if not _roomy((n + n_firing) * board.spread, board.most, log, scratch):
-                _undo(scratch.effects, n, cells)
+                undo(scratch.effects, n, cells)
                 for k in range(n_firing):
                     i, d = scratch.firing[k, 0], scratch.firing[k, 1]
                     place[IN_HEAP] = _push(scratch.heap, place[IN_HEAP], t, i, d, counts[cells[i, COUNTS] + d, 0])

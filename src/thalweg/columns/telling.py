@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from thalweg.columns.compiled import kernel, part
-from thalweg.columns.slabs import LENGTH, OFFSET, Places
+from thalweg.columns.slabs import Places, present
 from thalweg.columns.timelines import OPEN, ending_after
 from thalweg.protocol import Ints
 
@@ -99,8 +99,7 @@ def _tell_late(
 ) -> tuple[int, int]:
     """Tell what query times saw otherwise of an interval that runs on as before, or of one that never was."""
     i, point = late_ids[x], late[x]
-    first = int(table[i, OFFSET])
-    last = first + int(table[i, LENGTH])
+    first, last = present(table, i)
     at = ending_after(pool, first, last, point)
     if at < last and pool[at, 0] <= point:
         running = int(pool[at, 0]), int(pool[at, 1]), int(pool[at, 2])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from thalweg.columns.compiled import kernel, njit, part
-from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, place, remember_all, widened
+from thalweg.columns.slabs import LENGTH, OFFSET, ROOM, Places, first_from, place, remember_all, widened
 from thalweg.protocol import Ints
 
 OPEN = np.int64(2**63 - 1)
@@ -56,16 +56,17 @@ def next_value(pool: Ints, lo: int, hi: int, held: bool, value: int) -> tuple[bo
 
 
 @part
+def live(pool: Ints, start: int, end: int, expiry: int) -> int:
+    """The first row of a list that has not expired; those that have stand first, and are most."""
+    while end > start and pool[end - 1, 1] > expiry:
+        end -= 1
+    return end
+
+
+@part
 def rows_before(rows: Ints, start: int, length: int, time: int) -> int:
     """How many rows of a list have a first column before the time."""
-    lo, hi = start, start + length
-    while lo < hi:
-        mid = (lo + hi) >> 1
-        if rows[mid, 0] < time:
-            lo = mid + 1
-        else:
-            hi = mid
-    return lo - start
+    return first_from(rows, 0, start, start + length, time) - start
 
 
 @part
@@ -275,19 +276,6 @@ def holding(
     return n
 
 
-@part
-def _column_before(pool: Ints, column: int, start: int, count: int, value: int) -> int:
-    """The first position of a list from which on the column is not below the value."""
-    lo, hi = start, start + count
-    while lo < hi:
-        mid = (lo + hi) >> 1
-        if pool[mid, column] < value:
-            lo = mid + 1
-        else:
-            hi = mid
-    return lo
-
-
 @kernel
 def edge_at(
     table: Places,
@@ -310,7 +298,7 @@ def edge_at(
         start, count, rest, more = place(table, past, version, i)
         if more and pool[rest, column] <= wanted:
             start, count = rest, more
-        at = _column_before(pool, column, start, count, wanted)
+        at = first_from(pool, column, start, start + count, wanted)
         if at < start + count and pool[at, column] == wanted:
             out[k] = at
 
@@ -339,7 +327,7 @@ def edges_in(
         for nth in range(2 if more else 1):
             if nth:
                 start, count = rest, more
-            at = _column_before(pool, column, start, count, froms[k] + tick)
+            at = first_from(pool, column, start, start + count, froms[k] + tick)
             while at < start + count and pool[at, column] != OPEN and pool[at, column] - tick < tos[k]:
                 if len(out):
                     out[n] = at

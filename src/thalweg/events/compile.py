@@ -42,7 +42,7 @@ from thalweg.events.forms import (
     rebuild,
 )
 from thalweg.events.frames import Match, Slot, Step
-from thalweg.events.normal import Substitution, apply, refuse, unify
+from thalweg.events.relations import Substitution, apply, refuse, unify
 from thalweg.events.sorts import ARITHMETIC, NUMERIC, Coder, Node
 from thalweg.events.steps import (
     EffectStep,

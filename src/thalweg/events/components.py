@@ -32,7 +32,7 @@ from thalweg.events.forms import (
     names,
 )
 from thalweg.events.frames import Slot, Step
-from thalweg.events.normal import refuse
+from thalweg.events.relations import refuse
 from thalweg.events.steps import MissingStep
 from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit

@@ -14,7 +14,7 @@ import numpy as np
 
 from thalweg.columns.symbols import as_floats
 from thalweg.events.forms import Fact, Flat, PointRule, SpanRule, Test, names, rebuild
-from thalweg.events.normal import Substitution, apply
+from thalweg.events.relations import Substitution, apply
 from thalweg.events.sorts import Coder
 from thalweg.events.stores import FactStore
 from thalweg.language.terms import Number, Variable

@@ -39,7 +39,8 @@ from thalweg.events.forms import (
 from thalweg.events.hanging import refuse_hanging
 from thalweg.events.meeting import Meeting, settle
 from thalweg.events.newcomers import Newcomers
-from thalweg.events.normal import apply, holes, normalise
+from thalweg.events.normal import normalise
+from thalweg.events.relations import apply, holes
 from thalweg.language.diagnostics import Diagnostic, ProgramError
 from thalweg.language.program import Program
 from thalweg.language.rules import Edge, Effect
@@ -229,9 +230,7 @@ class Domains:
             return ()
         bodies = []
         for w in wanted:
-            binding = {name: Variable(f"{name}_w{next(self.fresh)}") for name in _variables_of(w)}
-            copy = rebuild(w, partial(apply, binding=binding))
-            assert isinstance(copy, Wanted)
+            copy = self._copy(w)
             same = [Test("=", a, b) for a, b in zip(args, copy.args, strict=True)]
             if value is not None and copy.value is not None and not _open(value, args):
                 same.append(Test("=", value, copy.value))
@@ -287,9 +286,8 @@ class Domains:
 
     def instance(self, w: Wanted, terms: tuple[Term, ...]) -> tuple[Flat, ...]:
         """The conditions under which a grounding rule gives the pair with these arguments and value."""
-        binding = {name: Variable(f"{name}_w{next(self.fresh)}") for name in _variables_of(w)}
-        copy = rebuild(w, lambda t: apply(t, binding))
-        assert isinstance(copy, Wanted) and copy.value is not None
+        copy = self._copy(w)
+        assert copy.value is not None
         solved: dict[str, Term] = {}
         rest: list[Flat] = []
         for mine, theirs in zip(terms, (*copy.args, copy.value), strict=True):
@@ -298,6 +296,11 @@ class Domains:
             else:
                 rest.append(Test("=", apply(theirs, solved), mine))
         return (*rest, *(rebuild(x, lambda t: apply(t, solved)) for x in copy.body))
+
+    def _copy(self, w: Wanted) -> Wanted:
+        """A grounding rule with variables of its own."""
+        binding = {name: Variable(f"{name}_w{next(self.fresh)}") for name in _variables_of(w)}
+        return rebuild(w, partial(apply, binding=binding))
 
     # ----------------------------------------------------------------- known instances
 
@@ -507,9 +510,7 @@ def _shape(w: Wanted) -> Wanted:
     found = {v.name for a in w.args for v in variables(a)}
     order = [v.name for a in w.args for v in variables(a)] + sorted(names(w.body) - found)
     places = {name: Variable(f"_{at}") for at, name in enumerate(dict.fromkeys(order))}
-    same = rebuild(replace(w, value=None), partial(apply, binding=places))
-    assert isinstance(same, Wanted)
-    return same
+    return rebuild(replace(w, value=None), partial(apply, binding=places))
 
 
 def _variables_of(w: Wanted) -> set[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.analysis.roles import may_equal
 from thalweg.events.forms import DelayRule, Fact, Flat, PostponeRule, literals, rebuild
-from thalweg.events.normal import refuse
+from thalweg.events.relations import refuse
 from thalweg.language.terms import Term, Variable, variables
 
 if TYPE_CHECKING:

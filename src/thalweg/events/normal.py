@@ -8,9 +8,9 @@ C and M), anonymous variables get names, and ``findall`` with ``length`` and its
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 
 from thalweg.analysis.types import FUNCTIONS
 from thalweg.events.background import Background, FactTable, background
@@ -35,21 +35,11 @@ from thalweg.events.forms import (
     rebuild,
 )
 from thalweg.events.nesting import faults
+from thalweg.events.relations import Substitution, apply, flatten, open_name, refuse, unify
 from thalweg.language import rules as r
-from thalweg.language.diagnostics import Code, Diagnostic, ProgramError, Severity, register
-from thalweg.language.instances import around_holes, quoted
 from thalweg.language.program import Program
-from thalweg.language.terms import NOWHERE, Atom, Compound, Number, Span, Term, Variable, is_ground, variables
+from thalweg.language.terms import Atom, Compound, Number, Span, Term, Variable, is_ground, variables
 from thalweg.language.terms import Sequence as ListTerm
-
-register(
-    Code(
-        "TW290",
-        "beyond the event reasoner",
-        "The rule is understood but uses a construct in a way that the event reasoner cannot evaluate. The message "
-        "says which, and what to write instead.",
-    )
-)
 
 AGGREGATES = {"length": "count", "sum_list": "sum", "sumlist": "sum", "max_list": "max", "min_list": "min"}
 _DECIDED: dict[Term, bool] = {Atom("true"): True, Atom("fail"): False, Atom("false"): False}
@@ -60,97 +50,6 @@ AtPoint = EventAt | HoldsAt | EdgeAt | EffectAt | Fact
 """Conditions with arguments."""
 LIMIT = 4096
 """How many rules one rule may become by unfolding."""
-
-
-def refuse(message: str, span: Span, help: str | None = None) -> ProgramError:
-    """The error for what the event reasoner cannot do."""
-    return ProgramError([Diagnostic("TW290", Severity.ERROR, message, span, (), help)])
-
-
-def flatten(term: Term, span: Span = NOWHERE) -> tuple[str, tuple[Term, ...]]:
-    """A relation's name with holes, and what fills them.
-
-    >>> flatten(Compound("per", (Compound("vote", (Variable("V"), Atom("m"))),)))
-    ('per(vote(_,_))', (Variable(name='V'), Atom(name='m')))
-    """
-    holes: list[Term] = []
-
-    def skeleton(part: Term) -> str:
-        if isinstance(part, Compound) and part.functor not in "+-*/":
-            return f"{quoted(part.functor)}({','.join(skeleton(a) for a in part.args)})"
-        if isinstance(part, ListTerm):
-            raise refuse("an argument is a constant, a variable or a term, not a list", span)
-        match part:
-            case Compound("-", (Number(value),), span_):
-                part = Number(-value, span_)
-        if isinstance(part, Compound) and any(True for _ in variables(part)):
-            raise refuse(f"an argument is not computed: {part}", span, "give the result a name: `Y is X + 1`")
-        holes.append(part)
-        return "_"
-
-    match term:
-        case Atom(name):
-            return quoted(name), ()
-        case Compound(functor, args):
-            return f"{quoted(functor)}({','.join(skeleton(a) for a in args)})", tuple(holes)
-        case _:
-            raise refuse(f"a name with arguments is expected here, not {term}", span)
-
-
-@cache
-def _open_name(functor: str, arity: int) -> str:
-    """The name of a relation whose arguments are all holes."""
-    return quoted(functor) + (f"({','.join('_' * arity)})" if arity else "")
-
-
-def holes(name: str) -> int:
-    """How many arguments a relation's name has room for.
-
-    >>> holes("per(close_ballot(_,_))")
-    2
-    """
-    return len(around_holes(name)) - 1
-
-
-Substitution = dict[str, Term]
-
-
-def apply(term: Term, binding: Mapping[str, Term]) -> Term:
-    """The term with variables replaced, all the way."""
-    match term:
-        case Variable(name):
-            seen = binding.get(name)
-            return term if seen is None else apply(seen, binding)
-        case Compound(functor, args, span):
-            return Compound(functor, tuple(apply(a, binding) for a in args), span)
-        case ListTerm(items, rest, span):
-            return ListTerm(
-                tuple(apply(a, binding) for a in items), None if rest is None else apply(rest, binding), span
-            )
-        case _:
-            return term
-
-
-def unify(a: Term, b: Term, binding: Substitution) -> bool:
-    """Make two terms equal by binding variables (in place); False when that is impossible."""
-    stack = [(a, b)]
-    while stack:
-        x, y = (apply(t, binding) for t in stack.pop())
-        if isinstance(x, Variable):
-            if x != y:
-                binding[x.name] = y
-        elif isinstance(y, Variable):
-            binding[y.name] = x
-        elif isinstance(x, Compound) and isinstance(y, Compound):
-            if x.functor != y.functor or len(x.args) != len(y.args):
-                return False
-            stack.extend(zip(x.args, y.args, strict=True))
-        elif isinstance(x, Number) and isinstance(y, Number):
-            if x.value != y.value:
-                return False
-        elif x != y:
-            return False
-    return True
 
 
 class Normaliser:
@@ -172,7 +71,7 @@ class Normaliser:
                 case r.DynamicDomain(predicate):
                     self.out.domains.add(flatten(predicate)[0])
                 case r.Declare():
-                    name = _open_name(s.name, len(s.arguments))
+                    name = open_name(s.name, len(s.arguments))
                     self.out.declared[name] = s
                     if s.role is r.Role.POINTS:
                         self.out.pointwise.add(name)
@@ -190,13 +89,12 @@ class Normaliser:
 
     def _background(self, known: Background) -> None:
         for (functor, arity), table in known.facts.items():
-            self.out.facts[_open_name(functor, arity)] = table
+            self.out.facts[open_name(functor, arity)] = table
         nested: dict[str, FactTable] = {}
         for clause in known.clauses:
             head = clause.head
             if clause.body or any(True for _ in variables(head)):
-                key = (head.functor, len(head.args)) if isinstance(head, Compound) else (head.name, 0)  # type: ignore[union-attr]
-                self.clauses.setdefault(key, []).append(clause)
+                self.clauses.setdefault(_key(head), []).append(clause)
             else:
                 name, args = flatten(head, clause.span)
                 nested.setdefault(name, FactTable(clause.span, [])).rows.append(args)
@@ -205,50 +103,30 @@ class Normaliser:
             self.out.facts[name] = table if plain is None else FactTable(plain.span, plain.rows + table.rows)
 
     def _statement(self, index: int, s: r.Statement) -> None:
-        out = self.out
-        match s:
-            case r.EffectRule():
-                for rule in self._variants(s):
-                    assert isinstance(rule, r.EffectRule)
-                    fluent, args, value = self._pair(rule.pair, s.span)
-                    body = self._body(rule.body, rule.time, s.span)
-                    time = _time(rule.time, s.span)
-                    for flat in body:
-                        point = PointRule(s.effect, fluent, args, value, time, flat, index, s.span)
-                        out.points.append(self._dated(point))
-            case r.EventRule():
-                for rule in self._variants(s):
-                    assert isinstance(rule, r.EventRule)
-                    relation, args = flatten(rule.event, s.span)
-                    out.events[relation] = len(args)
-                    time = _time(rule.time, s.span)
-                    for flat in self._body(rule.body, rule.time, s.span):
-                        point = PointRule(None, relation, args, None, time, flat, index, s.span)
-                        out.points.append(self._dated(point))
-            case r.IntervalRule():
-                for rule in self._variants(s):
-                    assert isinstance(rule, r.IntervalRule)
-                    self._span_rule(index, rule)
-            case r.Initially():
-                for rule in self._variants(s):
-                    assert isinstance(rule, r.Initially)
-                    fluent, args, value = self._pair(rule.pair, s.span)
-                    for flat in self._body(rule.body, None, s.span):
-                        out.starts.append(StartRule(fluent, args, value, flat, s.span))
-            case r.Delayed():
-                for rule in self._variants(s):
-                    assert isinstance(rule, r.Delayed)
-                    self._delay(rule)
-            case r.Postponable():
-                for rule in self._variants(s):
-                    assert isinstance(rule, r.Postponable)
-                    fluent, args, value = self._pair(rule.pair, s.span)
-                    for flat in self._body(rule.body, None, s.span):
-                        out.postpones.append(PostponeRule(fluent, args, value, flat, s.span))
-            case r.Grounding():
-                self._grounding(s)
-            case _:
-                pass
+        out, span = self.out, s.span
+        match self._rename(s):
+            case r.EffectRule(effect, pair, time, body):
+                fluent, args, value = self._pair(pair, span)
+                bodies = self._body(body, time, span)
+                point = PointRule(effect, fluent, args, value, _time(time, span), (), index, span)
+                out.points += [self._dated(replace(point, body=flat)) for flat in bodies]
+            case r.EventRule(event, time, body):
+                relation, args = flatten(event, span)
+                out.events[relation] = len(args)
+                point = PointRule(None, relation, args, None, _time(time, span), (), index, span)
+                out.points += [self._dated(replace(point, body=flat)) for flat in self._body(body, time, span)]
+            case r.IntervalRule() as rule:
+                self._span_rule(index, rule)
+            case r.Initially(pair, body):
+                fluent, args, value = self._pair(pair, span)
+                out.starts += [StartRule(fluent, args, value, flat, span) for flat in self._body(body, None, span)]
+            case r.Delayed() as rule:
+                self._delay(rule)
+            case r.Postponable(pair, body):
+                fluent, args, value = self._pair(pair, span)
+                out.postpones += [PostponeRule(fluent, args, value, x, span) for x in self._body(body, None, span)]
+            case r.Grounding() as rule:
+                self._grounding(rule)
 
     def _dated(self, p: PointRule) -> PointRule:
         """A rule whose head has the time-point among its arguments or as its value, with a number there."""
@@ -260,10 +138,6 @@ class Normaliser:
         value = None if p.value is None else put(p.value)
         body = (*p.body, Test("is", moment, Variable(p.time)))
         return replace(p, args=tuple(map(put, p.args)), value=value, body=body)
-
-    def _variants(self, s: r.Statement) -> Iterator[r.Statement]:
-        """The statement with anonymous variables named."""
-        yield self._rename(s)
 
     def _delay(self, rule: r.Delayed) -> None:
         fluent, args, value = self._pair(rule.source, rule.span)
@@ -279,14 +153,12 @@ class Normaliser:
             self.out.delays.append(DelayRule(fluent, args, value, target, rule.delay, flat, rule.span))
 
     def _grounding(self, s: r.Grounding) -> None:
-        renamed = self._rename(s)
-        assert isinstance(renamed, r.Grounding)
-        entity, value = renamed.entity, None
+        entity, value = s.entity, None
         if isinstance(entity, Compound) and entity.functor == "=":
             entity, value = entity.args
         relation, args = flatten(entity, s.span)
         self.grounded.append((relation, s.span))
-        for flat in self._body(renamed.body, None, s.span):
+        for flat in self._body(s.body, None, s.span):
             self.out.wanted.setdefault(relation, []).append(Wanted(relation, args, value, flat))
 
     def _pair(self, pair: r.Pair, span: Span) -> tuple[str, tuple[Term, ...], Term]:
@@ -304,20 +176,10 @@ class Normaliser:
         variables of the same names, so that rules can share work; nobody can write such a name."""
         self.fresh = itertools.count()
 
-        def term(t: Term) -> Term:
-            match t:
-                case Variable("_", span):
-                    return Variable(f"_#{next(self.fresh)}", span)
-                case Compound("-", (Number(value),), span):
-                    return Number(-value, span)
-                case Compound(functor, args, span):
-                    return Compound(functor, tuple(term(a) for a in args), span)
-                case ListTerm(items, rest, span):
-                    return ListTerm(tuple(term(a) for a in items), None if rest is None else term(rest), span)
-                case _:
-                    return t
+        def named(v: Variable) -> Variable:
+            return Variable(f"_#{next(self.fresh)}", v.span) if v.name == "_" else v
 
-        return rebuild(s, term)
+        return rebuild(s, partial(_renamed, named=named))
 
     # ----------------------------------------------------------------- bodies
 
@@ -351,12 +213,11 @@ class Normaliser:
                 return [(literal,)]
 
     def _clauses_of(self, goal: Term) -> list[r.Clause]:
-        key = (goal.functor, len(goal.args)) if isinstance(goal, Compound) else (getattr(goal, "name", ""), 0)
-        return self.clauses.get(key, [])
+        return self.clauses.get(_key(goal), [])
 
     def _expand(self, goal: Term, where: Span, span: Span) -> list[r.Body]:
         """The bodies that make the goal true: its facts, and each clause with the head's unifier as equations."""
-        key = (goal.functor, len(goal.args)) if isinstance(goal, Compound) else (getattr(goal, "name", ""), 0)
+        key = _key(goal)
         if key in self.depth:
             raise refuse(f"background rule {key[0]}/{key[1]} is recursive", where, "write its consequences as facts")
         self.depth.append(key)
@@ -381,21 +242,10 @@ class Normaliser:
     def _fresh_clause(self, clause: r.Clause) -> tuple[Term, r.Body]:
         mark = next(self.fresh)
 
-        def term(t: Term) -> Term:
-            match t:
-                case Variable("_"):
-                    return Variable(f"_#{next(self.fresh)}")
-                case Variable(name):
-                    return Variable(f"{name}#{mark}")
-                case Compound("-", (Number(value),), span):
-                    return Number(-value, span)
-                case Compound(functor, args, span):
-                    return Compound(functor, tuple(term(a) for a in args), span)
-                case ListTerm(items, rest, span):
-                    return ListTerm(tuple(term(a) for a in items), None if rest is None else term(rest), span)
-                case _:
-                    return t
+        def named(v: Variable) -> Variable:
+            return Variable(f"_#{next(self.fresh)}" if v.name == "_" else f"{v.name}#{mark}")
 
+        term = partial(_renamed, named=named)
         return term(clause.head), tuple(rebuild(x, term) for x in clause.body)
 
     def _flat(self, body: r.Body, time: Term | None, span: Span) -> tuple[Flat, ...]:
@@ -539,6 +389,27 @@ class Normaliser:
                     rule.span,
                 )
             )
+
+
+def _key(goal: Term) -> tuple[str, int]:
+    """The name of a predicate and how many arguments it has."""
+    return (goal.functor, len(goal.args)) if isinstance(goal, Compound) else (getattr(goal, "name", ""), 0)
+
+
+def _renamed(t: Term, named: Callable[[Variable], Variable]) -> Term:
+    """The term with other variables, and with negative numbers as such."""
+    match t:
+        case Variable():
+            return named(t)
+        case Compound("-", (Number(value),), span):
+            return Number(-value, span)
+        case Compound(functor, args, span):
+            return Compound(functor, tuple(_renamed(a, named) for a in args), span)
+        case ListTerm(items, rest, span):
+            again = tuple(_renamed(a, named) for a in items)
+            return ListTerm(again, None if rest is None else _renamed(rest, named), span)
+        case _:
+            return t
 
 
 def _none_of(bodies: Sequence[r.Body], span: Span) -> r.Absent:

@@ -28,7 +28,8 @@ from thalweg.events.forms import (
     ended_whole,
     split_terminations,
 )
-from thalweg.events.normal import holes, normalise
+from thalweg.events.normal import normalise
+from thalweg.events.relations import holes
 from thalweg.events.sorts import Coder, Sorts
 from thalweg.events.stores import FactStore
 from thalweg.language.program import Program

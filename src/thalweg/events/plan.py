@@ -48,8 +48,8 @@ from thalweg.events.forms import (
     names,
 )
 from thalweg.events.frames import Frame, Reader, Slot, run_steps
-from thalweg.events.normal import refuse
 from thalweg.events.outline import outline
+from thalweg.events.relations import refuse
 from thalweg.events.simple import SimpleUnit
 from thalweg.events.stores import EventStore, FluentStore
 from thalweg.events.sweeping import SweepUnit

@@ -28,7 +28,7 @@ from thalweg.events.forms import (
     Test,
     Total,
 )
-from thalweg.events.normal import refuse
+from thalweg.events.relations import refuse
 from thalweg.language.rules import Duration, Kind
 from thalweg.language.terms import NOWHERE, Atom, Compound, Number, Span, Term, Variable
 from thalweg.protocol import Ints

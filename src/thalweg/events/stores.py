@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from thalweg.columns import fresh
-from thalweg.columns.comparing import changed_spans, moved_edges
+from thalweg.columns.comparing import changed_spans, moved_edges, rewritten
 from thalweg.columns.gathering import TIME, runs
 from thalweg.columns.keys import KeyTable, passed_on
 from thalweg.columns.ragged import Ragged, Version
@@ -367,7 +366,7 @@ class FluentStore:
         removed = self._room("removed", 4, before)
         added = self._room("added", 3 if self.by_value else 4, lists.used - start)
         touched = np.empty((3, len(ids)), np.int64)
-        n_removed, n_added, n, first = fresh.changes(
+        n_removed, n_added, n, first = rewritten(
             lists.table, lists.past, int(Version.LAST), lists.pool, ids, expiry, removed, added, touched
         )
         changed, froms, tos = touched[:, :n]

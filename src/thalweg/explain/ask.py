@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from thalweg.explain.history import Derived, Given, Timelines
 from thalweg.explain.tree import Node, Part
-from thalweg.explain.why import DEEPEST, Explainer
+from thalweg.explain.why import Explainer
 from thalweg.explain.why_not import Doubter
 from thalweg.explain.wording import ground, pair_text
 from thalweg.explain.world import Known
@@ -225,10 +225,10 @@ def _because(known: Known, cause: str) -> Iterator[Node]:
     yield Node(Part.INPUT, f"{row.fact} at {row.time}", time=row.time, place=row)
 
 
-def why(known: Known, text: str, *, deepest: int = DEEPEST) -> Node:
+def why(known: Known, text: str) -> Node:
     """Why something holds or happens."""
     asked = question(text, known.description, known.plan.clock)
-    explainer = Explainer(known, deepest=deepest)
+    explainer = Explainer(known)
     if asked.value is None:
         node = explainer.happens(asked.term, asked.time)
         said = f"{term_text(asked.term)} does not happen at {known.moment(asked.time)}"

@@ -191,10 +191,10 @@ class Tick:
             f"{self._shown(literal, {})} is not in the answer stream at {self.tick}: {self._absence(literal)}"
         )
         atom = literal.goal if isinstance(literal, Call) else literal.atom
-        nodes = tuple(self._candidates(literal, atom))
+        nodes = tuple(self._candidates(atom))
         return Node(Part.NEGATION, said, nodes, self.tick)
 
-    def _candidates(self, literal: Call | Windowed, atom: Term) -> Iterator[Node]:
+    def _candidates(self, atom: Term) -> Iterator[Node]:
         for rule in rules_of(self.known.program):
             plain = match_term(rule.head, substitute(atom, {}), {})
             if signature(rule.head) != signature(atom) or plain is None:

@@ -10,11 +10,22 @@ from thalweg.explain.tree import Node, Part
 from thalweg.explain.wording import goal_text, pair_text
 from thalweg.explain.world import At, Known, firing, matched
 from thalweg.language.rules import Allen, Combine, Duration
-from thalweg.reference.bodies import Absence, Collect, Fact, Goal, Goals, Test, Unbound, solve
+from thalweg.reference.arithmetic import Test, Unbound
+from thalweg.reference.bodies import Absence, Collect, Fact, Goal, Goals, solve
 from thalweg.reference.description import DeterminedRule, EffectRule
 from thalweg.reference.intervals import Interval, Intervals, contains
 from thalweg.reference.state import Pair
-from thalweg.reference.terms import EMPTY, Ground, Subst, is_ground, resolve, signature, text, unify
+from thalweg.reference.terms import (
+    EMPTY,
+    Ground,
+    Subst,
+    is_ground,
+    resolve,
+    signature,
+    text,
+    unify,
+    unify_all,
+)
 
 DEEPEST = 40
 """How far down an explanation goes; below, a node says what to ask."""
@@ -23,9 +34,8 @@ DEEPEST = 40
 class Explainer:
     """Explanations of one run. `ends` says whether the end of the interval that was asked for is explained too."""
 
-    def __init__(self, known: Known, *, deepest: int = DEEPEST, ends: bool = True) -> None:
+    def __init__(self, known: Known, *, ends: bool = True) -> None:
         self.known = known
-        self._deepest = deepest
         self._ends = ends
         self._explained: set[object] = set()
 
@@ -50,7 +60,7 @@ class Explainer:
         """A node without children, where this has been explained already or the tree is deep enough."""
         if key in self._explained:
             return Node(Part.AGAIN, f"{said} (as above)", time=time)
-        if depth > self._deepest:
+        if depth > DEEPEST:
             return Node(Part.AGAIN, f"{said} (ask for it to see more)", time=time)
         self._explained.add(key)
         return None
@@ -203,8 +213,7 @@ class Explainer:
         world = At(self.known, time)
         instances = []
         for rule in self.known.description.event_rules:
-            subst = unify(rule.time, time, EMPTY)
-            subst = None if subst is None else unify(rule.event, event, subst)
+            subst = unify_all((rule.time, rule.event), (time, event), EMPTY)
             if subst is None:
                 continue
             fired = _first(rule.alternatives, subst, world)

@@ -16,7 +16,8 @@ from thalweg.explain.wording import goal_text, pair_text
 from thalweg.explain.world import AnyRule, At, Known, matched
 from thalweg.language.rules import Allen, Combine, Duration
 from thalweg.language.terms import Variable
-from thalweg.reference.bodies import Absence, Fact, Goal, Goals, Unbound, solve
+from thalweg.reference.arithmetic import Unbound
+from thalweg.reference.bodies import Absence, Fact, Goal, Goals, solve
 from thalweg.reference.description import DeterminedRule
 from thalweg.reference.intervals import Interval, Intervals, contains, length
 from thalweg.reference.state import Pair
@@ -32,6 +33,7 @@ from thalweg.reference.terms import (
     signature,
     text,
     unify,
+    unify_all,
 )
 
 MOST = 40
@@ -96,10 +98,9 @@ class Doubter:
             )
         found: list[_Candidate] = []
         for rule in self.known.description.event_rules:
-            subst = unify(rule.event, event, EMPTY)
-            timed = None if subst is None else unify(rule.time, time, subst)
-            if timed is not None:
-                found += [self._judged(rule, goals, timed, time) for goals in rule.alternatives]
+            subst = unify_all((rule.event, rule.time), (event, time), EMPTY)
+            if subst is not None:
+                found += [self._judged(rule, goals, subst, time) for goals in rule.alternatives]
         return Node(Part.NEGATION, said, tuple(self._closest(found, f"give {text(event)}")), time)
 
     # ------------------------------------------------------------------ simple fluents

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from thalweg.language.instances import apart, split_arguments, unquoted
-from thalweg.reference.bodies import Absence, Collect, Fact, Goal, Test
+from thalweg.reference.arithmetic import Test
+from thalweg.reference.bodies import Absence, Collect, Fact, Goal
 from thalweg.reference.terms import LIST, Ground, Subst, Term, Var, constant, is_ground, resolve, text
 
 _OPERATORS = ("mod", "rem", "div")

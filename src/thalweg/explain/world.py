@@ -17,12 +17,24 @@ from thalweg.io.dates import is_dated, written
 from thalweg.language import rules as language
 from thalweg.language.program import Program
 from thalweg.language.terms import Span
-from thalweg.reference.background import Knowledge, compare
-from thalweg.reference.bodies import Fact, Goals, Test, Unbound, interval_bodies, solve
+from thalweg.reference.arithmetic import Unbound, evaluate
+from thalweg.reference.background import Knowledge
+from thalweg.reference.bodies import Fact, Goals, interval_bodies, solve
 from thalweg.reference.description import Conditional, Description, DeterminedRule, EffectRule, EventRule
 from thalweg.reference.intervals import Intervals, contains, maximal
 from thalweg.reference.state import Domains, Pair
-from thalweg.reference.terms import EMPTY, Ground, Subst, Term, Var, is_ground, resolve, signature, unify
+from thalweg.reference.terms import (
+    EMPTY,
+    Ground,
+    Subst,
+    Term,
+    Var,
+    is_ground,
+    resolve,
+    signature,
+    unify,
+    unify_all,
+)
 
 if TYPE_CHECKING:
     from thalweg.plans import Plan
@@ -163,14 +175,9 @@ class At:
         if isinstance(asked[0], Var):
             raise Unbound(fact)
         for answer in self._facts(fact.kind, asked):
-            extended: Subst | None = subst
-            for term, value in zip(fact.terms, (*answer, self.time), strict=True):
-                extended = None if extended is None else unify(term, value, extended)
+            extended = unify_all(fact.terms, (*answer, self.time), subst)
             if extended is not None:
                 yield extended
-
-    def compare(self, test: Test, subst: Subst) -> Iterator[Subst]:
-        return compare(test, subst)
 
     def _facts(self, kind: str, asked: tuple[Term, ...]) -> list[tuple[Ground, ...]]:
         match kind:
@@ -247,14 +254,11 @@ class At:
     def countdowns(
         self, effect: str, fluent: Term, value: Term
     ) -> Iterator[tuple[Conditional, Pair, Pair, int]]:
-        from thalweg.reference.background import evaluate
-
         for rule in self.known.description.delayed:
             if (rule.target is None) == (effect == "initiatedAt"):
                 continue
-            subst = unify(rule.fluent, fluent, EMPTY)
             wanted = rule.value if rule.target is None else rule.target[1]
-            subst = None if subst is None else unify(wanted, value, subst)
+            subst = unify_all((rule.fluent, wanted), (fluent, value), EMPTY)
             for answer in () if subst is None else solve(rule.alternatives, subst, self.known.knowledge):
                 source = resolve(rule.fluent, answer), resolve(rule.value, answer)
                 target = source[0], resolve(wanted, answer)
@@ -279,15 +283,12 @@ class At:
 
 
 def matched(fluent: Term, value: Term, pair: Pair) -> Subst | None:
-    subst = unify(fluent, pair[0], EMPTY)
-    return None if subst is None else unify(value, pair[1], subst)
+    return unify_all((fluent, value), pair, EMPTY)
 
 
 def firing(rule: EffectRule, fluent: Term, value: Term, world: At) -> Iterator[tuple[Goals, Subst]]:
     """The ways in which the rule has its effect on the pair at the time-point, with the body that is true."""
-    subst = unify(rule.time, world.time, EMPTY)
-    subst = None if subst is None else unify(rule.fluent, fluent, subst)
-    subst = None if subst is None else unify(rule.value, value, subst)
+    subst = unify_all((rule.time, rule.fluent, rule.value), (world.time, fluent, value), EMPTY)
     if subst is None:
         return
     for goals in rule.alternatives:

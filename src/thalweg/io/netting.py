@@ -28,6 +28,12 @@ class Left(NamedTuple):
     wrong: int
 
 
+Columns = tuple[Codes, Codes, Ints, Ints]
+"""Where what is left is written: majors, minors, starts and ends."""
+Reached = tuple[int, int, int]
+"""`final`, `rest` and `wrong` so far."""
+
+
 @kernel
 def _runs(majors: Codes, minors: Codes, starts: Ints, heads: Codes) -> int:
     """Where runs of rows of one pair in the order of their starts begin, and where the last one ends; returns how many
@@ -104,10 +110,9 @@ def net_rows(
     """
     size = len(starts)
     major, minor, heads = (recycling.empty(length, np.int32) for length in (size, size, size + 1))
-    start, end = recycling.empty(size, np.int64), recycling.empty(size, np.int64)
+    out = major, minor, recycling.empty(size, np.int64), recycling.empty(size, np.int64)
     columns = majors, major_ranks, minors, minor_ranks, starts, ends, ops, signs
-    final, rest, wrong = _net(*columns, last, heads, major, minor, start, end)
-    return Left(major, minor, start, end, final, rest, wrong)
+    return Left(*out, *_net(*columns, last, heads, out))
 
 
 @part
@@ -118,15 +123,11 @@ def _left(
     major: int,
     minor: int,
     last: int,
-    majors: Codes,
-    minors: Codes,
-    starts: Ints,
-    ends: Ints,
-    final: int,
-    rest: int,
-    wrong: int,
-) -> tuple[int, int, int]:
-    """Write down what is left of one start; returns how far both parts go, and the count if it is wrong."""
+    out: Columns,
+    so_far: Reached,
+) -> Reached:
+    """Write down what is left of one start."""
+    (majors, minors, starts, ends), (final, rest, wrong) = out, so_far
     if count == 1:
         if until <= last:
             place = final
@@ -155,16 +156,11 @@ def _fold_in_order(
     order: Codes,
     borders: Ints,
     k: int,
-    major: Codes,
-    minor: Codes,
-    start: Ints,
-    end: Ints,
-    final: int,
-    rest: int,
-    wrong: int,
-) -> tuple[int, int, int, int]:
+    out: Columns,
+    so_far: Reached,
+) -> tuple[int, Reached]:
     """Fold pairs from the run at place k on, as long as the runs of each follow each other in time. Returns the place
-    of the first run of a pair of which they do not, and the same as `_left`."""
+    of the first run of a pair of which they do not, and how far it came."""
     while k < len(order):
         its_major = major_ranks[majors[heads[order[k]]]]
         its_minor = minor_ranks[minors[heads[order[k]]]]
@@ -175,18 +171,14 @@ def _fold_in_order(
         for n in range(k, stop):
             for row in range(heads[order[n]], heads[order[n] + 1]):
                 if starts[row] != since:
-                    final, rest, wrong = _left(
-                        count, until, since, its_major, its_minor, last, major, minor, start, end, final, rest, wrong
-                    )
+                    so_far = _left(count, until, since, its_major, its_minor, last, out, so_far)
                     since, count, until = starts[row], 0, 0
                 sign = signs[ops[row]]
                 count += sign
                 until += sign * ends[row]
-        final, rest, wrong = _left(
-            count, until, since, its_major, its_minor, last, major, minor, start, end, final, rest, wrong
-        )
+        so_far = _left(count, until, since, its_major, its_minor, last, out, so_far)
         k = stop
-    return k, final, rest, wrong
+    return k, so_far
 
 
 @kernel
@@ -199,26 +191,19 @@ def _fold_rows(
     ops: Codes,
     signs: Ops,
     last: int,
-    major: Codes,
-    minor: Codes,
-    start: Ints,
-    end: Ints,
-    final: int,
-    rest: int,
-    wrong: int,
-) -> tuple[int, int, int]:
-    """Fold the rows of one pair, which are in the order of their starts. Returns the same as `_left`."""
+    out: Columns,
+    so_far: Reached,
+) -> Reached:
+    """Fold the rows of one pair, which are in the order of their starts."""
     since, count, until = starts[rows[0]], 0, 0
     for row in rows:
         if starts[row] != since:
-            final, rest, wrong = _left(
-                count, until, since, its_major, its_minor, last, major, minor, start, end, final, rest, wrong
-            )
+            so_far = _left(count, until, since, its_major, its_minor, last, out, so_far)
             since, count, until = starts[row], 0, 0
         sign = signs[ops[row]]
         count += sign
         until += sign * ends[row]
-    return _left(count, until, since, its_major, its_minor, last, major, minor, start, end, final, rest, wrong)
+    return _left(count, until, since, its_major, its_minor, last, out, so_far)
 
 
 @njit(cache=True)
@@ -233,29 +218,25 @@ def _net(
     signs: Ops,
     last: int,
     heads: Codes,
-    major: Codes,
-    minor: Codes,
-    start: Ints,
-    end: Ints,
-) -> tuple[int, int, int]:
+    out: Columns,
+) -> Reached:
     """`net_rows` into arrays that are given."""
     heads = heads[: _runs(majors, minors, starts, heads)]
     runs = np.arange(len(heads) - 1).astype(np.int32)
     order, borders = _by_rank(majors, major_ranks, heads, _by_rank(minors, minor_ranks, heads, runs)[0])
     changes = starts, ends, ops, signs, last
-    out = major, minor, start, end
-    k, final, rest, wrong = 0, 0, len(starts), 0
+    k, so_far = 0, (0, len(starts), 0)
     while True:
-        k, final, rest, wrong = _fold_in_order(
-            majors, major_ranks, minors, minor_ranks, *changes, heads, order, borders, k, *out, final, rest, wrong
+        k, so_far = _fold_in_order(
+            majors, major_ranks, minors, minor_ranks, *changes, heads, order, borders, k, out, so_far
         )
         if k == len(order):
-            return final, rest, wrong
+            return so_far
         row = heads[order[k]]
         its_major, its_minor = major_ranks[majors[row]], minor_ranks[minors[row]]
         stop, _ = _pair(minors, minor_ranks, starts, heads, order, k, borders[its_major])
         rows = _sorted_rows(starts, heads, order[k:stop])
-        final, rest, wrong = _fold_rows(rows, its_major, its_minor, *changes, *out, final, rest, wrong)
+        so_far = _fold_rows(rows, its_major, its_minor, *changes, out, so_far)
         k = stop
 
 

@@ -6,9 +6,7 @@ understood. `parse` and `load` raise `ProgramError` when there are errors.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
@@ -18,6 +16,7 @@ from thalweg.language.declarations import header, tick_seconds
 from thalweg.language.diagnostics import Diagnostic, ProgramError, Refused, has_errors
 from thalweg.language.includes import Library, decode
 from thalweg.language.kinds import accepted, kind_of, mixed
+from thalweg.language.pause import collection_paused
 from thalweg.language.program import Program
 from thalweg.language.reader import Reader
 from thalweg.language.rules import Kind
@@ -26,19 +25,7 @@ from thalweg.language.terms import Span, Term
 _Found = TypeVar("_Found")
 
 
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Terms never form cycles, so looking for cycles while millions of them are made is wasted work."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-@_without_collection()
+@collection_paused()
 def read(text: str | bytes, source: str = "<text>") -> tuple[Program, list[Diagnostic]]:
     """The program of a text, and everything that is wrong with it. Never raises."""
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
@@ -50,7 +37,7 @@ def read(text: str | bytes, source: str = "<text>") -> tuple[Program, list[Diagn
     return assemble(clauses.terms, [clauses], diagnostics)
 
 
-@_without_collection()
+@collection_paused()
 def read_files(path: str | Path, *background: str | Path) -> tuple[Program, list[Diagnostic]]:
     """The program of a rule file, its includes and its background files, and everything that is wrong."""
     paths = [Path(path), *map(Path, background)]

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from thalweg.language.constants import UNIT_SECONDS
+from thalweg.language.foreign import LIGATURE
 from thalweg.language.operators import (
     CONNECTIVES,
     DECLARE,
@@ -59,7 +60,6 @@ from thalweg.language.rules import (
     Windowed,
 )
 from thalweg.language.terms import Atom, Compound, Number, Sequence, Term, Variable
-from thalweg.language.tokens import LIGATURE
 
 _PLAIN = re.compile(r"[^\W\d_A-Z]\w*")
 _SYMBOLS = frozenset("+-*/\\^<>=~:.?@#&$!|;")

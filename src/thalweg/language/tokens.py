@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from thalweg.language.constants import duration, number, seconds, unescape
 from thalweg.language.diagnostics import Diagnostic, Refused, Severity
+from thalweg.language.foreign import FOREIGN, LIGATURE, LIGATURES, PRINTED
 from thalweg.language.operators import BETWEEN, BY, DECLARE, DIRECTIVE_WORDS, MAX_DEPTH, PREFIX, Mark
 from thalweg.language.terms import Atom, Compound, Number, Span, Term, Variable
 
@@ -65,53 +66,6 @@ _STARTS = frozenset("flat functor variable number duration open quoted string".s
 _INFIX_SYMBOLS = frozenset(
     r":- -> =:= =\= =.. == =< = \== \= \/ /\ // / ** * @=< @>= @< @> >= >> > << < : ^ | ; ,".split()
 )
-_NECK = "write `:-` or `if` between head and body"
-_FOREIGN = {
-    "<-": (":-", _NECK),
-    "←": (":-", _NECK),
-    "-->": (":-", _NECK),
-    ":=": (":-", f"{_NECK}, `=` between a fluent and its value, `is` for arithmetic"),
-    "=>": (">=", "write `>=` to compare; a rule is written `head :- body`, head first"),
-    "→": (":-", "a rule is written `head :- body`, head first"),
-    "<=": ("=<", "write `=<`"),
-    "≤": ("=<", "write `=<`"),
-    "≥": (">=", "write `>=`"),
-    "!=": ("\\=", "write `\\=`"),
-    "<>": ("\\=", "write `\\=`"),
-    "≠": ("\\=", "write `\\=`"),
-    "=@=": ("==", "write `==`"),
-    "<->": ("=", "write two rules"),
-    "<=>": ("=", "write two rules"),
-    "&&": (",", "write `,` between literals"),
-    "&": (",", "write `,` between literals"),
-    "∧": (",", "write `,` between literals"),
-    "||": (";", "write `;` between alternatives, or two rules"),
-}
-"""Operators of other languages: what to go on with, and what to advise."""
-_NEXT_WINDOW = "a window is written in square brackets before its operator: `[3m] sometime atom`"
-_PRINTED = {
-    **dict.fromkeys("⊞⊟⊡", _NEXT_WINDOW),
-    **dict.fromkeys("◇◊♢⋄⬦", "write `sometime`: `[3m] sometime atom`"),
-    **dict.fromkeys("□◻▢", "write `always`: `[3m] always atom`"),
-    "@": "write `at(T) atom`",
-    "?": "ask with a line `query p(X, T).`",
-    "∨": "write `;` between alternatives, or two rules",
-    "∈": "write one rule per value, or a fact per value and the fact's predicate here",
-    "∪": "write `union_all([I1, I2], I)`",
-    "∩": "write `intersect_all([I1, I2], I)`",
-    "∞": "leave the end of an interval open instead",
-    "×": "write `*`",
-    "·": "write `*`",
-    "÷": "write `/`",
-    **dict.fromkeys("−–—", "write `-`"),
-    **dict.fromkeys("‘’‚‛′`´", "write `'`"),
-    **dict.fromkeys("“”„″", "write `'` or `\"`"),
-    **dict.fromkeys("\u00a0\u2002\u2003\u2009\u202f\u3000", "write an ordinary space"),
-    **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", "remove it; it cannot be seen"),
-}
-"""Characters as papers print them and as they are copied from there: what to write instead."""
-_LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-LIGATURE = re.compile("[ﬀ-ﬆ]")
 _WORD = re.compile(r"\w")
 FLAT_DEPTH = 4
 """How deep a term can be that leaves here as one token."""
@@ -387,7 +341,7 @@ class Scanner:
     def _spell(self, clause: RawClause, name: str, span: Span) -> None:
         """Report letters that are printed as one."""
         if not name.isascii() and (found := LIGATURE.search(name)):
-            written = LIGATURE.sub(lambda match: _LIGATURES[match[0]], name)
+            written = LIGATURE.sub(lambda match: LIGATURES[match[0]], name)
             message = f"`{found[0]}` is one character here, a ligature"
             self._break(clause, "TW001", message, span, f"write `{written}`")
 
@@ -446,9 +400,9 @@ class Scanner:
         if symbol == "¬":
             self._report("TW008", "`¬` is not an operator of this language", span, "write `not` or `\\+`")
             return "\\+"
-        if symbol not in _FOREIGN or not after:
+        if symbol not in FOREIGN or not after:
             return symbol
-        meant, advice = _FOREIGN[symbol]
+        meant, advice = FOREIGN[symbol]
         self._report("TW008", f"`{symbol}` is not an operator of this language", span, advice)
         if symbol == "=>" and not any(token.value == ":-" for token in clause.tokens):
             return ":-"
@@ -487,7 +441,7 @@ class Scanner:
             self._break(clause, "TW004", message, span, f"close it with `{char}`")
         else:
             shown = f"`{char}`" if char.isprintable() else f"U+{ord(char):04X}"
-            self._break(clause, "TW001", f"unexpected character {shown}", span, _PRINTED.get(char))
+            self._break(clause, "TW001", f"unexpected character {shown}", span, PRINTED.get(char))
         return after
 
 

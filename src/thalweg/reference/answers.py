@@ -22,7 +22,7 @@ from thalweg.analysis.temporal import Time
 from thalweg.answers.datalog import Datalog, Rule, Test, TimedAtom, read
 from thalweg.language.program import Program
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable
-from thalweg.reference.background import CONSTANTS, NoNumber, evaluate
+from thalweg.reference.arithmetic import CONSTANTS, NoNumber, evaluate
 
 Constant = str | int | float
 Bools = npt.NDArray[np.bool_]
@@ -150,14 +150,6 @@ def _reach(datalog: Datalog) -> int:
 
 
 # --------------------------------------------------------------------------- models
-
-
-def model(rules: Iterable[GroundRule], facts: Iterable[Fact]) -> frozenset[Fact]:
-    """The well-founded model over one stream; for T-stratified programs the only answer set."""
-    listed = list(rules)
-    given = list(facts)
-    truth = _alternate(listed, {f: np.ones(1, np.bool_) for f in given}, 1)
-    return frozenset(fact for fact, holds in truth.items() if holds[0])
 
 
 def _alternate(rules: list[GroundRule], inputs: Mapping[Fact, Bools], width: int) -> dict[Fact, Bools]:
@@ -295,13 +287,3 @@ class Evolutions:
         """The instances of the query that are true in every evolution."""
         within = self.compatible(history, now)
         return {goal for goal in self.goals(query) if self.holds(goal)[within].all()}
-
-
-def completed(
-    program: Program, facts: Iterable[Fact], constants: Iterable[Constant], end: int
-) -> frozenset[Fact]:
-    """The model of the completed stream, by plain bottom-up evaluation."""
-    datalog, problems = read(program)
-    if problems:
-        raise ValueError("; ".join(d.message for d in problems))
-    return model(ground(datalog, constants, end), facts)

@@ -14,11 +14,8 @@ from typing import Protocol
 
 from thalweg.language import rules as language
 from thalweg.language.terms import Sequence
+from thalweg.reference.arithmetic import Test, Unbound, compare
 from thalweg.reference.terms import Reader, Subst, Term, Var, is_ground, order_key, resolve, unify, variables
-
-
-class Unbound(Exception):
-    """A goal needs the value of a variable that has none yet."""
 
 
 class UnsafeRule(ValueError):
@@ -32,15 +29,6 @@ class Fact:
 
     kind: str
     terms: tuple[Term, ...]
-
-
-@dataclass(frozen=True)
-class Test:
-    """A comparison, a unification or `is`."""
-
-    op: str
-    left: Term
-    right: Term
 
 
 @dataclass(frozen=True)
@@ -70,9 +58,6 @@ class World(Protocol):
 
     def answers(self, fact: Fact, subst: Subst) -> Iterable[Subst]:
         """Every way to make the fact true; raises `Unbound` where it needs more values."""
-
-    def compare(self, test: Test, subst: Subst) -> Iterable[Subst]:
-        """The same for a comparison."""
 
 
 # --------------------------------------------------------------------------- reading
@@ -202,7 +187,7 @@ def _answers(goal: Goal, subst: Subst, world: World) -> Iterable[Subst]:
         case Fact():
             return world.answers(goal, subst)
         case Test():
-            return world.compare(goal, subst)
+            return compare(goal, subst)
         case Absence(alternatives, waits):
             _require(waits, subst)
             return () if any(True for _ in solve(alternatives, subst, world)) else (subst,)

@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from thalweg.language.program import Program
-from thalweg.reference.background import compare, evaluate
-from thalweg.reference.bodies import Fact, Test, solve
+from thalweg.reference.arithmetic import evaluate
+from thalweg.reference.bodies import Fact, solve
 from thalweg.reference.description import Conditional, Description, EffectRule
 from thalweg.reference.events import Row
 from thalweg.reference.intervals import Intervals, maximal
@@ -37,6 +37,7 @@ from thalweg.reference.terms import (
     signature,
     text,
     unify,
+    unify_all,
 )
 
 Pair = tuple[Ground, Ground]
@@ -155,7 +156,7 @@ class BrokenBetween:
         return any(self._satisfied(rule, pair, time) for rule in rules)
 
     def _satisfied(self, rule: EffectRule, pair: Pair, time: int) -> bool:
-        subst = _matched((rule.fluent, rule.value), pair, {Var("T"): time})
+        subst = unify_all((rule.fluent, rule.value), pair, {Var("T"): time})
         return subst is not None and any(True for _ in solve(rule.alternatives, subst, _At(self, time)))
 
     def _fires(self, source: Pair, rule: Conditional, target: Pair | None, time: int) -> bool:
@@ -164,9 +165,9 @@ class BrokenBetween:
         return any(self._comes(source, time - delay, time) for delay in delays)
 
     def _delays(self, source: Pair, rule: Conditional, target: Pair | None) -> set[int]:
-        subst = _matched((rule.fluent, rule.value), source, EMPTY)
+        subst = unify_all((rule.fluent, rule.value), source, EMPTY)
         if subst is not None and rule.target is not None:
-            subst = _matched(rule.target, target, subst) if target is not None else None
+            subst = unify_all(rule.target, target, subst) if target is not None else None
         if subst is None:
             return set()
         solutions = solve(rule.alternatives, subst, self.description.knowledge)
@@ -185,7 +186,7 @@ class BrokenBetween:
         return any(
             any(True for _ in solve(rule.alternatives, subst, self.description.knowledge))
             for rule in self.description.postponable
-            if (subst := _matched((rule.fluent, rule.value), pair, EMPTY)) is not None
+            if (subst := unify_all((rule.fluent, rule.value), pair, EMPTY)) is not None
         )
 
     def _initial(self) -> set[Pair]:
@@ -229,24 +230,16 @@ class _At:
                     yield from _some(unify(first, event, subst))
             case "holds":
                 for pair in question.candidates(*signature(first)):
-                    extended = _matched((first, fact.terms[1]), pair, subst)
+                    extended = unify_all((first, fact.terms[1]), pair, subst)
                     if extended is not None and question.holds(pair, self._time):
                         yield extended
             case _:
                 raise OutOfScope(fact.kind)
 
-    def compare(self, test: Test, subst: Subst) -> Iterator[Subst]:
-        return compare(test, subst)
-
 
 def _some(subst: Subst | None) -> Iterator[Subst]:
     if subst is not None:
         yield subst
-
-
-def _matched(pattern: tuple[Term, Term], pair: Pair, subst: Subst) -> Subst | None:
-    extended = unify(pattern[0], pair[0], subst)
-    return None if extended is None else unify(pattern[1], pair[1], extended)
 
 
 def _constants_in(term: Term) -> Iterator[Ground]:

@@ -13,7 +13,8 @@ from thalweg.language import rules as language
 from thalweg.language import terms as language_terms
 from thalweg.language.program import Program
 from thalweg.reference import intervals as algebra
-from thalweg.reference.background import Knowledge, evaluate
+from thalweg.reference.arithmetic import evaluate
+from thalweg.reference.background import Knowledge
 from thalweg.reference.bodies import (
     Absence,
     Collect,

@@ -22,7 +22,8 @@ from dataclasses import dataclass, field, replace
 from thalweg.language.program import Program
 from thalweg.reference.description import Description
 from thalweg.reference.intervals import Interval, Intervals, clip, maximal
-from thalweg.reference.moment import Judged, Moment, Snapshot, Whole
+from thalweg.reference.moment import Moment
+from thalweg.reference.snapshot import Judged, Snapshot, Whole
 from thalweg.reference.state import Countdown, Domains, Input, Pair, State, Stretch, settled, shown
 from thalweg.reference.terms import Ground, signature, text
 
@@ -171,7 +172,7 @@ def step_through(
     whole: Whole = {}
     for _ in range(len(domains.description.determined_rules) + 2):
         trace = _pass(domains, input_, start, until, past, stops, whole)
-        found = _whole_intervals(domains, trace, input_, past, until)
+        found = _whole_intervals(domains, trace, input_, past)
         if found == whole:
             return trace
         whole = found
@@ -267,9 +268,7 @@ def _stretches(input_: Input, whole: Whole) -> Iterator[Interval]:
         yield from (interval for judged in found for interval in judged.intervals)
 
 
-def _whole_intervals(
-    domains: Domains, trace: Trace, input_: Input, past: Sequence[Record], until: int
-) -> Whole:
+def _whole_intervals(domains: Domains, trace: Trace, input_: Input, past: Sequence[Record]) -> Whole:
     """The results of the rules over whole intervals, after the past, judged by the timelines of the run."""
     rules = [rule for rule in domains.description.determined_rules if rule.whole]
     if not rules:

@@ -9,7 +9,7 @@ from typing import Any
 
 from thalweg.language.rules import Compare
 from thalweg.language.terms import Atom, Compound, Number, Term, Variable, arguments, signature, variables
-from thalweg.reference import background
+from thalweg.reference import arithmetic
 from thalweg.reference.terms import number as one_form
 
 Bindings = Mapping[str, Term]
@@ -46,8 +46,8 @@ def evaluate(term: Term, bound: Bindings) -> int | float:
 
 def _evaluated(term: object) -> int | float:
     try:
-        return background.evaluate(term)
-    except background.NoNumber as problem:
+        return arithmetic.evaluate(term)
+    except arithmetic.NoNumber as problem:
         raise ValueError(f"{term!r} has no value") from problem
 
 
@@ -57,7 +57,7 @@ def number(value: int | float) -> Number:
 
 def value_of(term: Term, bound: Bindings) -> Term:
     """What a term stands for: a computation for its result, everything else for itself."""
-    if isinstance(term, Compound) and signature(term) in background.FUNCTIONS:
+    if isinstance(term, Compound) and signature(term) in arithmetic.FUNCTIONS:
         return number(evaluate(term, bound))
     return substitute(term, bound)
 
@@ -116,7 +116,7 @@ def match_term(pattern: Term, term: Term, bound: Bindings) -> Bindings | None:
 
 def _as_number(term: Term) -> Term:
     """Beside a computation, `pi` and the like are numbers."""
-    return number(evaluate(term, {})) if isinstance(term, Atom) and term.name in background.CONSTANTS else term
+    return number(evaluate(term, {})) if isinstance(term, Atom) and term.name in arithmetic.CONSTANTS else term
 
 
 def _true(op: str, left: Term, right: Term, bound: Bindings) -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from thalweg.reference.background import Knowledge, compare, evaluate
-from thalweg.reference.bodies import Fact, Test, solve
+from thalweg.reference.arithmetic import evaluate
+from thalweg.reference.background import Knowledge
+from thalweg.reference.bodies import Fact, solve
 from thalweg.reference.description import Conditional, Description
 from thalweg.reference.intervals import contains
 from thalweg.reference.terms import (
@@ -24,6 +25,7 @@ from thalweg.reference.terms import (
     resolve,
     signature,
     unify,
+    unify_all,
 )
 
 Fluent = Ground
@@ -277,8 +279,7 @@ class Domains:
                     yield Countdown(pair, target, time, time + delay, postponable)
 
     def _matches(self, rule: Conditional, pair: Pair, state: State) -> Iterator[Subst]:
-        subst = unify(rule.fluent, pair[0], EMPTY)
-        subst = None if subst is None else unify(rule.value, pair[1], subst)
+        subst = unify_all((rule.fluent, rule.value), pair, EMPTY)
         if subst is not None:
             yield from solve(rule.alternatives, subst, self.knowledge(state))
 
@@ -294,9 +295,6 @@ class _Happening:
             extended = unify(fact.terms[0], event, subst)
             if extended is not None:
                 yield extended
-
-    def compare(self, test: Test, subst: Subst) -> Iterator[Subst]:
-        return compare(test, subst)
 
 
 def _alike(left: Term, right: Term) -> bool:

@@ -8,7 +8,7 @@ constant, in data and in rules.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,13 +133,18 @@ def unify(left: Term, right: Term, subst: Subst) -> Subst | None:
     if isinstance(left, tuple) and isinstance(right, tuple):
         if len(left) != len(right) or left[0] != right[0]:
             return None
-        for mine, yours in zip(left[1:], right[1:], strict=True):
-            extended = unify(mine, yours, subst)
-            if extended is None:
-                return None
-            subst = extended
-        return subst
+        return unify_all(left[1:], right[1:], subst)
     return subst if type(left) is not tuple and type(right) is not tuple and left == right else None
+
+
+def unify_all(lefts: Iterable[Term], rights: Iterable[Term], subst: Subst) -> Subst | None:
+    """The bindings that make all terms on the left the same as those on the right, one by one, or None."""
+    for left, right in zip(lefts, rights, strict=True):
+        extended = unify(left, right, subst)
+        if extended is None:
+            return None
+        subst = extended
+    return subst
 
 
 def renamed(term: Term, number_: int) -> Term:

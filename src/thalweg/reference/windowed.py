@@ -24,7 +24,6 @@ from thalweg.reasons import (
 )
 from thalweg.reference.description import Description
 from thalweg.reference.events import OpenCountdown, Record, Row, Timeline, Trace, given, step_through
-from thalweg.reference.intervals import Interval
 from thalweg.reference.state import Domains
 
 
@@ -193,19 +192,6 @@ def _intervals(timeline: Timeline) -> set[tuple[str, str, int, int | None]]:
 
 def _order(row: tuple[str, str, int, int | None]) -> tuple[str, str, int]:
     return row[:3]
-
-
-def folded(changes: Iterable[Change]) -> Timeline:
-    """The timeline that a stream of changes adds up to."""
-    timeline: dict[tuple[str, str], list[Interval]] = {}
-    for change in changes:
-        intervals = timeline.setdefault((change.fluent, change.value), [])
-        interval = (change.start, change.end)
-        if change.op == "insert":
-            intervals.append(interval)
-        else:
-            intervals.remove(interval)
-    return {pair: sorted(intervals, key=lambda i: i[0]) for pair, intervals in timeline.items() if intervals}
 
 
 def revises(row: Row, q: int, step: int) -> bool:

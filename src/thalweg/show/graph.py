@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 
 from thalweg.analysis.dependencies import Dependencies, Edge, EdgeKind, Node, dependencies
-from thalweg.analysis.pause import collection_paused
 from thalweg.analysis.roles import INPUT_PARTS, Entities, Part, entities
 from thalweg.analysis.wording import text
+from thalweg.language.pause import collection_paused
 from thalweg.language.program import Program
 from thalweg.language.terms import is_ground
 

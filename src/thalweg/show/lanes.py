@@ -129,10 +129,10 @@ def chart(
     notes: list[str] = []
     pieces = [piece for piece in _pieces(tables, inputs, tick) if len(piece.start)]
     names = {fluent: piece.given for piece in pieces for fluent in piece.fluents}
-    texts, events, times, given = _events(tables, inputs)
+    texts, events, times = _events(tables, inputs)
     pending = tables["open"].to_pylist() if "due" in _columns(tables, "open") else []
     names |= {row["fluent"]: False for row in pending if row["fluent"] not in names}
-    lanes, places = _lanes(names, texts, given, only)
+    lanes, places = _lanes(names, texts, only)
     keys = _Keys(pieces)
     bars = _cut(_bars(pieces, places, keys), limit, "intervals", notes)
     marks = _cut_marks(_marks(texts, events, times, places, keys), limit, notes)
@@ -278,12 +278,9 @@ def _text(value: object) -> str:
     return value
 
 
-def _events(
-    tables: Mapping[str, pa.Table], inputs: Sequence[Rows]
-) -> tuple[list[str], Ints, Ints, dict[str, bool]]:
-    """The distinct events, which of them happens and when, and whether it is input."""
+def _events(tables: Mapping[str, pa.Table], inputs: Sequence[Rows]) -> tuple[list[str], Ints, Ints]:
+    """The distinct events, and which of them happens and when."""
     texts: dict[str, int] = {}
-    given: dict[str, bool] = {}
     which: list[Ints] = []
     times: list[Ints] = []
     for rows in inputs:
@@ -291,15 +288,13 @@ def _events(
             found = instances(rows)
             which.append(np.array([texts.setdefault(event, len(texts)) for event in found], np.int64))
             times.append(rows.time)
-            given |= dict.fromkeys(found, True)
     if "event" in _columns(tables, "events"):
         events = coded(tables["events"].column("event"))
         words = [texts.setdefault(word, len(texts)) for word in _words(events.words)]
-        given |= dict.fromkeys(_words(events.words), False)
         which.append(np.array(words, np.int64)[events.ranks])
         times.append(np.asarray(tables["events"].column("time"), dtype=np.int64))
     joined = [np.concatenate(parts) if parts else np.zeros(0, np.int64) for parts in (which, times)]
-    return list(texts), joined[0], joined[1], given
+    return list(texts), joined[0], joined[1]
 
 
 # --------------------------------------------------------------------------- lanes
@@ -341,7 +336,7 @@ def natural(text: str) -> list[tuple[int, int, str]]:
 
 
 def _lanes(
-    names: Mapping[str, bool], texts: Sequence[str], given: Mapping[str, bool], only: Sequence[str]
+    names: Mapping[str, bool], texts: Sequence[str], only: Sequence[str]
 ) -> tuple[tuple[Lane, ...], dict[str, int]]:
     """The lanes in order, and where each fluent and event goes."""
     wanted: dict[Lane, list[str]] = {}

@@ -15,6 +15,7 @@ from thalweg.protocol import OPEN_END
 from thalweg.show.lanes import REVISED, WITHDRAWN, Chart
 from thalweg.show.palette import colour
 
+WIDTH = 1000.0
 LANE = 24.0
 HEADING = 22.0
 AXIS = 26.0
@@ -56,33 +57,31 @@ def svg(
     chart: Chart,
     *,
     title: str = "",
-    width: float = 1000.0,
     lanes: int = 200,
     seconds: float | None = None,
     theme: str = "",
 ) -> str:
     """The drawing. No more than `lanes` lanes are drawn, and bars that share a pixel are drawn as one. Light or dark as
     the reader has it, or by `theme`; time-points of a known length are dates."""
-    return _Drawing(chart, title, width, lanes, seconds, theme).text()
+    return _Drawing(chart, title, lanes, seconds, theme).text()
 
 
 class _Drawing:
     """Coordinates and marks of one drawing."""
 
     def __init__(
-        self, chart: Chart, title: str, width: float, lanes: int, seconds: float | None, theme: str
+        self, chart: Chart, title: str, lanes: int, seconds: float | None, theme: str
     ) -> None:
         self.chart = chart
         self.theme = theme
         self.clock = Clock.of_seconds(seconds) if is_dated(seconds, chart.span[0]) else None
         self.title = title
-        self.width = width
         self.shown = min(lanes, len(chart.lanes))
         labels = [len(_short(lane.label)) for lane in chart.lanes[: self.shown]]
         self.left = 22.0 + CHARACTER * max(labels, default=8)
         self.first, self.last = chart.span
         self.now = self.last if chart.last is None else chart.last
-        self.scale = (width - self.left - 40.0) / max(1, self.last - self.first)
+        self.scale = (WIDTH - self.left - 40.0) / max(1, self.last - self.first)
         self.name = "t" + hashlib.sha256(repr((title, chart.lanes, chart.keys)).encode()).hexdigest()[:8]
         self.ys: dict[int, float] = {}
 
@@ -95,11 +94,11 @@ class _Drawing:
         legend = list(self._legend(AXIS + self._height + 8))
         height = AXIS + self._height + 8 + LEGEND * self._legend_rows + (20 if more else 0)
         parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.name}" width="{self.width:g}" '
-            f'height="{height:g}" viewBox="0 0 {self.width:g} {height:g}" role="img">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="{self.name}" width="{WIDTH:g}" '
+            f'height="{height:g}" viewBox="0 0 {WIDTH:g} {height:g}" role="img">',
             f"<title>{_escape(self.title)}</title><style>{_style(self.name, self.theme)}</style>",
             self._hatch(),
-            f'<rect class="bg" width="{self.width:g}" height="{height:g}"/>',
+            f'<rect class="bg" width="{WIDTH:g}" height="{height:g}"/>',
             *self._axis(),
             *rows,
             *self._bars(),
@@ -134,7 +133,7 @@ class _Drawing:
             yield (
                 f'<text{soft} x="{16 if entity else 8}" y="{y + 16:g}">{_escape(_short(lane.label))}'
                 f"<title>{_escape(lane.label)}</title></text>"
-                f'<line x1="0" x2="{self.width:g}" y1="{y + LANE:g}" y2="{y + LANE:g}"/>'
+                f'<line x1="0" x2="{WIDTH:g}" y1="{y + LANE:g}" y2="{y + LANE:g}"/>'
             )
             y += LANE
         self._height = y - AXIS
@@ -147,7 +146,7 @@ class _Drawing:
             yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{AXIS - 6:g}" y2="{AXIS + self._height:g}"/>'
             label = self._label(time, step)
             end = x + 3 + CHARACTER * len(label)
-            if free <= x and end <= self.width:
+            if free <= x and end <= WIDTH:
                 free = end
                 yield f'<text class="soft" x="{x + 3:.1f}" y="14">{label}</text>'
 
@@ -236,7 +235,7 @@ class _Drawing:
         for key in sorted(used)[:40]:
             name = _short(self.chart.keys[key])
             room = 26 + CHARACTER * len(name)
-            if x + room > self.width:
+            if x + room > WIDTH:
                 x, rows = 8.0, rows + 1
             top = y + (rows - 1) * LEGEND
             yield f'<rect x="{x:.1f}" y="{top + 4:g}" width="11" height="11" rx="2" fill="{colour(key)}"/>'

@@ -15,7 +15,7 @@ from random import Random
 
 from thalweg.analysis.checker import check
 from thalweg.language.diagnostics import Severity
-from thalweg.reference.moment import SameTimeCycle
+from thalweg.reference.snapshot import SameTimeCycle
 from thalweg.reference.windowed import Answer, replay
 from thalweg.testing.comparison import assert_same_rows, assert_same_timeline
 from thalweg.testing.engines import MakeReasoner, Result, replay_with
@@ -60,7 +60,6 @@ def fuzz(
     cases: int,
     seed: int,
     draw: Callable[[Random], Scenario] = random_scenario,
-    say: Callable[[str], None] = print,
 ) -> Scenario | None:
     """The first of `cases` scenarios on which the two differ, made small; None when there is none."""
     began = time.perf_counter()
@@ -75,10 +74,10 @@ def fuzz(
         if found:
             kind = _kind_of(found)
             small = shrunk(scenario, lambda s, kind=kind: _kind(s, make) == kind)  # type: ignore[misc]
-            say(f"seed {number}: {difference(small, make) or found}\n\n{small}")
+            print(f"seed {number}: {difference(small, make) or found}\n\n{small}")
             return small
         if (number - seed + 1) % 500 == 0:
-            say(f"{number - seed + 1} scenarios agree, {time.perf_counter() - began:.0f} s")
+            print(f"{number - seed + 1} scenarios agree, {time.perf_counter() - began:.0f} s")
     return None
 
 

@@ -1,7 +1,7 @@
-"""No garbage collection while an analysis runs.
+"""No garbage collection while a program is read or analysed.
 
-An analysis makes many small objects and keeps most of them, beside a program of many more; collecting in
-between walks all of them again and again and finds nothing.
+Both make many small objects, up to millions of terms, and keep most of them. Collecting in between walks all of them
+again and again and finds nothing.
 """
 
 from __future__ import annotations
