@@ -2,8 +2,8 @@
 
 An open answer is reported when it has evidence, when nothing certain has the same substitution, and when no other
 one with the same substitution needs a proper subset of what it needs. An answer about everybody but some has the
-substitutions of all whom it means: it makes open ones about any of them superfluous, and of two about everybody but
-some the one whose exceptions are a part of the other's does so. What a step changed is the
+substitutions of all whom it means: it makes open ones about any of them superfluous, and certain ones that come later;
+of two about everybody but some the one whose exceptions are a part of the other's does so. What a step changed is the
 difference between the reports of before and after.
 """
 
@@ -158,15 +158,17 @@ def _groups(
 
 
 def _without_superseded(groups: Report, everybody: Everybody) -> Report:
-    """Certain answers in the order in which their alternatives are decided, then the open ones that add something."""
+    """Certain answers in the order in which they become so, then the open ones that add something."""
     kept: Report = {}
-    for key, (group, rows) in sorted(groups.items(), key=lambda item: (_decided(item[1][0].shape), item[0])):
-        if group.is_certain:
-            rows = rows.take(distinct(everybody.keys(group, rows)))
-            for other, others in list(kept.values()):
-                rows = _drop(rows, _covered(group, rows, other, others, everybody))
-            if rows.length:
-                kept[key] = (group, rows)
+    certain = [(key, group, rows) for key, (group, rows) in groups.items() if group.is_certain]
+    for key, group, rows in sorted(certain, key=lambda one: (*_known(one[1].shape), one[0])):
+        rows = rows.take(distinct(everybody.keys(group, rows)))
+        for other, others in list(kept.values()):
+            rows = _drop(rows, _covered(group, rows, other, others, everybody))
+            if other.is_judged:
+                rows = _drop(rows, everybody.spoken_for(group, rows, other, others))
+        if rows.length:
+            kept[key] = (group, rows)
     answered = list(kept.values())
     shown: dict[object, list[Ints]] = {}
     for key, (group, rows) in groups.items():
@@ -185,9 +187,14 @@ def _without_superseded(groups: Report, everybody: Everybody) -> Report:
     return kept
 
 
-def _decided(shape: Shape) -> int:
-    """The latest time of a premise."""
-    return max((*(p.offset for p in shape.positives), *(n.offset for n in shape.negatives)), default=0)
+def _known(shape: Shape) -> tuple[int, bool]:
+    """How long after its time an answer about everybody is certain at the latest, and one about somebody at the
+    earliest: what has been told is not taken back because of what becomes certain later. At one time the former come
+    first. A negation may be known before the time that it speaks of."""
+    premises = [p.offset for p in shape.positives]
+    if shape.open:
+        premises += [n.decided for n in shape.negatives]
+    return max(premises, default=0), not shape.open
 
 
 def _covered(
@@ -422,7 +429,8 @@ def changes(shapes: Mapping[int, Shape], before: Blocks, after: Blocks) -> list[
     """The difference of two reports. A row that went is *met* when one came, or stays, that continues it, otherwise
     *dropped*; a row that came is *advanced* when it continues one that was there. An answer stays certain while
     anything makes it so; another derivation of it is no change. An answer about everybody but some is withdrawn and
-    comes again when the exceptions are others."""
+    comes again when the exceptions are others. One about somebody is met by what late absence makes certain of
+    everybody."""
     everybody = Everybody(before), Everybody(after)
     old, new = _report(shapes, before, everybody[0]), _report(shapes, after, everybody[1])
     found = []
@@ -433,7 +441,8 @@ def changes(shapes: Mapping[int, Shape], before: Blocks, after: Blocks) -> list[
         labels = np.where(_continued(group, rows, old.values(), later=False), ADVANCED, OPENED)
         found.append(Change(group, rows, 1, labels))
     for group, rows in _other_answers(old, new, *everybody):
-        found.append(Change(group, rows, -1, np.full(rows.length, WITHDRAWN)))
+        labels = np.where(_still_meant(group, rows, new, everybody[1]), MET, WITHDRAWN)
+        found.append(Change(group, rows, -1, labels))
     for group, rows in _other_answers(new, old, *reversed(everybody)):
         found.append(Change(group, rows, 1, np.full(rows.length, CERTAINLY)))
     return found
@@ -466,6 +475,15 @@ def _other_answers(
                 rows = _drop(rows, among(everybody.keys(group, rows), answered))
             if rows.length:
                 yield group, rows
+
+
+def _still_meant(group: Group, rows: Block, new: Report, everybody: Everybody) -> Bools:
+    """Which rows that went are about somebody whom a certain answer about everybody means."""
+    found = np.zeros(rows.length, np.bool_)
+    for other, others in new.values():
+        if other.is_certain and other.is_judged:
+            found |= everybody.spoken_for(group, rows, other, others)
+    return found
 
 
 def _missing(here: Report, there: Report) -> Iterator[tuple[Group, Block]]:
