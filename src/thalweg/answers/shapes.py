@@ -59,8 +59,8 @@ class Positive:
 
 @dataclass(frozen=True, slots=True)
 class Negative:
-    """A negated atom `offset` after the answer's time; `key` gives the variables of the query that decides it, `decided`
-    after the answer's time at the latest."""
+    """A negated atom `offset` after the answer's time; `key` gives the variables of the query that decides it
+    (`decided` after that time at the latest)."""
 
     query: int
     offset: int
