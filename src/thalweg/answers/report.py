@@ -295,27 +295,44 @@ def _has_head(group: Group) -> bool:
 
 @lru_cache(maxsize=4096)
 def _ties(one: Group, other: Group) -> tuple[tuple[Tie, ...], ...]:
-    """The ways in which a row of `one` can need a proper subset of what a row of `other` with the same substitution
-    needs. In a cell all rows have one time; otherwise each way ties times and arguments of the two rows."""
-    if one.is_certain or not _has_head(one):
+    """The ways in which a row of `one` can need a proper part of what a row of `other` with the same substitution
+    needs. In a cell all rows have one time; otherwise each way ties times and arguments of the two rows. Where values
+    make two premises of a row the same, rows can be parts of each other: the one with fewer premises stays."""
+    if one.is_certain or not _has_head(one) or _waits_for_values(one) or _size(one) >= _size(other):
         return ()
+    known: dict[str, object] = {}
     if not one.shape.gathered:
-        less, more = _needs(one), _needs(other)
-        return ((),) if less is not None and more is not None and less < more else ()
-    if any(g.tests() or g.background() for g in (one, other)):
-        return ()
-    needed = set(other.needed())
-    found = {ties for ties, used in _embedded(one.needed(), one, other, {}) if used < needed}
+        less = _needs(one)
+        if len(less) == len(one.needed()):
+            return ((),) if less <= _needs(other) else ()
+        known = _same_time(one, other)
+    found = set(_embedded(one.needed(), one, other, known))
     return tuple(tuple(sorted(ties, key=str)) for ties in sorted(found, key=str))
+
+
+def _same_time(one: Group, other: Group) -> dict[str, object]:
+    """What the time of one row stands for in another one of its cell."""
+    mine, theirs = one.shape.template.time, other.shape.template.time
+    if mine is None or theirs is None or mine.variable is None:
+        return {}
+    return {mine.variable: Time(theirs.variable, theirs.offset - mine.offset)}
+
+
+def _waits_for_values(group: Group) -> bool:
+    return bool(group.tests() or group.background())
+
+
+def _size(group: Group) -> tuple[int, bool]:
+    return len(group.needed()), _waits_for_values(group)
 
 
 def _embedded(
     needed: list[TimedAtom], one: Group, other: Group, known: dict[str, object]
-) -> Iterator[tuple[frozenset[Tie], frozenset[TimedAtom]]]:
+) -> Iterator[frozenset[Tie]]:
     """The ways to find what one group needs among what another needs. `known` says what stands for variables that
     have no value yet."""
     if not needed:
-        yield frozenset(), frozenset()
+        yield frozenset()
         return
     for there in other.needed():
         if (there.negated, there.predicate) != (needed[0].negated, needed[0].predicate):
@@ -323,8 +340,8 @@ def _embedded(
         also = dict(known)
         tied = _tied(needed[0], there, one, other, also)
         if tied is not None:
-            for ties, used in _embedded(needed[1:], one, other, also):
-                yield tied | ties, used | {there}
+            for ties in _embedded(needed[1:], one, other, also):
+                yield tied | ties
 
 
 def _tied(
@@ -384,22 +401,16 @@ def _tied_values(rows: Block, ties: Sequence[Tie], side: int) -> list[Ints]:
 
 
 @lru_cache(maxsize=4096)
-def _needs(group: Group) -> frozenset[str] | None:
-    """What is needed, in the variables of the query; None when other variables occur."""
+def _needs(group: Group) -> frozenset[str]:
+    """What is needed, in the variables of the query; without the premises in which other variables occur."""
     names = {slot.column: f"?{k}" for k, slot in enumerate(group.shape.head) if slot.column >= 0}
     found = set()
     for atom in group.needed():
-        args = []
-        for arg in atom.args:
-            if isinstance(arg, Variable):
-                column = group.shape.names.index(arg.name)
-                if column not in names:
-                    return None
-                args.append(names[column])
-            else:
-                args.append(str(arg))
-        found.add(f"{atom.negated}{atom.predicate}{args}{atom.time}")
-    return frozenset(found) if not group.tests() and not group.background() else None
+        columns = [group.shape.names.index(a.name) if isinstance(a, Variable) else None for a in atom.args]
+        if all(column is None or column in names for column in columns):
+            args = [str(a) if c is None else names[c] for a, c in zip(atom.args, columns, strict=True)]
+            found.add(f"{atom.negated}{atom.predicate}{args}{atom.time}")
+    return frozenset(found)
 
 
 def time_values(rows: Block, column: int | None) -> Ints:
