@@ -245,3 +245,45 @@ def test_what_is_certain_of_all_pairs_of_equals_is_open_for_the_others_alone() -
 def test_what_everybody_needs_is_enough_for_anybody() -> None:
     rules = "query q(X, T). q(X, T) :- a(T), not e(X, T+1). q(X, T) :- a(T), h(X, T), not e(X, T+1), g(T+2)."
     assert standing(rules, ("a", 0), ("h", "ann", 0), at=0) == [("q(X, 0)", None)]
+
+
+def certainly(rules: str, *rows: tuple[object, ...], to: int, lateness: int = 0) -> list[tuple[object, ...]]:
+    """What changes say of the certain answers about time 0, step by step."""
+    reasoner = Reasoner(parse(rules), lateness)
+    reasoner.accept(facts(*rows))
+    return [
+        (row["at"], row["change"], row["answer"], row["where"])
+        for clock in range(to + 1)
+        for row in reasoner.advance(clock)["changes"].to_pylist()
+        if row["status"] == "certain" and row["time"] == 0
+    ]
+
+
+def test_what_is_certain_of_everybody_is_not_told_again_of_somebody() -> None:
+    later = "query q(X, T). q(X, T) :- not e(X, T). q(X, T) :- h(X, T), g(X, T+1)."
+    rows = ("h", "ann", 0), ("g", "ann", 1), ("h", "bob", 0), ("g", "bob", 1), ("e", "bob", 0)
+    assert certainly(later, *rows, to=1) == [(0, "certain", "q(X, 0)", "X != bob"), (1, "certain", "q(bob, 0)", None)]
+    at_once = "query q(X, T). q(X, T) :- h(X, T). q(X, T) :- not e(X, T)."
+    assert certainly(at_once, ("h", "ann", 0), to=0) == [(0, "certain", "q(X, 0)", None)]
+
+
+def test_what_is_certain_of_equals_is_not_told_where_it_is_certain_of_all_pairs() -> None:
+    rules = "query q(X, Y, T). q(X, X, T) :- not e(X, T+1). q(X, Y, T) :- not f(X, Y, T)."
+    assert certainly(rules, to=1) == [(0, "certain", "q(X, Y, 0)", None)]
+    assert certainly(rules, ("f", "ann", "ann", 0), to=1)[1:] == [(1, "certain", "q(Y, Y, 0)", None)]
+
+
+def test_what_is_certain_of_somebody_stays_when_it_becomes_certain_of_everybody() -> None:
+    rules = "query q(X, T). q(X, T) :- h(X, T). q(X, T) :- not e(X, T+1)."
+    told = certainly(rules, ("h", "ann", 0), to=1)
+    assert told == [(0, "certain", "q(ann, 0)", None), (1, "certain", "q(X, 0)", None)]
+
+
+def test_what_was_certain_of_somebody_is_met_by_what_late_absence_makes_certain_of_everybody() -> None:
+    """It is no longer told of ann alone, but was never withdrawn."""
+    rules = "query q(X, T). q(X, T) :- not e(X, T). q(X, T) :- h(X, T)."
+    assert certainly(rules, ("h", "ann", 0), to=1, lateness=1) == [
+        (0, "certain", "q(ann, 0)", None),
+        (1, "certain", "q(X, 0)", None),
+        (1, "met", "q(ann, 0)", None),
+    ]

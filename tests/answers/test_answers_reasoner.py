@@ -452,3 +452,27 @@ def test_what_needs_a_row_and_its_absence_is_not_open() -> None:
     reasoner = Reasoner(parse("query q(X, T). q(X, T) :- g(X, T), h(X, b, T+2), not h(X, X, T+2)."))
     reasoner.accept(facts(("g", "b", 1), ("g", "c", 1)))
     assert [r["answer"] for r in reasoner.advance(1)["open"].to_pylist()] == ["q(c, 1)"]
+
+
+def test_what_waits_for_a_comparison_too_is_not_open_beside_what_needs_less() -> None:
+    rules = "query p(X, T). p(X, T) :- e(X, T), s(T+1). p(X, T) :- f(X, T), s(T+1), e(Y, T+2), Y > X."
+    reasoner = Reasoner(parse(rules))
+    reasoner.accept(facts(("e", "1", 0), ("f", "1", 0), ("f", "2", 0)))
+    needed = {(row["answer"], tuple(row["needed"])) for row in reasoner.advance(0)["open"].to_pylist()}
+    assert needed == {("p(1, 0)", ("s(1)",)), ("p(2, 0)", ("s(1)", "e(Y, 2)", "Y > 2"))}
+
+
+def test_what_needs_a_part_of_it_whatever_its_value_makes_an_open_answer_superfluous() -> None:
+    rules = "query p(X, T). p(X, T) :- e(X, T), f(Z, T+1). p(X, T) :- h(X, T), f(Z, T+1), g(Y, T), g(Y, T+1)."
+    reasoner = Reasoner(parse(rules))
+    reasoner.accept(facts(("e", "a", 0), ("h", "a", 0), ("h", "b", 0), ("g", "c", 0)))
+    needed = {(row["answer"], tuple(row["needed"])) for row in reasoner.advance(0)["open"].to_pylist()}
+    assert needed == {("p(a, 0)", ("f(Z, 1)",)), ("p(b, 0)", ("f(Z, 1)", "g(c, 1)"))}
+
+
+def test_what_needs_something_at_another_time_makes_no_open_answer_superfluous() -> None:
+    rules = "query p(X, T). p(X, T) :- e(X, T), f(Z, T+1). p(X, T) :- h(X, T), f(Z, T+2), g(T+3)."
+    reasoner = Reasoner(parse(rules))
+    reasoner.accept(facts(("e", "a", 0), ("h", "a", 0)))
+    needed = {(row["answer"], tuple(row["needed"])) for row in reasoner.advance(0)["open"].to_pylist()}
+    assert needed == {("p(a, 0)", ("f(Z, 1)",)), ("p(a, 0)", ("f(Z, 2)", "g(3)"))}

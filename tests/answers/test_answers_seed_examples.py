@@ -70,6 +70,14 @@ def test_example_2_hypothetical_answers_by_definition_5() -> None:
     assert world.hypothetical(later, [], 1) == set()
 
 
+def test_an_answer_at_a_time_to_come_is_open_from_its_first_reading_on() -> None:
+    """What the seed says of the shutdown of wt25 at 2, before its Definition 4."""
+    reasoner = Reasoner(parse(TURBINES.replace("query malf", "query shdn")))
+    reasoner.accept(facts(("temp", "wt25", "high", 0)))
+    needed = ("temp(wt25, high, 1)", "temp(wt25, high, 2)")
+    assert rows(reasoner.advance(0), "open") == [("shdn(wt25, 2)", ("temp(wt25, high, 0)",), needed)]
+
+
 def test_example_3_supported_answers_by_definition_6() -> None:
     world = Evolutions(parse(ONE_TURBINE), ["wt25"], 3)
     malf = Fact("malf", ("wt25",), 0)
@@ -186,6 +194,28 @@ def test_examples_11_to_14_the_hospital_is_t_stratified() -> None:
         ("risk", "st", 2, False),
     }
     assert negative_walk(dependencies(datalog)) is None
+
+
+def test_examples_12_and_14_the_strata_of_the_hospital() -> None:
+    """A stratum is what reads, of what is not in an earlier one, nothing by a negation on any path."""
+    datalog, _ = read(parse(HOSPITAL))
+    edges = dependencies(datalog)
+    left = {(name, t) for name in ("gcm", "gbol", "gvs", "bca", "st", "risk") for t in range(8)}
+    strata = []
+    while left:
+        reads = {
+            node: {((e.target[0], node[1] + e.step), e.negative) for e in edges if e.source[0] == node[0]}
+            for node in left
+        }
+        above = {node for node in left if any(negative and to in left for to, negative in reads[node])}
+        while more := {n for n in left - above if any(to in above for to, _ in reads[n])}:
+            above |= more
+        strata.append(left - above)
+        left = above
+    inputs = {(name, t) for name in ("gcm", "gbol", "gvs", "bca") for t in range(8)}
+    assert strata[0] - {("risk", 6), ("risk", 7)} == inputs | {("st", 0)}  # what they read lies beyond
+    assert strata[1] == {("st", 1)}
+    assert strata[2:] == [{("st", t + 2), ("risk", t)} for t in range(6)]
 
 
 def patient(name: str, time: int) -> Fact:

@@ -461,3 +461,16 @@ def test_late_and_retracted_rows_end_in_the_same_answers(seed: int) -> None:
                 late.setdefault(time + lateness, []).append(facts((name, x, time), arrival=time + lateness))
             plain.setdefault(time, []).append(facts((name, x, time)))
     assert folded(text, late, 16, rng, lateness=lateness, horizon=5) == folded(text, plain, 16, rng, horizon=5), text
+
+
+def test_an_answer_two_of_whose_premises_are_the_same_is_open() -> None:
+    """With X the second, what is needed is a part of itself in the variables of the rule, but not in values."""
+    rules = "query p(X, T). p(X, T) :- e(X, T), X \\= 1. p(1, 2) :- e(1, T), e(2, T), e(X, T), e(X, T-1), X \\= 1."
+    reasoner = Reasoner(parse(rules))
+    reasoner.accept(facts(("e", "2", 1)))
+    revision = reasoner.advance(1)
+    assert [row["answer"] for row in revision["open"].to_pylist()] == ["p(1, 2)"]
+    assert {(row["change"], row["answer"]) for row in revision["changes"].to_pylist()} == {
+        ("opened", "p(1, 2)"),
+        ("certain", "p(2, 1)"),
+    }

@@ -29,6 +29,7 @@ from thalweg.language.rules import (
     Query,
     Statement,
     Tick,
+    literal_terms,
 )
 from thalweg.language.terms import Term
 
@@ -114,3 +115,10 @@ def head_terms(statement: Statement) -> tuple[Term, ...]:
             return (predicate,)
         case Declare() | Tick() | Ignored():
             return ()
+
+
+def terms_of(statement: Statement) -> Iterator[Term]:
+    """All terms of a statement, nested literals included."""
+    yield from head_terms(statement)
+    for where in literals(body_of(statement)):
+        yield from literal_terms(where.literal)

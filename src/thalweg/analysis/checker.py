@@ -10,6 +10,7 @@ from importlib.util import find_spec
 
 from thalweg.analysis import codes as _codes  # noqa: F401  registers the explanations
 from thalweg.analysis.bodies import body_of, head_terms, literals
+from thalweg.analysis.dates import check_dates
 from thalweg.analysis.dependencies import Cycle, Dependencies, Node, dependencies
 from thalweg.analysis.names import check_declarations, check_names
 from thalweg.analysis.nearest import near
@@ -81,6 +82,7 @@ def check(program: Program) -> list[Diagnostic]:
         *_types(types),
         *_computations(program),
         *check_quotes(program),
+        *check_dates(program),
     ]
     if program.kind is Kind.EVENTS:
         diagnostics += check_shape(program)

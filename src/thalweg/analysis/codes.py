@@ -297,4 +297,13 @@ register(
         "mean(M, A) if S = sum(D) over [2] temp(M, D), C = count(D) over [2] temp(M, D), A = S / C.",
         "mean(M, A) if S = sum(D) over [2] temp(M, D), C = count(E) over [2] temp(M, E), A = S / C.",
     ),
+    _code(
+        "TW213",
+        "a date in a rule",
+        "Dates of the data are times, counted in ticks since 1970-01-01 (UTC); a tick is one second unless the program "
+        "or the run says otherwise. Rules write times as such numbers: `2026-03-02` is computed there, 2026 - 3 - 2. "
+        "`thalweg check` says which number the date is.",
+        "query late(X, T).\nlate(X, T) :- paid(X, T), T >= 2026-03-02.",
+        "query late(X, T).\nlate(X, T) :- paid(X, T), T >= 1772409600.",
+    ),
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from thalweg.analysis.bodies import body_of, head_terms, literals
+from thalweg.analysis.bodies import terms_of
 from thalweg.language.diagnostics import Diagnostic, Severity
 from thalweg.language.instances import NUMERAL
 from thalweg.language.program import Program
-from thalweg.language.rules import Statement, literal_terms
+from thalweg.language.rules import Statement
 from thalweg.language.terms import Atom, Compound, Sequence, Term
 
 _SUSPECT = re.compile(r"'[-+]?\.?\d[^']*'", re.ASCII)
@@ -29,9 +29,7 @@ def check_quotes(program: Program) -> Iterator[Diagnostic]:
 
 def _numbers(statement: Statement) -> Iterator[Atom]:
     """The names of a statement that look like numbers."""
-    terms: list[Term] = list(head_terms(statement))
-    terms += [term for where in literals(body_of(statement)) for term in literal_terms(where.literal)]
-    for term in terms:
+    for term in terms_of(statement):
         yield from _within(term)
 
 

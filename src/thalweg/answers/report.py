@@ -2,8 +2,8 @@
 
 An open answer is reported when it has evidence, when nothing certain has the same substitution, and when no other
 one with the same substitution needs a proper subset of what it needs. An answer about everybody but some has the
-substitutions of all whom it means: it makes open ones about any of them superfluous, and of two about everybody but
-some the one whose exceptions are a part of the other's does so. What a step changed is the
+substitutions of all whom it means: it makes open ones about any of them superfluous, and certain ones that come later;
+of two about everybody but some the one whose exceptions are a part of the other's does so. What a step changed is the
 difference between the reports of before and after.
 """
 
@@ -158,15 +158,17 @@ def _groups(
 
 
 def _without_superseded(groups: Report, everybody: Everybody) -> Report:
-    """Certain answers in the order in which their alternatives are decided, then the open ones that add something."""
+    """Certain answers in the order in which they become so, then the open ones that add something."""
     kept: Report = {}
-    for key, (group, rows) in sorted(groups.items(), key=lambda item: (_decided(item[1][0].shape), item[0])):
-        if group.is_certain:
-            rows = rows.take(distinct(everybody.keys(group, rows)))
-            for other, others in list(kept.values()):
-                rows = _drop(rows, _covered(group, rows, other, others, everybody))
-            if rows.length:
-                kept[key] = (group, rows)
+    certain = [(key, group, rows) for key, (group, rows) in groups.items() if group.is_certain]
+    for key, group, rows in sorted(certain, key=lambda one: (*_known(one[1].shape), one[0])):
+        rows = rows.take(distinct(everybody.keys(group, rows)))
+        for other, others in list(kept.values()):
+            rows = _drop(rows, _covered(group, rows, other, others, everybody))
+            if other.is_judged:
+                rows = _drop(rows, everybody.spoken_for(group, rows, other, others))
+        if rows.length:
+            kept[key] = (group, rows)
     answered = list(kept.values())
     shown: dict[object, list[Ints]] = {}
     for key, (group, rows) in groups.items():
@@ -185,9 +187,14 @@ def _without_superseded(groups: Report, everybody: Everybody) -> Report:
     return kept
 
 
-def _decided(shape: Shape) -> int:
-    """The latest time of a premise."""
-    return max((*(p.offset for p in shape.positives), *(n.offset for n in shape.negatives)), default=0)
+def _known(shape: Shape) -> tuple[int, bool]:
+    """How long after its time an answer about everybody is certain at the latest, and one about somebody at the
+    earliest: what has been told is not taken back because of what becomes certain later. At one time the former come
+    first. A negation may be known before the time that it speaks of."""
+    premises = [p.offset for p in shape.positives]
+    if shape.open:
+        premises += [n.decided for n in shape.negatives]
+    return max(premises, default=0), not shape.open
 
 
 def _covered(
@@ -288,27 +295,44 @@ def _has_head(group: Group) -> bool:
 
 @lru_cache(maxsize=4096)
 def _ties(one: Group, other: Group) -> tuple[tuple[Tie, ...], ...]:
-    """The ways in which a row of `one` can need a proper subset of what a row of `other` with the same substitution
-    needs. In a cell all rows have one time; otherwise each way ties times and arguments of the two rows."""
-    if one.is_certain or not _has_head(one):
+    """The ways in which a row of `one` can need a proper part of what a row of `other` with the same substitution
+    needs. In a cell all rows have one time; otherwise each way ties times and arguments of the two rows. Where values
+    make two premises of a row the same, rows can be parts of each other: the one with fewer premises stays."""
+    if one.is_certain or not _has_head(one) or _waits_for_values(one) or _size(one) >= _size(other):
         return ()
+    known: dict[str, object] = {}
     if not one.shape.gathered:
-        less, more = _needs(one), _needs(other)
-        return ((),) if less is not None and more is not None and less < more else ()
-    if any(g.tests() or g.background() for g in (one, other)):
-        return ()
-    needed = set(other.needed())
-    found = {ties for ties, used in _embedded(one.needed(), one, other, {}) if used < needed}
+        less = _needs(one)
+        if len(less) == len(one.needed()):
+            return ((),) if less <= _needs(other) else ()
+        known = _same_time(one, other)
+    found = set(_embedded(one.needed(), one, other, known))
     return tuple(tuple(sorted(ties, key=str)) for ties in sorted(found, key=str))
+
+
+def _same_time(one: Group, other: Group) -> dict[str, object]:
+    """What the time of one row stands for in another one of its cell."""
+    mine, theirs = one.shape.template.time, other.shape.template.time
+    if mine is None or theirs is None or mine.variable is None:
+        return {}
+    return {mine.variable: Time(theirs.variable, theirs.offset - mine.offset)}
+
+
+def _waits_for_values(group: Group) -> bool:
+    return bool(group.tests() or group.background())
+
+
+def _size(group: Group) -> tuple[int, bool]:
+    return len(group.needed()), _waits_for_values(group)
 
 
 def _embedded(
     needed: list[TimedAtom], one: Group, other: Group, known: dict[str, object]
-) -> Iterator[tuple[frozenset[Tie], frozenset[TimedAtom]]]:
+) -> Iterator[frozenset[Tie]]:
     """The ways to find what one group needs among what another needs. `known` says what stands for variables that
     have no value yet."""
     if not needed:
-        yield frozenset(), frozenset()
+        yield frozenset()
         return
     for there in other.needed():
         if (there.negated, there.predicate) != (needed[0].negated, needed[0].predicate):
@@ -316,8 +340,8 @@ def _embedded(
         also = dict(known)
         tied = _tied(needed[0], there, one, other, also)
         if tied is not None:
-            for ties, used in _embedded(needed[1:], one, other, also):
-                yield tied | ties, used | {there}
+            for ties in _embedded(needed[1:], one, other, also):
+                yield tied | ties
 
 
 def _tied(
@@ -377,22 +401,16 @@ def _tied_values(rows: Block, ties: Sequence[Tie], side: int) -> list[Ints]:
 
 
 @lru_cache(maxsize=4096)
-def _needs(group: Group) -> frozenset[str] | None:
-    """What is needed, in the variables of the query; None when other variables occur."""
+def _needs(group: Group) -> frozenset[str]:
+    """What is needed, in the variables of the query; without the premises in which other variables occur."""
     names = {slot.column: f"?{k}" for k, slot in enumerate(group.shape.head) if slot.column >= 0}
     found = set()
     for atom in group.needed():
-        args = []
-        for arg in atom.args:
-            if isinstance(arg, Variable):
-                column = group.shape.names.index(arg.name)
-                if column not in names:
-                    return None
-                args.append(names[column])
-            else:
-                args.append(str(arg))
-        found.add(f"{atom.negated}{atom.predicate}{args}{atom.time}")
-    return frozenset(found) if not group.tests() and not group.background() else None
+        columns = [group.shape.names.index(a.name) if isinstance(a, Variable) else None for a in atom.args]
+        if all(column is None or column in names for column in columns):
+            args = [str(a) if c is None else names[c] for a, c in zip(atom.args, columns, strict=True)]
+            found.add(f"{atom.negated}{atom.predicate}{args}{atom.time}")
+    return frozenset(found)
 
 
 def time_values(rows: Block, column: int | None) -> Ints:
@@ -422,7 +440,8 @@ def changes(shapes: Mapping[int, Shape], before: Blocks, after: Blocks) -> list[
     """The difference of two reports. A row that went is *met* when one came, or stays, that continues it, otherwise
     *dropped*; a row that came is *advanced* when it continues one that was there. An answer stays certain while
     anything makes it so; another derivation of it is no change. An answer about everybody but some is withdrawn and
-    comes again when the exceptions are others."""
+    comes again when the exceptions are others. One about somebody is met by what late absence makes certain of
+    everybody."""
     everybody = Everybody(before), Everybody(after)
     old, new = _report(shapes, before, everybody[0]), _report(shapes, after, everybody[1])
     found = []
@@ -433,7 +452,8 @@ def changes(shapes: Mapping[int, Shape], before: Blocks, after: Blocks) -> list[
         labels = np.where(_continued(group, rows, old.values(), later=False), ADVANCED, OPENED)
         found.append(Change(group, rows, 1, labels))
     for group, rows in _other_answers(old, new, *everybody):
-        found.append(Change(group, rows, -1, np.full(rows.length, WITHDRAWN)))
+        labels = np.where(_still_meant(group, rows, new, everybody[1]), MET, WITHDRAWN)
+        found.append(Change(group, rows, -1, labels))
     for group, rows in _other_answers(new, old, *reversed(everybody)):
         found.append(Change(group, rows, 1, np.full(rows.length, CERTAINLY)))
     return found
@@ -466,6 +486,15 @@ def _other_answers(
                 rows = _drop(rows, among(everybody.keys(group, rows), answered))
             if rows.length:
                 yield group, rows
+
+
+def _still_meant(group: Group, rows: Block, new: Report, everybody: Everybody) -> Bools:
+    """Which rows that went are about somebody whom a certain answer about everybody means."""
+    found = np.zeros(rows.length, np.bool_)
+    for other, others in new.values():
+        if other.is_certain and other.is_judged:
+            found |= everybody.spoken_for(group, rows, other, others)
+    return found
 
 
 def _missing(here: Report, there: Report) -> Iterator[tuple[Group, Block]]:

@@ -59,10 +59,12 @@ class Positive:
 
 @dataclass(frozen=True, slots=True)
 class Negative:
-    """A negated atom `offset` after the answer's time; `key` gives the variables of the query that decides it."""
+    """A negated atom `offset` after the answer's time; `key` gives the variables of the query that decides it
+    (`decided` after that time at the latest)."""
 
     query: int
     offset: int
+    decided: int
     key: tuple[Slot, ...]
     atom: TimedAtom = field(compare=False)
 
@@ -341,7 +343,8 @@ def _negative(plan: Plan, atom: TimedAtom, slot: Callable[[Term], Slot]) -> Nega
         if isinstance(variable, Variable):
             given.setdefault(variable.name, arg)
     offset = atom.time.offset if atom.time is not None else 0
-    return Negative(number, offset, tuple(slot(term) for term in given.values()), atom)
+    decided = offset + plan.queries[number].delay
+    return Negative(number, offset, decided, tuple(slot(term) for term in given.values()), atom)
 
 
 def _operations(plan: Plan, template: Template, place: dict[str, int], codec: Codec) -> list[Operation]:
