@@ -14,6 +14,7 @@ from thalweg.analysis.dependencies import Cycle, Dependencies, Node, dependencie
 from thalweg.analysis.names import check_declarations, check_names
 from thalweg.analysis.nearest import near
 from thalweg.analysis.pause import collection_paused
+from thalweg.analysis.present import check_present
 from thalweg.analysis.quotes import check_quotes
 from thalweg.analysis.reach import check_reach, check_twice
 from thalweg.analysis.roles import entities, may_equal, named
@@ -78,6 +79,7 @@ def check(program: Program) -> list[Diagnostic]:
         *_safety(program, safe),
         *_shared_negations(program),
         *_shared_aggregates(program),
+        *check_present(program),
         *_types(types),
         *_computations(program),
         *check_quotes(program),

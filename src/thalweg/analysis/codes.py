@@ -297,4 +297,14 @@ register(
         "mean(M, A) if S = sum(D) over [2] temp(M, D), C = count(D) over [2] temp(M, D), A = S / C.",
         "mean(M, A) if S = sum(D) over [2] temp(M, D), C = count(E) over [2] temp(M, E), A = S / C.",
     ),
+    _code(
+        "TW213",
+        "a window over what holds only now",
+        "In LARS, what a rule derives is there at the present point only, and at the next one only if it can be "
+        "derived again. A window that looks for it at other points does not find it there: `always` is never true, and "
+        "`sometime` says no more than the atom alone. Look into a window over the input, or derive the atom for the "
+        "points it speaks of, with a head `at(T) ...`.",
+        "busy if signal(X), X > 3.\nsteady if [2] always busy.",
+        "at(T) busy if [2] at(T) signal(X), X > 3.\nsteady if [2] always busy.",
+    ),
 )
