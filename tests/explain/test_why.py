@@ -174,6 +174,15 @@ def test_why_not_of_a_value_that_no_rule_gives_names_those_that_rules_give() -> 
     assert "no rule gives" not in str(lamp().why_not("heat(lamp)=hot @ 6"))
 
 
+def test_a_computation_inside_a_function_is_told_as_one_writes_it() -> None:
+    rules = (
+        "initiatedAt(off(X)=true, T) :- happensAt(course(X, A, B), T), D is abs(A - B), max(D, A mod 7) > 15.\n"
+    )
+    rows = [{"name": "course", "time": 1, "x": "v", "a": 10, "b": 50}]
+    told = str(thalweg.run(rules, rows, window=10, step=10).why("off(v) @ 5"))
+    assert "40 is abs(10 - 50)" in told and "max(40,10 mod 7) > 15" in told
+
+
 def test_why_not_of_an_interval_expression_shows_its_operands() -> None:
     tree = lamp().why_not("danger(lamp) @ 5")
     assert "covered(lamp)=true does not hold at 5; nearest: from 6 to 30" in str(tree)
