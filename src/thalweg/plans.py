@@ -289,13 +289,16 @@ def _check(program: Program, options: Options, durations: dict[str, int | None])
     if program.kind is not Kind.EVENTS:
         return
     if window is None or step is None:
-        hint = "such as 4h and 30m: each query looks back so far, and there is one every so often"
+        hint = (
+            "such as --window 4h --step 30m (in Python window='4h', step='30m'): "
+            "there is a query every half hour, and each looks back four hours"
+        )
         raise InputError("window", "an event description runs with a window and a step", hint)
     if window < step and not options.allow_gaps:
         raise InputError(
             "window",
             f"window {options.window} is smaller than step {options.step}: rows would fall between windows",
-            "allow gaps if that is meant (--allow-gaps)",
+            "make it at least as long as the step, or allow gaps if that is meant (--allow-gaps)",
         )
 
 

@@ -265,7 +265,14 @@ def run(
     mapping from event names to such tables or paths, or a sequence of these. Tables come back in the kind they were
     given.
 
-    An event description needs a window and a step; the other kinds of program may have a lateness.
+    An event description needs a `window` (how far back each query looks) and a `step` (how often there is one), as
+    numbers of time-points, texts like ``"4h"`` or timedeltas; the other kinds of program may have a `lateness`.
+    Rows that arrive at or before `start` are rejected, those that arrive after `end` are not read.
+
+    >>> rules = "initiatedAt(on(X)=true, T) :- happensAt(press(X), T)."
+    >>> result = run(rules, [{"name": "press", "time": 3, "x": "lamp"}], window=10, step=10)
+    >>> result["timeline"].to_pylist()
+    [{'fluent': 'on(lamp)', 'value': 'true', 'start': 4, 'end': None}]
     """
     options = Options.among(locals())
     plan = prepare(as_program(program, background), events, options)

@@ -45,6 +45,13 @@ def test_a_good_program_is_analysed(here: Path) -> None:
     assert "rows: while they lie in the window" in result.output
 
 
+def test_of_facts_alone_nothing_is_said_about_input(here: Path) -> None:
+    (here / "facts.ec").write_text("limit(m1, 80).\n")
+    done = runner.invoke(app, ["check", "facts.ec"])
+    assert done.exit_code == 0
+    assert done.stdout == "facts.ec: events program, no statements, 1 fact, no errors\n"
+
+
 def test_what_makes_a_program_one_shard_though_its_rules_have_keys_is_said(here: Path) -> None:
     (here / "quiet.ec").write_text(
         "initiatedAt(on(X)=true, T) :- happensAt(press(X), T). terminatedAt(on(X)=true, T) :- happensAt(release(X), T)."

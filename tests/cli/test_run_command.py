@@ -319,7 +319,7 @@ def test_a_directory_with_other_files_is_not_replaced(thalweg: Callable[..., Any
         ("explain rules.ec f(a)@5 --input events.csv --changed --minimal", "are two questions"),
         (f"{RUN} --engine flink", "there are embedded and spark"),
         ("run . --input events.csv --window 20 --step 10", ". is a directory, not a file of rules"),
-        ("run rules.ec --background background.ec --input events.csv", "such as 4h and 30m"),
+        ("run rules.ec --background background.ec --input events.csv", "such as --window 4h --step 30m"),
     ],
 )
 def test_requests_that_make_no_sense_are_told_what_would(

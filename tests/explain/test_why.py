@@ -164,6 +164,25 @@ def test_why_not_tells_of_a_countdown_that_is_not_yet_due() -> None:
     assert "due at 8" in str(lamp().why_not("heat(lamp)=hot @ 6"))
 
 
+def test_why_not_of_a_value_that_no_rule_gives_names_those_that_rules_give() -> None:
+    tree = lamp().why_not("heat(lamp)=warn @ 6")
+    assert [n.text for n in tree.children] == [
+        "no rule gives it the value warn, only cold, hot, warm; did you mean warm?",
+        "heat(lamp)=warm holds from 4 to 9",
+    ]
+    assert "no rule gives it the value yes, only true" in str(lamp().why_not("danger(lamp)=yes @ 5"))
+    assert "no rule gives" not in str(lamp().why_not("heat(lamp)=hot @ 6"))
+
+
+def test_a_computation_inside_a_function_is_told_as_one_writes_it() -> None:
+    rules = (
+        "initiatedAt(off(X)=true, T) :- happensAt(course(X, A, B), T), D is abs(A - B), max(D, A mod 7) > 15.\n"
+    )
+    rows = [{"name": "course", "time": 1, "x": "v", "a": 10, "b": 50}]
+    told = str(thalweg.run(rules, rows, window=10, step=10).why("off(v) @ 5"))
+    assert "40 is abs(10 - 50)" in told and "max(40,10 mod 7) > 15" in told
+
+
 def test_why_not_of_an_interval_expression_shows_its_operands() -> None:
     tree = lamp().why_not("danger(lamp) @ 5")
     assert "covered(lamp)=true does not hold at 5; nearest: from 6 to 30" in str(tree)

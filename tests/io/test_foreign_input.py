@@ -88,7 +88,7 @@ def test_periods_and_intervals_are_texts_and_no_times() -> None:
     assert lamps(pd.DataFrame(ROWS | {"lamp": months})) == ["2026-03", "2026-04"]
     assert lamps(pd.DataFrame(ROWS | {"lamp": pd.interval_range(0, 2)})) == ["(0, 1]", "(1, 2]"]
     said = complaints(pd.DataFrame({"name": ["press"], "time": months[:1], "lamp": ["a"]}))
-    assert said == [(1, "bad-time", "time '2026-03' is not a time")]
+    assert said == [(1, "bad-time", "time '2026-03' is neither a whole number nor a date such as 2026-03-02")]
 
 
 def test_objects_in_polars_are_values_or_refused() -> None:

@@ -174,12 +174,13 @@ def test_what_is_no_table_of_known_types_is_refused_with_what_to_give(table: Any
 @pytest.mark.parametrize(
     ("events", "message", "hint"),
     [
-        ([("press", 1, "a")], "a row is no tuple", "{'name': 'press', 'time': 1, 'lamp': 'a'}"),
-        ([["press", 1, "a"]], "a row is no list", "dictionar"),
+        ([("press", 1, "a")], "a row is a dictionary, not a tuple", "{'name': 'press', 'time': 1, 'lamp': 'a'}"),
+        ([["press", 1, "a"]], "a row is a dictionary, not a list", "{'name'"),
         ({"name": ["press"], "time": [1], "lamp": ["a"]}, "`name` is a list of str, not a table", "DataFrame"),
         ({"press": [1, 2]}, "`press` is a list of int, not a table", "DataFrame"),
         ({"name": "press", "time": 1, "lamp": "a"}, "`time` is a number .1., not a table", "a row stands in a list"),
         ([{"name": "press", "ts": 1, "lamp": "a"}], "no column `time`", "name, ts, lamp"),
+        (pd.DataFrame({"time": [1], "lamp": ["a"]}), "no column `name`", "{'press': table}"),
         (pd.DataFrame(), "no column `time`", "it has no columns"),
         (pd.DataFrame([["press", 1, "a", "b"]], columns=["name", "time", "lamp", "lamp"]), "more than one column", ""),
     ],
@@ -188,6 +189,19 @@ def test_what_is_nearly_a_table_is_told_apart(events: Any, message: str, hint: s
     with pytest.raises(InputError, match=message) as refused:
         lamps(events)
     assert hint in str(refused.value)
+
+
+@pytest.mark.parametrize("header", ["event,timestamp,lamp", "'event','when','what'".replace("'", '"'), "MMSI,Base,SOG"])
+def test_a_header_without_a_time_is_one_error_and_no_heap_of_rejected_rows(header: str, tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(f"{header}\npress,1,a\npress,2,b\n")
+    with pytest.raises(InputError, match="neither a header with a `time` column") as refused:
+        lamps(tmp_path / "log.csv")
+    assert "if that is a header, call its columns `name` and `time`" in str(refused.value)
+
+
+def test_a_first_line_of_words_before_rows_with_times_is_a_bad_row(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("made,by,hand\npress,1,1,a\n")
+    assert lamps(tmp_path / "log.csv") == ["a"]
 
 
 def test_a_mapping_may_lead_from_names_to_files(tmp_path: Path) -> None:

@@ -137,9 +137,9 @@ def test_dates_are_measured_in_ticks(tmp_path: Path) -> None:
         ("velocity|1|1|a|99999999999999999999", "out-of-range", "speed '99999999999999999999' is too large"),
         ("gap|1||a", "no-time", "time is missing"),
         ("gap||1|a", "no-time", "arrival is missing"),
-        ("gap|1|soon|a", "bad-time", "time 'soon' is not a time"),
-        ("gap|1|1.5|a", "bad-time", "time '1.5' is not a time"),
-        ("gap|1|2022-13-01|a", "bad-time", "time '2022-13-01' is not a time"),
+        ("gap|1|soon|a", "bad-time", "time 'soon' is neither a whole number nor a date such as 2026-03-02"),
+        ("gap|1|1.5|a", "bad-time", "time '1.5' is neither a whole number nor a date such as 2026-03-02"),
+        ("gap|1|2022-13-01|a", "bad-time", "time '2022-13-01' is neither a whole number nor a date such as 2026-03-02"),
         (
             "gap|99999999999999999999|1|a",
             "out-of-range",

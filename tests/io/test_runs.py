@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 from dataclasses import asdict
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -243,10 +245,22 @@ def test_an_end_stops_the_reading_and_names_what_was_not_read(
     assert whole["timeline"].equals(result["timeline"])
 
 
+def test_windows_and_steps_have_the_units_of_rules() -> None:
+    for unit, seconds in {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}.items():
+        assert thalweg.parse(f"tick 1{unit}.").tick_seconds == seconds
+        assert run(RULES, EVENTS, window=f"2{unit}", step=2 * seconds).summary().query_times
+
+
+def test_an_editor_is_offered_the_public_names_before_any_is_used() -> None:
+    fresh = "import thalweg; print(*dir(thalweg))"
+    offered = subprocess.run([sys.executable, "-c", fresh], capture_output=True, text=True, check=True).stdout.split()
+    assert {"load", "parse", "run", "rows", "Program", "Reasoner", "Result", "InputError"} <= set(offered)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"window": 5, "step": 10}, "window 5 is smaller than step 10"),
+        ({"window": 5, "step": 10}, "window 5 is smaller than step 10(.|\n)*at least as long as the step"),
         ({"window": 10, "step": -1}, "step -1 is not positive"),
         ({"window": 10, "step": 0}, "step 0 is not positive"),
         ({"window": 10}, "a window and a step"),

@@ -228,7 +228,11 @@ def test_timestamps_of_any_sort_become_time_points() -> None:
     ("columns", "reason", "detail"),
     [
         ({"name": ["gap"], "time": pa.nulls(1, pa.int64()), "vessel": ["a"]}, "no-time", "time is missing"),
-        ({"name": ["gap"], "time": ["x"], "vessel": ["a"]}, "bad-time", "time 'x' is not a time"),
+        (
+            {"name": ["gap"], "time": ["x"], "vessel": ["a"]},
+            "bad-time",
+            "time 'x' is neither a whole number nor a date such as 2026-03-02",
+        ),
         (
             {"name": ["gap"], "time": [2**63 - 1], "vessel": ["a"]},
             "out-of-range",

@@ -152,6 +152,14 @@ def test_input_points_are_as_long_as_the_tick() -> None:
     assert set(bars) == {(40, 80), (80, 120), (40, 120)}
 
 
+def test_what_was_withdrawn_while_it_held_is_drawn_up_to_the_query_time_that_withdrew_it() -> None:
+    bars = small_run().timeline().chart.bars
+    gone = (bars.flags & WITHDRAWN).astype(bool)
+    # on(fan) is found from 9 on at query time 10, and the release that arrives at 18 takes that back at 20
+    assert (9, 20) in set(zip(bars.start[gone].tolist(), bars.end[gone].tolist(), strict=True))
+    assert (bars.end[gone] <= 20).all()
+
+
 def test_an_empty_result_has_a_picture() -> None:
     picture = Picture(chart({"timeline": pa.table({})}), "nothing")
     assert ElementTree.fromstring(picture.svg) is not None

@@ -14,6 +14,7 @@ from thalweg.analysis.dates import check_dates
 from thalweg.analysis.dependencies import Cycle, Dependencies, Node, dependencies
 from thalweg.analysis.names import check_declarations, check_names
 from thalweg.analysis.nearest import near
+from thalweg.analysis.present import check_present
 from thalweg.analysis.quotes import check_quotes
 from thalweg.analysis.reach import check_reach, check_twice
 from thalweg.analysis.roles import entities, may_equal, named
@@ -79,6 +80,7 @@ def check(program: Program) -> list[Diagnostic]:
         *_safety(program, safe),
         *_shared_negations(program),
         *_shared_aggregates(program),
+        *check_present(program),
         *_types(types),
         *_computations(program),
         *check_quotes(program),
@@ -167,11 +169,12 @@ def _safety(program: Program, safe: Safety) -> Iterator[Diagnostic]:
         name = "an anonymous variable" if unsafe.variable.anonymous else f"`{unsafe.variable.name}`"
         message = f"{name} is needed in {unsafe.where} and nothing binds it"
         similar = _similar_variable(program, unsafe.statement, unsafe.variable.name)
-        help_ = (
-            f"did you mean `{similar}`?"
-            if similar
-            else "bind it with a positive literal: an event, a fluent or a fact"
-        )
+        if similar:
+            help_ = f"did you mean `{similar}`?"
+        elif unsafe.variable.name in _CONSTANTS:
+            help_ = f"what begins with a capital is a variable: write `{unsafe.variable.name.lower()}`"
+        else:
+            help_ = "bind it with a positive literal: an event, a fluent or a fact"
         yield Diagnostic("TW110", Severity.ERROR, message, unsafe.variable.span, (), help_)
     for single in safe.singles:
         name = single.variable.name
@@ -181,6 +184,10 @@ def _safety(program: Program, safe: Safety) -> Iterator[Diagnostic]:
         yield Diagnostic(
             "TW201", Severity.WARNING, f"`{name}` occurs only once", single.variable.span, notes, help_
         )
+
+
+_CONSTANTS = ("True", "TRUE", "False", "FALSE", "Yes", "No", "On", "Off", "None", "Null")
+"""Variables that are meant as constants."""
 
 
 def _similar_variable(program: Program, statement: int, name: str) -> str | None:

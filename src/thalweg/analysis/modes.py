@@ -116,11 +116,15 @@ def _open(head: Term) -> frozenset[int]:
 
 
 def _positions(head: Term, missing: set[str]) -> frozenset[int]:
-    return frozenset(
-        index
-        for index, argument in enumerate(arguments(head))
-        if any(v.name == "_" or v.name in missing for v in variables(argument))
-    )
+    found, met = set(), set()
+    for index, argument in enumerate(arguments(head)):
+        if isinstance(argument, Variable) and argument.name in met:
+            continue  # an earlier argument gives it: ``angle(D, D) :- D =< 180.``
+        if any(v.name == "_" or v.name in missing for v in variables(argument)):
+            found.add(index)
+        if isinstance(argument, Variable) and argument.name != "_":
+            met.add(argument.name)
+    return frozenset(found)
 
 
 def _calls(clauses: Iterable[Clause]) -> Iterable[Signature]:

@@ -42,6 +42,15 @@ CONDITIONS = {
     "allen": 5,
 }
 """Words with which conditions of event descriptions begin, and how many arguments they have."""
+OTHER_WORDS = {
+    **dict.fromkeys(("intersection_all", "intersection", "intersect"), "intersect_all"),
+    **dict.fromkeys(("union", "unite_all"), "union_all"),
+    **dict.fromkeys(("complement", "not_all"), "complement_all"),
+    **dict.fromkeys(("relative_complement", "difference", "minus", "subtract"), "relative_complement_all"),
+    **dict.fromkeys(("intDurGreaterThan", "intDurMore"), "intDurGreater"),
+    **dict.fromkeys(("intDurLessThan", "intDurSmaller"), "intDurLess"),
+}
+"""What people write for words of event descriptions, where the spelling is too far away to be a slip."""
 HEADS = {"initiatedAt": 2, "terminatedAt": 2, "happensAt": 2, "holdsFor": 2, "initially": 1}
 """Words with which rules of event descriptions begin."""
 ABOUT_PAIRS = (
@@ -136,7 +145,11 @@ def _unknown_predicates(program: Program, known: Entities, uses: _Uses) -> Itera
         suggestion = _predicate_suggestion(entity, known, names, arities)
         certain = any_facts and ("predicate", entity.name, entity.arity) not in uses.in_grounding
         severity = Severity.ERROR if certain or suggestion else Severity.WARNING
-        notes = () if any_facts else ("no background knowledge was given; `--background FILE` adds some",)
+        notes: tuple[str, ...] = ()
+        if not any_facts and not suggestion:
+            notes = ("no background knowledge was given; `--background FILE` adds some",)
+        elif not suggestion:
+            suggestion = "give its facts, in this file or with `--background FILE`, or correct its name"
         message = f"nothing defines the predicate {sig(entity.name, entity.arity)}"
         yield Diagnostic("TW101", severity, message, uses.first(entity), notes, suggestion)
 
@@ -150,8 +163,8 @@ def _predicate_suggestion(
             return f"`{entity.name}` is {_a(kind)}: write `{reading.format(shown)}`"
     if entity.name in arities:
         return f"did you mean {listed([sig(entity.name, n) for n in sorted(arities[entity.name])])}?"
-    nearest = names.nearest(entity.name)
-    if nearest is None:
+    nearest = names.nearest(entity.name) or OTHER_WORDS.get(entity.name)
+    if nearest is None or nearest not in arities:
         return None
     best = entity.arity if entity.arity in arities[nearest] else min(arities[nearest])
     return f"did you mean {sig(nearest, best)}?"

@@ -142,9 +142,14 @@ def describe(analysis: Analysis) -> str:
         _section("Output", list(_table(analysis, analysis.entities.outputs))),
         _section("Layers", list(_layers(analysis.dependencies))),
         _section("Reasoning key", list(_key_lines(analysis))),
-        _section("Input is kept", list(_kept(analysis))),
+        _section("Input is kept", list(_kept(analysis)) if _says_anything(analysis) else []),
     ]
     return "\n".join(section for section in sections if section)
+
+
+def _says_anything(analysis: Analysis) -> bool:
+    """False of background knowledge by itself, and of an empty file."""
+    return bool(analysis.entities.inputs or analysis.entities.outputs)
 
 
 def _section(title: str, lines: Sequence[str]) -> str:

@@ -34,7 +34,8 @@ def verify(
     """Replay a stream of an event description against the reference, a slow program that follows the definition word
     by word.
 
-    An entity is a first argument, such as a vessel. Exit code 1 where the two differ.
+    It takes its time: give it few rows (--end) or few entities (--sample). An entity is a first argument, such as a
+    vessel. Exit code 1 where the two differ.
     """
     from thalweg.cli._errors import reported
     from thalweg.language.wording import counted

@@ -14,6 +14,7 @@ from thalweg.explain.tree import Node, Part
 from thalweg.explain.why import Explainer, span_text
 from thalweg.explain.wording import goal_text, pair_text
 from thalweg.explain.world import AnyRule, At, Known, matched
+from thalweg.io.errors import did_you_mean
 from thalweg.language.rules import Allen, Combine, Duration
 from thalweg.language.terms import Variable
 from thalweg.reference.arithmetic import Unbound
@@ -69,6 +70,9 @@ class Doubter:
             return Node(Part.NEGATION, said, (self._never(pair, time),), time)
         if self.known.is_determined(pair):
             return Node(Part.NEGATION, said, tuple(self._determined(pair, time)), time)
+        unknown = self._no_rule_gives(pair)
+        if unknown is not None:
+            return Node(Part.NEGATION, said, (unknown, *self._instead(pair, time)), time)
         children = [*self._over(pair, time)]
         since = max(
             (end for _, end in self.known.intervals(pair) if end is not None and end <= time), default=None
@@ -104,6 +108,20 @@ class Doubter:
         return Node(Part.NEGATION, said, tuple(self._closest(found, f"give {text(event)}")), time)
 
     # ------------------------------------------------------------------ simple fluents
+
+    def _no_rule_gives(self, pair: Pair) -> Node | None:
+        """That the fluent never has this value, with those that it may have; None where some rule may give it."""
+        rules = self.known.description
+        heads = [(r.fluent, r.value) for r in rules.effects.get(("initiatedAt", signature(pair[0])), ())]
+        heads += [(r.fluent, r.value) for r in rules.determiners.get(signature(pair[0]), ())]
+        heads += [(r.fluent, r.value) for r in rules.initially]
+        heads += [r.target for r in rules.delayed if r.target is not None]
+        given = [value for fluent, value in heads if unify(fluent, pair[0], EMPTY) is not None]
+        if not given or any(unify(value, pair[1], EMPTY) is not None for value in given):
+            return None
+        values = sorted({text(value) for value in given if is_ground(value)})
+        meant = did_you_mean(text(pair[1]), values)
+        return Node(Part.FAILS, f"no rule gives it the value {text(pair[1])}, only {', '.join(values)}{meant}")
 
     def _over(self, pair: Pair, time: int) -> Iterable[Node]:
         """How it ended, where it held before."""

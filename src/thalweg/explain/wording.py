@@ -40,7 +40,11 @@ def worded(term: Term, subst: Subst) -> str:
 
 def _side(term: Term, subst: Subst, *, inner: bool = False) -> str:
     """A side of a comparison: a computation as one writes it, with the values of its variables."""
-    if not (isinstance(term, tuple) and len(term) == 3 and (term[0] in _OPERATORS or not term[0][:1].isalpha())):
+    if not isinstance(term, tuple) or term[0] in (LIST, "="):
+        return worded(term, subst)
+    if term[0] not in _OPERATORS and term[0][:1].isalpha():
+        return f"{text(term[0])}({','.join(_side(argument, subst) for argument in term[1:])})"
+    if len(term) != 3:
         return worded(term, subst)
     left, right = (_side(argument, subst, inner=True) for argument in term[1:])
     return f"({left} {term[0]} {right})" if inner else f"{left} {term[0]} {right}"

@@ -67,7 +67,7 @@ class _Sieve:
         self.reject(
             times.unreadable,
             reasons.BAD_TIME,
-            lambda where: quoting(column, where, f"{what} ", " is not a time"),
+            lambda where: quoting(column, where, f"{what} ", NO_TIME),
         )
         self.reject(
             times.overflow,
@@ -92,6 +92,9 @@ class _Sieve:
             lambda where: quoting(column, where, f"{label} ", " is too large"),
         )
         return typed.column
+
+
+NO_TIME = " is neither a whole number nor a date such as 2026-03-02"
 
 
 def quoting(column: pa.Array, where: Ints, before: str, after: str) -> pa.Array:

@@ -98,8 +98,8 @@ def _refuse_tuples(events: Sequence[Any]) -> None:
     """Rows without the names of their fields."""
     for row in events:
         if isinstance(row, list | tuple) and any(isinstance(field, _NUMBERS) for field in row):
-            hint = "rows are dictionaries: [{'name': 'press', 'time': 1, 'lamp': 'a'}]"
-            raise InputError("input", f"a row is no {type(row).__name__}", hint)
+            hint = "name its fields: [{'name': 'press', 'time': 1, 'lamp': 'a'}]"
+            raise InputError("input", f"a row is a dictionary, not a {type(row).__name__}", hint)
 
 
 def _refuse_columns(events: Mapping[str, Any]) -> None:
@@ -254,11 +254,13 @@ def _open_text(path: Path, label: str, shown: str, names: list[str], reading: Re
         header = read_header(rows[0], reading.shapes, label)
         event = event_of(names, header, reading.shapes, label)
         return HeadedFile(path, label, separator, header, event, reading)
-    if rows and not any(_is_rtec(row, reading) for row in rows):
+    titles = bool(rows) and _are_titles(rows[0], reading)
+    if rows and not any(_is_rtec(row, reading, by_name=not titles) for row in rows):
+        advice = "; if that is a header, call its columns `name` and `time`" if titles else ""
         raise InputError(
             "format",
             f"{shown} cannot be read: neither a header with a `time` column nor rows name|arrival|time|...",
-            f"its first line is: {visible(lines[0][:100])}",
+            f"its first line is: {visible(lines[0][:100])}{advice}",
         )
     return RtecFile(path, label, separator, reading)
 
@@ -270,10 +272,17 @@ def _is_header(fields: list[str], reading: Reading) -> bool:
     return (meant or bool(names & {"time", "start"})) and not any(f.lstrip("+-").isdigit() for f in fields)
 
 
-def _is_rtec(fields: list[str], reading: Reading) -> bool:
+def _are_titles(fields: list[str], reading: Reading) -> bool:
+    """True of words none of which is a number, a date or a name that the program reads: column names, most likely."""
+    words = [field.strip('"') for field in fields]
+    return len(words) > 1 and all(word.isidentifier() and word not in reading.shapes for word in words)
+
+
+def _is_rtec(fields: list[str], reading: Reading, by_name: bool) -> bool:
+    """True of a row with two times where they belong; `by_name`, also of one with a name that the program reads."""
     if fields and fields[0] in ("+", "-"):
         fields = fields[1:]
-    if fields and fields[0] in reading.shapes:
+    if by_name and fields and fields[0] in reading.shapes:
         return True
     return len(fields) >= 3 and read_times(pa.array(fields[1:3]), reading.clock).clean
 

@@ -385,9 +385,11 @@ def event_of(
                 f"{candidate}(vessel: symbol, speed: float).",
             )
     known = ", ".join(sorted(shapes.by_name)) or "none"
+    first = min(shapes.by_name, default=None)
+    example = f"; add the column, or give a table for each: {first}.csv, or {{'{first}': table}}" if first else ""
     meant = next((found for name in candidates if (found := did_you_mean(name, shapes.by_name))), "")
     raise InputError(
         "columns",
         f"{label} has no column `name`, and {_own_name(candidates, label)} is none that the program reads{meant}",
-        f"the program reads {known}",
+        f"the program reads {known}{example}",
     )

@@ -39,6 +39,7 @@ _SECONDS = {
     "min": Fraction(60),
     "h": Fraction(3600),
     "d": Fraction(86400),
+    "w": Fraction(604800),
 }
 _DURATION = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([a-z]*)")
 _INTEGER = r"^[+-]?[0-9]+$"

@@ -46,6 +46,22 @@ _ALLEN_SIDES = {"lhs": "source", "rhs": "target"}
 _EDGES = {"start": Edge.START, "startI": Edge.START, "end": Edge.END, "endI": Edge.END}
 DURATIONS = {"intDurGreater": ">", "intDurLess": "<", "intDurAtLeast": ">=", "intDurAtMost": "=<"}
 
+FORMS = {
+    "happensAt": "happensAt(event(X), T)",
+    **{word: f"{word}(fluent(X)=value, T)" for word in ("holdsAt", "initiatedAt", "terminatedAt")},
+    "holdsFor": "holdsFor(fluent(X)=value, I)",
+    "initially": "initially(fluent(X)=value)",
+    "fi": "fi(fluent(X)=value, fluent(X)=other, 600)",
+    "ft": "ft(fluent(X)=value, 600)",
+    "p": "p(fluent(_)=value)",
+    **{word: f"{word}([I1, I2], I)" for word in ("union_all", "intersect_all", "complement_all")},
+    "relative_complement_all": "relative_complement_all(I1, [I2, I3], I)",
+    **{word: f"{word}(I1, 600, I)" for word in DURATIONS},
+    "allen": "allen(before, I1, I2, source, I)",
+    "findall": "findall(X, holdsAt(fluent(X)=value, T), L)",
+}
+"""How heads and conditions of event descriptions are written."""
+
 _AGGREGATES = "collect with `findall(X, ..., L)` and use `length(L, N)`, `sum_list`, `max_list` or `min_list`"
 _STATE = "say what starts and ends it with `initiatedAt` and `terminatedAt` rules"
 _OUTPUT = "results are written as tables; remove it"
@@ -261,7 +277,9 @@ class BodyReader:
         """Raise unless the term has one of the allowed numbers of arguments."""
         if len(term.args) not in allowed:
             wanted = " or ".join([*map(str, allowed[:-1]), counted(allowed[-1], "argument")])
-            raise Refused("TW022", f"`{term.functor}` has {wanted}, not {len(term.args)}", term.span)
+            message = f"`{term.functor}` has {wanted}, not {len(term.args)}"
+            form = FORMS.get(term.functor)
+            raise Refused("TW022", message, term.span, f"write it as `{form}`" if form else None)
 
     def pair(self, term: Term) -> Pair:
         """The pair of a term ``F=V``."""

@@ -62,7 +62,10 @@ def parse(text: str, source: str = "<text>") -> Program:
 
 
 def load(path: str | Path, *background: str | Path) -> Program:
-    """The program of a rule file, its includes and its background files."""
+    """The program of a rule file, its includes and its background files: ``load("rules.ec", "facts.ec")``.
+
+    Raises `ProgramError` where it cannot be read; `parse` takes the text itself.
+    """
     return _checked(*read_files(path, *background))
 
 

@@ -291,7 +291,7 @@ class Scanner:
                 value = duration(text, self.tick, span)
         except Refused as refused:
             self.diagnostics.append(refused.diagnostics[0])
-            value = Number(0, span)
+            value = Number(1, span)  # no zero: where a delay stands, that would be the next mistake
         clause.tokens.append(Operand(value))
         return True
 

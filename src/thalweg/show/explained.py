@@ -9,8 +9,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from thalweg.protocol import OPEN_END
-from thalweg.show.lanes import WITHDRAWN, Chart
+from thalweg.show.lanes import WITHDRAWN, Chart, withdrawals
 
 if TYPE_CHECKING:
     from thalweg.explain.tree import Node
@@ -45,7 +44,7 @@ def explained(result: Result, drawn: Chart, most: int) -> Explanations:
     """The explanations of the first bars: why it holds or, of a withdrawn one, why it was withdrawn. Input is not
     explained, it is given."""
     found = Explanations()
-    gone = _withdrawals(result) if (drawn.bars.flags & WITHDRAWN).any() else {}
+    gone = withdrawals(result.arrow) if (drawn.bars.flags & WITHDRAWN).any() else {}
     for bar in range(len(drawn.bars)):
         if len(found.of) >= most or len(found.nodes) >= MOST_NODES:
             break
@@ -54,18 +53,11 @@ def explained(result: Result, drawn: Chart, most: int) -> Explanations:
         if lane.given:
             continue
         if drawn.bars.flags[bar] & WITHDRAWN:
-            end = None if drawn.bars.end[bar] == OPEN_END else int(drawn.bars.end[bar])
-            tree = result.why_changed(gone[lane.label, value, start, end])
+            tree = result.why_changed(gone[lane.label, value, start, int(drawn.bars.end[bar])])
         else:
             tree = result.why(f"{lane.label}={value} @ {start}")
         found.of[bar] = found.add(tree)
     return found
-
-
-def _withdrawals(result: Result) -> Mapping[tuple[Any, ...], dict[str, Any]]:
-    """The last withdrawal of each interval, among the changes that are due to a row."""
-    rows = (row for row in result.arrow["changes"].to_pylist() if row["op"] == "delete" and row["cause"] != "time")
-    return {(row["fluent"], row["value"], row["start"], row["end"]): row for row in rows}
 
 
 def command(result: Result) -> str:

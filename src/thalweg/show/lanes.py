@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -187,10 +188,10 @@ def _words(words: pa.Array) -> list[str]:
     return [word if word is not None else "" for word in words.to_pylist()]
 
 
-def _revisions(tables: Mapping[str, pa.Table], op: str) -> set[tuple[str, str, int, int | None]]:
-    """The intervals that late or retracted rows have brought (or taken away)."""
+def _revisions(tables: Mapping[str, pa.Table], op: str) -> list[dict[str, Any]]:
+    """The changes by which late or retracted rows have brought intervals (or taken them away)."""
     if "cause" not in _columns(tables, "changes"):
-        return set()
+        return []
     import pyarrow.compute as pc
 
     changes = tables["changes"]
@@ -198,12 +199,28 @@ def _revisions(tables: Mapping[str, pa.Table], op: str) -> set[tuple[str, str, i
         pc.not_equal(changes.column("cause").cast(pa.string()), "time"),
         pc.equal(changes.column("op").cast(pa.string()), op),
     )
-    rows = changes.filter(late).select(["fluent", "value", "start", "end"]).to_pylist()
-    return {(row["fluent"], row["value"], row["start"], row["end"]) for row in rows}
+    rows: list[dict[str, Any]] = changes.filter(late).to_pylist()
+    return rows
+
+
+Interval = tuple[str, str, int, int]
+"""Fluent, value, start, end."""
+
+
+def withdrawals(tables: Mapping[str, pa.Table]) -> dict[Interval, dict[str, Any]]:
+    """The intervals that late or retracted rows have taken away, each with the last change that did. One that was
+    still running ends, as it is drawn, at the query time that withdrew it: nobody has claimed any more."""
+    found = {}
+    for row in _revisions(tables, "delete"):
+        end = row["end"] if row["end"] is not None else max(row["start"] + 1, row["query_time"])
+        found[row["fluent"], row["value"], row["start"], end] = row
+    return found
 
 
 def _with_flags(piece: _Piece, tables: Mapping[str, pa.Table]) -> _Piece:
-    revised = _revisions(tables, "insert")
+    revised = {
+        (row["fluent"], row["value"], row["start"], row["end"]) for row in _revisions(tables, "insert")
+    }
     if revised:
         starts = np.array(sorted({row[2] for row in revised}), np.int64)
         for i in np.flatnonzero(np.isin(piece.start, starts)):
@@ -216,12 +233,12 @@ def _with_flags(piece: _Piece, tables: Mapping[str, pa.Table]) -> _Piece:
 
 def _withdrawn(tables: Mapping[str, pa.Table]) -> Iterator[_Piece]:
     """What was found and withdrawn again, where nothing of the same pair starts at the same point now."""
-    gone = _revisions(tables, "delete")
+    gone = withdrawals(tables)
     if not gone:
         return
     table = tables["timeline"].select(["fluent", "value", "start"])
     standing = {(row["fluent"], row["value"], row["start"]) for row in table.to_pylist()}
-    rows = sorted((row for row in gone if row[:3] not in standing), key=lambda row: row[:3])
+    rows = sorted(interval for interval in gone if interval[:3] not in standing)
     if rows:
         columns = dict(zip(("fluent", "value", "start", "end"), zip(*rows, strict=True), strict=True))
         yield _piece(
