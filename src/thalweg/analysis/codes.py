@@ -310,9 +310,9 @@ register(
         "TW214",
         "a window over what holds only now",
         "In LARS, what a rule derives is there at the present point only, and at the next one only if it can be "
-        "derived again. A window that looks for it at other points does not find it there: `always` is true at the first "
-        "point at most, and `sometime` says no more than the atom alone. Look into a window over the input, or derive the atom for the "
-        "points it speaks of, with a head `at(T) ...`.",
+        "derived again. A window that looks for it at other points does not find it there: `always` is true at the "
+        "first point at most, and `sometime` says no more than the atom alone. Look into a window over the input, or "
+        "derive the atom for the points it speaks of, with a head `at(T) ...`.",
         "busy if signal(X), X > 3.\nsteady if [2] always busy.",
         "at(T) busy if [2] at(T) signal(X), X > 3.\nsteady if [2] always busy.",
     ),
