@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,10 +22,10 @@ from thalweg.runs import RowRejected
 
 @contextmanager
 def reported() -> Iterator[None]:
-    """Turn errors that are the user's to mend into a message and an exit code, and warnings into lines."""
+    """Turn errors that are the user's to mend into a message and an exit code, and warnings of ours into lines."""
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _show
+            warnings.showwarning = _plainly(warnings.showwarning)
             yield
     except ProgramError as error:
         typer.echo(f"{error}\n{more_about(error.diagnostics)}", err=True)
@@ -41,5 +41,17 @@ def reported() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def _show(message: Warning | str, *_: Any, **__: Any) -> None:
-    typer.echo(f"warning: {message}", err=True)
+Shown = Callable[..., None]
+"""What Python calls with a warning, its class, and where it was given."""
+
+
+def _plainly(show: Shown) -> Shown:
+    """The same, with warnings of ours in one line; those of libraries are shown as ever."""
+
+    def shown(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if category.__module__.startswith("thalweg."):
+            typer.echo(f"warning: {message}", err=True)
+        else:
+            show(message, category, *where, **more)
+
+    return shown
