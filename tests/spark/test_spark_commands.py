@@ -174,6 +174,13 @@ def test_following_tells_of_every_batch_and_can_be_taken_up_and_inspected(
     assert set(told["state"]) == {"0-0", "0-1"} and told["state_bytes"] > 0
     assert "initiatedAt(f(X)=true, T)" in thalweg("inspect b --program").stdout
 
+    old = next(file for file in (here / "b" / "changes").rglob("*.parquet"))
+    old.unlink()
+    warned = thalweg(f"{line} --start 0")
+    assert warned.exit_code == 0, warned.stderr
+    (told,) = [text for text in warned.stderr.splitlines() if "LostFiles" in text or "has lost" in text]
+    assert told.startswith("warning: ") and "has lost 1 of the" in told
+
 
 @pytest.mark.parametrize(
     ("line", "message"),
