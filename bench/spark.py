@@ -4,8 +4,8 @@
 
 Everything is measured in one session, by turns, and compared as ratios of the best of the rounds. On a machine that
 does other things too, CPU time (of the driver, Java and all workers) is steadier than the clock; both are shown. The
-program is the maritime one for single vessels. Files as they are, the shards read themselves; `batch` also shows what
-it costs where Spark has to read the rows and bring them to the shards, because it computes a column.
+program is the maritime one for single vessels. Files as they are, the shards read themselves; `batch` and `stream` also
+show what it costs where Spark has to read the rows first, because it computes a column.
 """
 
 from __future__ import annotations
@@ -309,7 +309,7 @@ def batch(bench: Bench, options: argparse.Namespace) -> None:
     )
     title = f"{bench.events:,} rows, {options.vessels:,} vessels, 2 shards"
     compared(f"batch, {title}", floor, ours, 80, bench.events)
-    compared(f"the same with a computed column: rows come from Spark, {title}", floor, rows, 80, bench.events)
+    compared(f"the same with a computed column, {title}", floor, rows, 80, bench.events)
 
 
 def busy(_: int) -> None:
@@ -354,7 +354,7 @@ def stream(bench: Bench, rounds: int) -> None:
     )
     title = f"one micro-batch of {bench.events:,} rows, start and end of the stream included"
     compared(f"stream, {title}", floor, ours, 70, bench.events)
-    compared(f"the same with a computed column: rows come from Spark, {title}", floor, rows, 70, bench.events)
+    compared(f"the same with a computed column, {title}", floor, rows, 70, bench.events)
 
 
 def wide(bench: Bench, many: Bench) -> None:

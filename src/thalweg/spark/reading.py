@@ -82,8 +82,7 @@ class Reader:
         self.note.rows += table.num_rows if own is None else len(own)
         names = settings.header.needed(settings.shapes)
         columns = {name: _flat(table.column(name)) for name in names}
-        number = pc.max_element_wise(table.column(ROW), 0).to_numpy()  # of null it is 0
-        number = np.where(number > LARGEST, 0, number) + self.order.sources.offset
+        number = _row_numbers(table.column(ROW), self.order.sources.offset)
         piece = Table(columns, number, lambda where: rows_as_text(columns, where), own)
         rejects = Rejects(settings.label)
         rows = read_table(
@@ -159,6 +158,15 @@ def _numbers(rows: pa.RecordBatch | pa.Table) -> Ints:
     if ROW not in rows.schema.names:
         return np.full(rows.num_rows, _NO_NUMBER)
     return owned(pc.fill_null(rows.column(ROW), _NO_NUMBER).to_numpy(zero_copy_only=False))
+
+
+def _row_numbers(given: pa.ChunkedArray, offset: int) -> Ints:
+    """The numbers of rows; those without one, or with one out of bounds, have 0. Where all have one, none is copied."""
+    bounds = pc.min_max(given).as_py()
+    if given.null_count or (len(given) and not 0 <= bounds["min"] <= bounds["max"] <= LARGEST):
+        given = pc.fill_null(pc.if_else(pc.less_equal(given, LARGEST), pc.max_element_wise(given, 0), 0), 0)
+    found: Ints = given.to_numpy()
+    return found + offset if offset else found
 
 
 def within(
