@@ -1,30 +1,37 @@
-"""A progress bar on a terminal: rows, query time, rate. Nothing in a pipe."""
+"""A progress bar on a terminal: rows, query time, rate; or query times and how long they will still take. Nothing in a
+pipe."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from thalweg.language.wording import counted
 from thalweg.runs import Progress
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+MEASURED = 3.0
+"""So many seconds are measured before anybody is told how long it takes."""
+FEW = 4
+"""So many query times at least."""
+LONG = 30.0
+"""What takes longer is worth saying how to shorten it."""
 
 
 @contextmanager
 def progress(*, shown: bool) -> Iterator[Callable[[Progress], None] | None]:
     """What to call as a run goes on; None where nothing is shown."""
-    if not shown or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    from thalweg.columns.compiled import told_of_compiling
-
-    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"))
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
+    with _bar(shown=shown) as drawn:
+        if drawn is None:
+            yield None
+            return
+        bar, task = drawn
 
         def report(now: Progress) -> None:
             rate = now.rows / now.seconds if now.seconds else 0.0
@@ -36,8 +43,85 @@ def progress(*, shown: bool) -> Iterator[Callable[[Progress], None] | None]:
                 description=f"{counted(now.rows, 'row')}{at}, {rate:,.0f}/s",
             )
 
+        yield report
+
+
+@contextmanager
+def query_times(
+    *, shown: bool, shorter: str, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[int, int], None] | None]:
+    """What to call after each query time, with how many are done and how many there are; None where nothing is shown.
+    Once the first ones have shown how long it will take, and that is long, it is said with what makes it `shorter`."""
+    with _bar(shown=shown) as drawn:
+        if drawn is None:
+            yield None
+            return
+        bar, task = drawn
+        seconds: list[float] = []
+        last: float | None = None
+        told = False
+
+        def report(done: int, of: int) -> None:
+            nonlocal last, told
+            now = clock()
+            if last is not None:  # the first one also loads kernels
+                seconds.append(now - last)
+            last = now
+            text = f"{done:,} of {counted(of, 'query time')}"
+            if len(seconds) >= FEW and sum(seconds) >= MEASURED and done < of:
+                left = remaining(seconds, of - done)
+                text += f", {lasting(left)} left"
+                if not told and left > LONG:
+                    bar.console.print(f"{counted(of, 'query time')} take {lasting(sum(seconds) + left)}; {shorter}")
+                told = True
+            bar.update(task, completed=done, total=of, description=text)
+
+        yield report
+
+
+def remaining(seconds: Sequence[float], steps: int) -> float:
+    """How long so many further steps take, when they go on getting slower as those did that were measured.
+
+    >>> remaining([1.0, 1.0, 1.0, 1.0], 10), remaining([1.0, 2.0, 3.0, 4.0], 2), remaining([2.0, 2.0, 1.0, 1.0], 3)
+    (10.0, 11.0, 3.0)
+    """
+    half = len(seconds) // 2
+    early, late = sum(seconds[:half]) / half, sum(seconds[-half:]) / half
+    slower = max(0.0, (late - early) / (len(seconds) - half))
+    return steps * (late + slower * (half + steps) / 2)
+
+
+def lasting(seconds: float) -> str:
+    """A length of time, as one says it who does not know better.
+
+    >>> lasting(42.0), lasting(100.0), lasting(9000.0)
+    ('about 42 seconds', 'about 2 minutes', 'about 2.5 hours')
+    """
+    if seconds < 90:
+        return f"about {counted(max(1, round(seconds)), 'second')}"
+    if seconds < 90 * 60:
+        return f"about {counted(round(seconds / 60), 'minute')}"
+    return f"about {seconds / 3600:,.1f} hours"
+
+
+@contextmanager
+def _bar(*, shown: bool) -> Iterator[tuple[Bar, TaskID] | None]:
+    """A bar that also says when kernels are compiled; None where nothing is shown."""
+    if not shown or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    from thalweg.columns.compiled import told_of_compiling
+
+    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"))
+    with Bar(*columns, console=Console(stderr=True, highlight=False), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+
         def compiling() -> None:
             bar.update(task, description="compiling kernels, once for this machine: about a minute")
 
         with told_of_compiling(compiling):
-            yield report
+            yield bar, task

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from thalweg.cli._options import Background, End, Rules, Start, Step, Window
+
+UNTIL = "--end stops earlier"
+SHORTER = f"{UNTIL}, --sample N takes the rows of N entities"
 
 
 def verify(
@@ -34,27 +36,23 @@ def verify(
     """Replay a stream of an event description against the reference, a slow program that follows the definition word
     by word.
 
-    It takes its time: give it few rows (--end) or few entities (--sample). An entity is a first argument, such as a
-    vessel. Exit code 1 where the two differ.
+    It takes its time, and says on a terminal how much: give it few rows (--end) or few entities (--sample). An entity
+    is a first argument, such as a vessel. Exit code 1 where the two differ.
     """
     from thalweg.cli._errors import reported
+    from thalweg.cli._progress import query_times
     from thalweg.language.wording import counted
     from thalweg.plans import Options, as_program, prepare
     from thalweg.verification import refuse_other_kinds
     from thalweg.verification import verify as compare
 
-    def report(done: int, of: int) -> None:
-        typer.echo(f"\r{done:,} of {counted(of, 'query time')}", nl=False, err=True)
-
-    shown = not quiet and sys.stderr.isatty()
     options = Options(window, step, start, end, tick, allow_gaps=allow_gaps, recompute=recompute)
     with reported():
         program = as_program(rules, background or ())
         refuse_other_kinds(program)
         plan = prepare(program, input, options)
-        verdict = compare(plan, sample=sample, seed=seed, progress=report if shown else None)
-    if shown:
-        typer.echo(err=True)
+        with query_times(shown=not quiet, shorter=SHORTER if sample is None else UNTIL) as report:
+            verdict = compare(plan, sample=sample, seed=seed, progress=report)
     of = "" if verdict.entities is None else f" of {counted(verdict.entities, 'entity', 'entities')}"
     if verdict.difference is not None:
         typer.echo(str(verdict.difference))
