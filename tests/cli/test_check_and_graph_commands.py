@@ -89,6 +89,27 @@ def test_the_values_of_a_fluent_are_listed_also_where_a_rule_ends_any_of_them(he
     assert "gap(symbol)=near|far  simple fluent" in runner.invoke(app, ["check", "gap.ec"]).output
 
 
+@pytest.mark.parametrize(
+    ("reads", "listed", "values"),
+    [
+        ("happensAt(start(gap(V)=near), T), not holdsAt(gap(V)=far, T)", "near|far", ["near", "far"]),
+        ("happensAt(start(gap(V)=near), T), not happensAt(end(gap(V)=_), T)", "near|...", ["near"]),
+        ("happensAt(start(gap(V)=_), T)", "symbol", []),
+        ("happensAt(start(gap(V)=How), T), happensAt(lost(V, How), T), holdsAt(gap(V)=near, T)", "symbol", ["near"]),
+        ("happensAt(e(V), T), holdsAt(gap(V)=Miles, T), Miles > 3", "number", []),
+    ],
+)
+def test_of_an_input_fluent_the_values_are_listed_that_rules_ask_for(
+    here: Path, reads: str, listed: str, values: list[str]
+) -> None:
+    (here / "gap.ec").write_text(f"initiatedAt(alarm(V)=true, T) :- {reads}.")
+    told = runner.invoke(app, ["check", "gap.ec"]).output
+    assert f"gap(symbol)={listed} input fluent" in " ".join(told.split())
+    (found,) = json.loads(runner.invoke(app, ["check", "gap.ec", "--json"]).output)["files"]
+    (gap,) = (entity for entity in found["analysis"]["inputs"] if entity["name"] == "gap")
+    assert gap["values"] == values
+
+
 def test_json_lists_the_values_of_a_fluent_and_no_variables(here: Path) -> None:
     (here / "at.ec").write_text(
         "initiatedAt(at(P)=R, T) :- happensAt(enters(P, R), T). initiatedAt(at(P)=away, T) :- happensAt(leaves(P), T)."

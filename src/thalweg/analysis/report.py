@@ -6,20 +6,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from thalweg.analysis.bodies import body_of, literals
 from thalweg.analysis.checker import node_text
 from thalweg.analysis.dependencies import Component, Dependencies, dependencies
 from thalweg.analysis.horizon import Horizon, horizon, largest_duration
 from thalweg.analysis.joins import Path
 from thalweg.analysis.keys import Keys, Route, Stage, plain, reasoning_keys
 from thalweg.analysis.obstacles import obstacle_of
-from thalweg.analysis.roles import Entities, Entity, EntityKind, entities
+from thalweg.analysis.roles import Entities, Entity, EntityKind, entities, named
 from thalweg.analysis.shape import rule_name
 from thalweg.analysis.types import Types, infer
 from thalweg.analysis.wording import listed, place, text
 from thalweg.language.pause import collection_paused
 from thalweg.language.program import Program
-from thalweg.language.rules import Kind
-from thalweg.language.terms import is_ground
+from thalweg.language.rules import Affects, Boundary, Holds, HoldsFor, Kind
+from thalweg.language.terms import Term, is_ground, signature
 from thalweg.language.wording import counted
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
@@ -73,7 +74,7 @@ def _entity(analysis: Analysis, entity: Entity) -> dict[str, object]:
     }
     if entity.key.kind is EntityKind.FLUENT:
         shown["value"] = analysis.types.value(entity.name, entity.arity)
-        shown["values"] = list(dict.fromkeys(text(value) for value, _ in entity.values if is_ground(value)))
+        shown["values"] = list(dict.fromkeys(text(value) for value in _named(analysis, entity) if is_ground(value)))
     return shown
 
 
@@ -176,12 +177,31 @@ def _key(entity: Entity) -> tuple[str, str, int]:
 
 
 def _values(analysis: Analysis, entity: Entity) -> str:
-    """The values of a fluent, where rules name them; ``terminatedAt(gap(V)=_, T)`` brings none."""
-    values = [text(value) for value, _ in entity.values]
+    """The values of a fluent, where rules name them; ``terminatedAt(gap(V)=_, T)`` brings none, and where input is read
+    like that, it may have others too."""
+    values = [text(value) for value in _named(analysis, entity)]
     constants = list(dict.fromkeys(name for name in values if name != "_"))
     if any(name[0].isupper() or name[0] == "_" for name in constants) or not constants:
         return "=" + analysis.types.value(entity.name, entity.arity)
-    return "=" + "|".join(constants[:6]) + ("|..." if len(constants) > 6 else "")
+    others = len(constants) > 6 or ("_" in values and not entity.values)
+    return "=" + "|".join(constants[:6]) + ("|..." if others else "")
+
+
+def _named(analysis: Analysis, entity: Entity) -> list[Term]:
+    """The values that rules give a fluent or, where it is input, ask of it."""
+    if entity.values:
+        return [value for value, _ in entity.values]
+    found: list[Term] = []
+    for index in entity.uses:
+        for literal, _, _ in literals(body_of(analysis.program.statements[index])):
+            match literal:
+                case Holds(pair) | Boundary(_, pair) | HoldsFor(pair) | Affects(_, pair) if (
+                    named(pair.fluent) and signature(pair.fluent) == (entity.name, entity.arity)
+                ):
+                    found.append(pair.value)
+                case _:
+                    pass
+    return found
 
 
 def _layers(found: Dependencies) -> Iterator[str]:
