@@ -52,6 +52,17 @@ def test_of_facts_alone_nothing_is_said_about_input(here: Path) -> None:
     assert done.stdout == "facts.ec: events program, no statements, 1 fact, no errors\n"
 
 
+def test_of_background_that_is_given_as_a_program_of_its_own_the_way_to_give_it_is_said(here: Path) -> None:
+    command = "thalweg check good.ec --background background.ec"
+    told = f"good.ec reads vessel/1 of it, but each file is checked by itself: {command}"
+    assert runner.invoke(app, ["check", "good.ec", "background.ec"]).stdout.splitlines()[-1] == told
+    assert "\n\ngood.ec" in runner.invoke(app, ["check", "background.ec", "good.ec"]).stdout
+    assert "by itself" not in runner.invoke(app, command.split()[1:]).stdout
+    (here / "facts.ec").write_text("limit(m1, 80).\n")
+    assert "by itself" not in runner.invoke(app, ["check", "good.ec", "facts.ec"]).stdout
+    assert "by itself" not in runner.invoke(app, ["check", "good.ec", "doubtful.ec"]).stdout
+
+
 def test_what_makes_a_program_one_shard_though_its_rules_have_keys_is_said(here: Path) -> None:
     (here / "quiet.ec").write_text(
         "initiatedAt(on(X)=true, T) :- happensAt(press(X), T). terminatedAt(on(X)=true, T) :- happensAt(release(X), T)."

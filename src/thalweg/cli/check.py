@@ -33,7 +33,7 @@ def check(
     if json:
         typer.echo(_as_json(results))
     else:
-        typer.echo("\n\n".join(_as_text(result) for result in results))
+        typer.echo("\n\n".join("\n".join([_as_text(result), *_advice(result, results)]) for result in results))
     if any(result.failed for result in results):
         raise typer.Exit(1)
 
@@ -48,6 +48,7 @@ class _Result:
         from thalweg.language.parser import read_files
 
         self.path = path
+        self.background = background
         self.program, found = read_files(path, *background)
         if query is not None:
             self.program = _asking(self.program, query)
@@ -79,6 +80,27 @@ def _as_text(result: _Result) -> str:
         if result.program.kind is Kind.ANSWERS:
             parts.append(describe_answers(result.program))
     return "\n".join(part for part in parts if part)
+
+
+def _advice(result: _Result, results: list[_Result]) -> list[str]:
+    """What is said of a file that is knowledge for others that were given and does not reach them: each is checked by
+    itself."""
+    from thalweg.analysis.roles import EntityKind, Part, entities
+    from thalweg.analysis.wording import listed
+    from thalweg.language.rules import Clause
+
+    if not all(isinstance(statement, Clause) for statement in result.program.statements):
+        return []
+    has = {(e.name, e.arity) for e in entities(result.program).of_kind(EntityKind.PREDICATE) if e.rules}
+    advice = []
+    for other in results:
+        asked = entities(other.program).of_kind(EntityKind.PREDICATE)
+        reads = [f"{e.name}/{e.arity}" for e in asked if e.part is Part.UNKNOWN and (e.name, e.arity) in has]
+        if other is not result and reads:
+            given = [*other.background, result.path]
+            command = f"thalweg check {other.path} {' '.join(f'--background {path}' for path in given)}"
+            advice.append(f"{other.path} reads {listed(reads)} of it, but each file is checked by itself: {command}")
+    return advice
 
 
 def more_about(diagnostics: Iterable[Diagnostic]) -> str:
