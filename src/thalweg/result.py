@@ -17,6 +17,7 @@ from thalweg.io.instances import columns_of
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
 from thalweg.language.wording import breadth, counted, padded, tallied, visible
+from thalweg.reasons import UNKNOWN_NAME
 
 if TYPE_CHECKING:
     from thalweg.explain.answers import Asked
@@ -39,13 +40,15 @@ _MAIN = {Kind.EVENTS: "timeline", Kind.ANSWERS: "changes", Kind.LARS: "answers"}
 
 NAMES = 5
 """So many names without rows a summary tells."""
+TOLD = 3
+"""So many names that no rule reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What a run read, how far it went, and how long it took. `unread` rows lie after the end that was asked
     for; `waiting` rows have arrived and are about times after the last query time. Of the names in `absent` there were
-    no rows, though rules read them."""
+    no rows, though rules read them; `unknown` are the most frequent names that rules do not read, with their rows."""
 
     kind: Kind
     sources: tuple[str, ...]
@@ -60,6 +63,7 @@ class Summary:
     tables: Mapping[str, int] = field(default_factory=dict)
     waiting: int = 0
     absent: tuple[str, ...] = ()
+    unknown: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def rate(self) -> float:
@@ -72,6 +76,13 @@ class Summary:
     def __str__(self) -> str:
         return self.said(str)
 
+    def _named(self, rows: int) -> str:
+        """Which names these rows have, most of them."""
+        names = [f"{visible(name) or 'no name'} {count:,}" for name, count in self.unknown.items()]
+        others = rows - sum(self.unknown.values())
+        names += [f"others {others:,}"] if names and others else []
+        return f" ({', '.join(names)})" if names else ""
+
     def said(self, written: Callable[[int], str]) -> str:
         """The summary in a few lines, its times written by the function."""
         lines = [
@@ -79,7 +90,10 @@ class Summary:
             f"{' ...' if len(self.sources) > 3 else ''}"
         ]
         if self.rejected:
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.rejected.items()))
+            reasons = ", ".join(
+                f"{count:,} {reason}{self._named(count) if reason == UNKNOWN_NAME else ''}"
+                for reason, count in sorted(self.rejected.items())
+            )
             lines.append(f"{sum(self.rejected.values()):,} rejected: {reasons}")
         if self.unread:
             lines.append(f"{self.unread:,} not read: they arrive after the end")

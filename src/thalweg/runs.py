@@ -25,7 +25,7 @@ from thalweg.io.feed import NEVER
 from thalweg.io.fold import concatenate
 from thalweg.io.open import open_sources
 from thalweg.io.rejects import REJECTED
-from thalweg.io.shapes import shapes
+from thalweg.io.shapes import name_in, shapes
 from thalweg.io.sinks import Memory
 from thalweg.io.sources import Reading
 from thalweg.io.times import Duration, Point
@@ -33,7 +33,8 @@ from thalweg.language.program import Program
 from thalweg.language.rules import Kind
 from thalweg.plans import Options, Plan, as_program, clock_of, prepare
 from thalweg.protocol import Ints, Reasoner, Rows
-from thalweg.result import Origin, Result, Summary, kind_of
+from thalweg.reasons import UNKNOWN_NAME
+from thalweg.result import TOLD, Origin, Result, Summary, kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,30 @@ class RowRejected(InputError):
 # --------------------------------------------------------------------------- driving
 
 
+class Unknown:
+    """The names that rows were rejected for, and how often. Where there are very many, they are no names, and only the
+    first ones are counted."""
+
+    MOST = 10_000
+
+    def __init__(self) -> None:
+        self._details: Counter[str] = Counter()
+
+    def take(self, rejected: pa.Table) -> None:
+        """Count the rows of a table of rejected ones."""
+        details = rejected.filter(pc.equal(rejected.column("reason").cast(pa.string()), UNKNOWN_NAME)).column("detail")
+        for found in pc.value_counts(details.combine_chunks()).to_pylist():
+            if found["values"] in self._details or len(self._details) < self.MOST:
+                self._details[found["values"]] += found["counts"]
+
+    def most_frequent(self) -> dict[str, int]:
+        """A few of them, the most frequent ones first."""
+        names: Counter[str] = Counter()
+        for detail, number in self._details.items():
+            names[name_in(detail)] += number
+        return dict(sorted(names.items(), key=lambda item: (-item[1], item[0]))[:TOLD])
+
+
 @dataclass(slots=True)
 class _Count:
     """What a run has seen so far."""
@@ -79,6 +104,7 @@ class _Count:
     latest: int | None = None
     query_time: int | None = None
     rejected: Counter[str] = field(default_factory=Counter)
+    unknown: Unknown = field(default_factory=Unknown)
     names: set[str] = field(default_factory=set)
     """Of which rows were accepted."""
     stride: int = 1
@@ -185,6 +211,7 @@ def _reject(sink: Sink, rejected: pa.Table, count: _Count) -> None:
         return
     for found in pc.value_counts(rejected.column("reason")).to_pylist():
         count.rejected[found["values"]] += found["counts"]
+    count.unknown.take(rejected)
     sink.add("rejected", rejected)
 
 
@@ -204,6 +231,7 @@ def _summary(plan: Plan, count: _Count, seconds: float) -> Summary:
         rows=count.rows + beyond,
         accepted=count.accepted,
         rejected=dict(count.rejected),
+        unknown=count.unknown.most_frequent(),
         unread=unread,
         waiting=count.waiting(),
         absent=absent(plan, count.names, accepted=count.accepted, unread=unread),

@@ -11,11 +11,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from thalweg import Reasoner, parse, run
 from thalweg.cli.run import _show
+from thalweg.io.shapes import Shapes, name_in
 from thalweg.language.diagnostics import ProgramError
 from thalweg.protocol import NOTHING_TO_RETRACT
 
@@ -28,9 +30,25 @@ def test_in_a_pipe_the_timeline_is_printed_and_the_rest_said_elsewhere(thalweg: 
     assert result.exit_code == 0
     assert result.stdout == TIMELINE
     assert "5 rows from events.csv" in result.stderr
-    assert "1 rejected: 1 unknown-name" in result.stderr
+    assert "1 rejected: 1 unknown-name (bogus 1)\n" in result.stderr
     assert "rejected events.csv:4: no rule reads bogus" in result.stderr
     assert "3 query times, 10 to 30" in result.stderr
+
+
+def test_the_most_frequent_names_that_no_rule_reads_are_told(thalweg: Callable[..., Any], here: Path) -> None:
+    names = ["b"] * 3 + ["a"] * 3 + ["ee"] * 4 + ["d"] * 2 + ["f"] + [""]
+    (here / "events.csv").write_text("e|1|1|a\n" + "".join(f"{name}|3|3|a\n" for name in names) + "e|5|x|a\n")
+    result = thalweg(f"{RUN} --out result")
+    assert "15 rejected: 1 bad-time, 14 unknown-name (ee 4, a 3, b 3, others 4)\n" in result.stderr
+    told = json.loads((here / "result" / "summary.json").read_text())
+    assert list(told["unknown"].items()) == [("ee", 4), ("a", 3), ("b", 3)]
+
+
+@pytest.mark.parametrize("name", ["", "f", "press", "presss", "odd; did you mean it", "no rule reads x"])
+def test_the_name_of_a_rejected_row_can_be_told_from_what_is_said_of_it(name: str) -> None:
+    known = Shapes({"pressed": {}}, derived=frozenset({"f"}))
+    (detail,) = known.unknown(pa.array([name])).to_pylist()
+    assert name_in(detail) == name
 
 
 def test_one_row_and_one_query_time_are_no_plurals(thalweg: Callable[..., Any], here: Path) -> None:

@@ -22,6 +22,9 @@ class InputError(ValueError):
         self.hint = hint
 
 
+DID_YOU_MEAN = "; did you mean "
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``; did you mean velocity?``, or nothing where no known name is near.
 
@@ -29,4 +32,4 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     '; did you mean velocity?'
     """
     near = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {near[0]}?" if near else ""
+    return f"{DID_YOU_MEAN}{near[0]}?" if near else ""

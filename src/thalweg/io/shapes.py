@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from thalweg.analysis.roles import Entity, Part, entities
 from thalweg.analysis.types import Types, infer
-from thalweg.io.errors import did_you_mean
+from thalweg.io.errors import DID_YOU_MEAN, did_you_mean
 from thalweg.language.program import Program
 from thalweg.language.rules import Kind
 
@@ -90,15 +90,34 @@ class Shapes:
 
     def _unknown(self, name: str | None, guess: bool) -> str:
         if not name:
-            return "the name is empty"
+            return _EMPTY
         if name in self.derived:
-            return f"{name} is computed by the rules, it cannot be input"
-        return f"no rule reads {name}{did_you_mean(name, self.by_name) if guess else ''}"
+            return f"{name}{_COMPUTED}"
+        return f"{_UNREAD}{name}{did_you_mean(name, self.by_name) if guess else ''}"
 
     def wrong_arity(self, name: str) -> str:
         """How many arguments rows of this name take."""
         arities = sorted(self.by_name[name])
         return f"{name} takes {' or '.join(map(str, arities))} argument{'' if arities == [1] else 's'}"
+
+
+_EMPTY = "the name is empty"
+_COMPUTED = " is computed by the rules, it cannot be input"
+_UNREAD = "no rule reads "
+
+
+def name_in(detail: str) -> str:
+    """The name that a row was rejected for, by what `Shapes.unknown` says of it.
+
+    >>> name_in("no rule reads velocty; did you mean velocity?"), name_in("the name is empty")
+    ('velocty', '')
+    """
+    if detail == _EMPTY:
+        return ""
+    if detail.endswith(_COMPUTED):
+        return detail.removesuffix(_COMPUTED)
+    name = detail.removeprefix(_UNREAD)
+    return name.rpartition(DID_YOU_MEAN)[0] or name if name.endswith("?") else name
 
 
 _LAYOUTS = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from thalweg.language.program import Program
 from thalweg.language.rules import Kind
 from thalweg.plans import Options
 from thalweg.result import Summary
-from thalweg.runs import Progress, Sink, absent
+from thalweg.runs import Progress, Sink, Unknown, absent
 from thalweg.spark.checkpoint import Checkpoint
 from thalweg.spark.files import Directory
 from thalweg.spark.files_engine import FilesEngine, listed
@@ -60,19 +61,21 @@ def drive(
         outputs = Outputs(Directory(place), settings.kind, spark)
         pipeline = Pipeline(settings, outputs, FilesEngine(spark))
         report = pipeline.whole(files)
+        unknown = Unknown()
         if report is not None:
-            _hand_over(outputs, settings, sink)
+            _hand_over(outputs, settings, sink, unknown)
             if progress is not None:
                 seconds = time.perf_counter() - began
                 progress(Progress(report.rows, report.rows, report.moment.query_time, seconds))
-    return _summary(
+    summary = _summary(
         pipeline.settings, tuple(label for _, label in files), report, time.perf_counter() - began
     )
+    return replace(summary, unknown=unknown.most_frequent())
 
 
-def _hand_over(outputs: Outputs, settings: Settings, sink: Sink) -> None:
+def _hand_over(outputs: Outputs, settings: Settings, sink: Sink, unknown: Unknown) -> None:
     """Give the tables to the sink, each with the rows of all shards; also those that have none. Those that say how
-    things stand are given as a whole, the others piece by piece."""
+    things stand are given as a whole, the others piece by piece; the names of rejected rows are counted."""
     place, kind = outputs.directory, Kind(settings.kind)
     folds = {target for target, _ in FOLDED[kind].values()}
     for name, schema in settings.schemas().items():
@@ -83,6 +86,7 @@ def _hand_over(outputs: Outputs, settings: Settings, sink: Sink) -> None:
             sink.add(name, concatenate([place.table(*file) for file in place.parts(name)]))
         elif name == "rejected":
             for piece in as_written(place, name):
+                unknown.take(piece)
                 sink.add(name, piece)
         else:
             for piece in by_time(place, name, time_column(name, kind)):
