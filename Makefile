@@ -4,6 +4,7 @@
 # make bench   the benchmarks, one table each
 # make fuzz    the property tests at length
 # make pages   write docs/errors from the registry of diagnostic codes
+# make picture make docs/picture.png anew, in Chromium
 # make site    the documentation as a site, in site/
 # make lock    recompile the locked requirements (needs uv)
 
@@ -24,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PACKAGES := chromium postgresql libpostgresql-jdbc-java
 APT := timeout 300 apt-get -qq -o DPkg::Lock::Timeout=120 -o Acquire::http::Timeout=30
 
-.PHONY: demo test kernels classes packages lint bench fuzz pages site lock clean
+.PHONY: demo test kernels classes packages lint bench fuzz pages picture site lock clean
 
 demo: $(VENV)/.core
 	@$(BIN)/python examples/demo.py
@@ -65,6 +66,9 @@ fuzz: $(VENV)/.all
 
 pages: $(VENV)/.all
 	@$(BIN)/python docs/error_pages.py
+
+picture: $(VENV)/.all
+	@$(BIN)/python docs/picture.py
 
 site: $(VENV)/.all
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

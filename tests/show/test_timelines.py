@@ -7,7 +7,8 @@ import re
 import shlex
 import struct
 import xml.etree.ElementTree as ElementTree
-from itertools import pairwise
+from itertools import combinations, pairwise
+from math import dist
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import thalweg
 from thalweg.cli.main import app
 from thalweg.language.wording import breadth
 from thalweg.show.lanes import REVISED, WITHDRAWN, chart, name_and_arguments, natural
+from thalweg.show.palette import PALETTE
 from thalweg.show.timeline import Picture
 from thalweg.show.timeline_page import embedded
 
@@ -208,6 +210,25 @@ def test_a_page_that_carries_fewer_explanations_says_what_to_ask(tmp_path: Path)
     done = CliRunner().invoke(app, command[1:])
     assert done.exit_code == 0, done.output
     assert "holds from 4 to 10" in done.output
+
+
+def seen(colour: str) -> tuple[float, float, float]:
+    """A colour as the eye measures it: CIELAB, in which equal distances look equally different."""
+    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    x = (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.9505
+    y = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    z = (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.0888
+    a, b, c = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (x, y, z))
+    return 116 * b - 16, 500 * (a - b), 200 * (b - c)
+
+
+def test_colours_can_be_told_apart_and_bear_white_letters() -> None:
+    assert len(PALETTE) == 24
+    assert min(dist(seen(one), seen(other)) for one, other in combinations(PALETTE, 2)) > 20
+    for colour in PALETTE:
+        luminance = ((seen(colour)[0] + 16) / 116) ** 3
+        assert 1.05 / (luminance + 0.05) > 3, colour
 
 
 def test_a_png_has_the_size_of_the_drawing_times_the_scale() -> None:

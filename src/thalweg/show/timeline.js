@@ -177,8 +177,9 @@ const drawBar = (i, y, h) => {
   if (flags & REVISED && w > 2) { g.fillStyle = hatch(isDark() ? 'rgba(10,14,20,.6)' : 'rgba(255,255,255,.65)'); g.fillRect(x0, y, w, h); }
   if (w > 26) {
     g.font = font(11, 500); g.fillStyle = '#fff';
-    const label = clipped(keys[bars.key[i]], w - 10 - (open ? 30 : 0));
-    if (label) { g.shadowColor = 'rgba(0,0,0,.55)'; g.shadowBlur = 2; g.fillText(label, x0 + 5, y + h / 2 + .5); g.shadowBlur = 0; }
+    const label = clipped(keys[bars.key[i]], w - 6 - (open ? 30 : 0));
+    const before = label && Math.min(5, Math.max(3, (w - g.measureText(label).width) / 2));
+    if (label) { g.shadowColor = 'rgba(0,0,0,.55)'; g.shadowBlur = 2; g.fillText(label, x0 + before, y + h / 2 + .5); g.shadowBlur = 0; }
   }
 };
 
