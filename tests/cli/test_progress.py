@@ -65,8 +65,12 @@ def test_what_will_take_long_is_said_after_the_first_query_times(monkeypatch: py
 
 
 def test_query_times_that_get_slower_are_expected_to_go_on_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    slower = [0.0, *(0.1 * step for step in range(10, 20))]
-    assert "take about 21 minutes" in watched(monkeypatch, slower[:6], 150, Terminal())
+    slower = [0.0, *(0.1 * step for step in range(10, 18))]
+    assert "take 4 minutes to 21 minutes; ask for less" in watched(monkeypatch, slower, 150, Terminal())
+
+
+def test_a_single_query_time_that_takes_very_long_is_enough_to_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "50 query times take about 20 minutes; ask for less" in watched(monkeypatch, [9.0, 25.0], 50, Terminal())
 
 
 def test_what_will_not_take_long_is_only_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 MEASURED = 3.0
 """So many seconds are measured before anybody is told how long it takes."""
-FEW = 4
-"""So many query times at least."""
+FEW = 8
+"""So many query times at least, unless they take too long."""
+TOO_LONG = 20.0
 LONG = 30.0
 """What takes longer is worth saying how to shorten it."""
 
@@ -68,40 +69,49 @@ def query_times(
                 seconds.append(now - last)
             last = now
             text = f"{done:,} of {counted(of, 'query time')}"
-            if len(seconds) >= FEW and sum(seconds) >= MEASURED and done < of:
+            few = 1 if sum(seconds) > TOO_LONG else FEW
+            if len(seconds) >= few and sum(seconds) >= MEASURED and done < of:
                 left = remaining(seconds, of - done)
-                text += f", {lasting(left)} left"
-                if not told and left > LONG:
-                    bar.console.print(f"{counted(of, 'query time')} take {lasting(sum(seconds) + left)}; {shorter}")
+                text += f", {lasting(*left)} left"
+                if not told and left[1] > LONG:
+                    whole = lasting(*(sum(seconds) + some for some in left))
+                    bar.console.print(f"{counted(of, 'query time')} take {whole}; {shorter}", soft_wrap=True)
                 told = True
             bar.update(task, completed=done, total=of, description=text)
 
         yield report
 
 
-def remaining(seconds: Sequence[float], steps: int) -> float:
-    """How long so many further steps take, when they go on getting slower as those did that were measured.
+def remaining(seconds: Sequence[float], steps: int) -> tuple[float, float]:
+    """How long so many further steps take: as long as the latest ones each, up to how long it is when they go on
+    getting slower as these did. A window that fills makes them slower for a while, a timeline that grows to the end.
 
-    >>> remaining([1.0, 1.0, 1.0, 1.0], 10), remaining([1.0, 2.0, 3.0, 4.0], 2), remaining([2.0, 2.0, 1.0, 1.0], 3)
-    (10.0, 11.0, 3.0)
+    >>> remaining([9.0] * 4 + [1.0] * 4, 10), remaining([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], 2)
+    ((10.0, 10.0), (15.0, 19.0))
     """
-    half = len(seconds) // 2
-    early, late = sum(seconds[:half]) / half, sum(seconds[-half:]) / half
-    slower = max(0.0, (late - early) / (len(seconds) - half))
-    return steps * (late + slower * (half + steps) / 2)
+    recent = seconds[len(seconds) // 2 :]
+    half = max(1, len(recent) // 2)
+    early, late = sum(recent[:half]) / half, sum(recent[-half:]) / half
+    slower = max(0.0, late - early) / max(1, len(recent) - half)
+    return steps * late, steps * (late + slower * (half + steps) / 2)
 
 
-def lasting(seconds: float) -> str:
+def lasting(least: float, most: float) -> str:
     """A length of time, as one says it who does not know better.
 
-    >>> lasting(42.0), lasting(100.0), lasting(9000.0)
-    ('about 42 seconds', 'about 2 minutes', 'about 2.5 hours')
+    >>> lasting(42.0, 42.3), lasting(42.0, 100.0), lasting(600.0, 9000.0)
+    ('about 42 seconds', '42 seconds to 2 minutes', '10 minutes to 2.5 hours')
     """
+    short, long = _lasting(least), _lasting(most)
+    return f"about {short}" if short == long else f"{short} to {long}"
+
+
+def _lasting(seconds: float) -> str:
     if seconds < 90:
-        return f"about {counted(max(1, round(seconds)), 'second')}"
+        return counted(max(1, round(seconds)), "second")
     if seconds < 90 * 60:
-        return f"about {counted(round(seconds / 60), 'minute')}"
-    return f"about {seconds / 3600:,.1f} hours"
+        return counted(round(seconds / 60), "minute")
+    return f"{seconds / 3600:,.1f} hours"
 
 
 @contextmanager
