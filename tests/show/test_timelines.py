@@ -24,6 +24,7 @@ from thalweg.show.lanes import REVISED, WITHDRAWN, chart, name_and_arguments, na
 from thalweg.show.palette import PALETTE
 from thalweg.show.timeline import Picture
 from thalweg.show.timeline_page import embedded
+from thalweg.show.timeline_svg import _fitting, _length
 
 
 def test_lanes_stand_together_by_entity_events_first() -> None:
@@ -314,3 +315,11 @@ def test_a_page_is_headed_by_the_rules_and_the_events(tmp_path: Path) -> None:
     assert "<h1>lamp.ec over january.csv</h1>" in result.timeline().html
     assert "<h1>mine</h1>" in result.timeline(title="mine").html
     assert re.search(r"<h1>[0-9]+ intervals of [0-9]+ lanes</h1>", small_run().timeline().html)
+
+
+@pytest.mark.parametrize("room", range(10, 90, 4))
+def test_a_label_in_a_drawing_is_whole_or_says_that_it_is_not(room: int) -> None:
+    for text in ("moved", "sanctioned", "illicit", "WWWWWW", "東京都庁舎"):
+        label = _fitting(text, room)
+        assert _length(label) <= room
+        assert label in ("", text) or (label.endswith("…") and text.startswith(label[:-1]) and len(label) > 2)

@@ -10,7 +10,7 @@ import numpy as np
 
 from thalweg.io.dates import is_dated, written
 from thalweg.io.times import Clock
-from thalweg.language.wording import counted, visible
+from thalweg.language.wording import breadth, counted, visible
 from thalweg.protocol import OPEN_END
 from thalweg.show.lanes import REVISED, WITHDRAWN, Chart
 from thalweg.show.palette import colour
@@ -23,6 +23,8 @@ LEGEND = 24.0
 CHARACTER = 6.7
 LONGEST = 34
 FADE = 44.0
+SEAM = 0.5
+"""So far a bar reaches below the piece of it that fades: between the two nothing shines through."""
 ROUND = 'rx="2"'
 DAY = 86_400_000_000
 """In microseconds."""
@@ -189,7 +191,7 @@ class _Drawing:
         shape = f'y="{y:g}" height="{LANE - 6:g}" fill="{colour(key)}"'
         tail = min(width, FADE) if is_open else 0.0
         parts = [f"<g><title>{_escape(about)}</title>"]
-        parts.append(f'<rect x="{x:.1f}" width="{width - tail:.1f}" {shape} {"" if tail else ROUND}/>')
+        parts.append(f'<rect x="{x:.1f}" width="{width - tail + SEAM * is_open:.1f}" {shape} {"" if tail else ROUND}/>')
         if tail:
             parts.append(
                 f'<rect x="{x + width - tail:.1f}" width="{tail:.1f}" {shape} mask="url(#{self.name}m)"/>'
@@ -197,9 +199,8 @@ class _Drawing:
         parts.append("</g>")
         if flags & REVISED:
             parts.append(f'<rect {box} fill="url(#{self.name}h)" pointer-events="none"/>')
-        room = int((width - 10 - tail * 0.6) / 6.2)
-        if room >= min(4, len(chart.keys[key])):
-            label = _short(chart.keys[key], room)
+        label = _fitting(chart.keys[key], width - 7 - tail * 0.5)
+        if label:
             parts.append(f'<text class="in" x="{x + 5:.1f}" y="{y + 13:g}">{_escape(label)}</text>')
         return "".join(parts)
 
@@ -234,7 +235,7 @@ class _Drawing:
         used = {*self.chart.bars.key.tolist(), *self.chart.marks.key.tolist()}
         for key in sorted(used)[:40]:
             name = _short(self.chart.keys[key])
-            room = 26 + CHARACTER * len(name)
+            room = 32 + _length(name)
             if x + room > WIDTH:
                 x, rows = 8.0, rows + 1
             top = y + (rows - 1) * LEGEND
@@ -246,6 +247,32 @@ class _Drawing:
 
 def _escape(text: str) -> str:
     return html.escape(visible(text))
+
+
+def _length(text: str) -> float:
+    """About how long a text of 11 pixels is, in the broadest of the usual fonts.
+
+    >>> _length("lilt") < _length("null") < _length("moved") < _length("MOVED")
+    True
+    """
+    return 11 * sum(_LENGTHS.get(sign, 0.62 if breadth(sign) == 1 else 1.0) for sign in text)
+
+
+_LENGTHS = {
+    **dict.fromkeys("ijlI|'.,:; ", 0.33),
+    **dict.fromkeys("frt()[]-/", 0.41),
+    **dict.fromkeys("mMwW%@\N{HORIZONTAL ELLIPSIS}", 1.0),
+    **dict.fromkeys("ABCDEGHKNOPQRSTUVXYZ", 0.76),
+}
+"""Of letters that are no letters of middling length, in parts of the size of the font."""
+
+
+def _fitting(text: str, room: float) -> str:
+    """The text, or as much of it as there is room for; nothing where less than two letters would be left."""
+    if _length(text) <= room:
+        return text
+    kept = next((n for n in range(len(text) - 1, 1, -1) if _length(_short(text, n + 1)) <= room), 0)
+    return _short(text, kept + 1) if kept else ""
 
 
 def _short(text: str, longest: int = LONGEST) -> str:
