@@ -149,7 +149,7 @@ def _cut(
         and entity.is_input
     }
     kept = [s for s in program.statements if _kept(s, members, reads, computed)]
-    declared = list(_declarations(program, foreign, known))
+    declared = list(_declarations(program, foreign))
     text = str(Program(program.kind, tuple(declared + kept), program.sources))
     return _planned(
         program, text, stage, shards, inputs, dict.fromkeys(sorted(foreign), EVERYTHING), program.kind
@@ -251,7 +251,7 @@ def _kept(statement: Statement, members: set[Node], reads: set[Node], computed: 
             return True
 
 
-def _declarations(program: Program, foreign: Iterable[Name], known: Entities) -> Iterator[Declare]:
+def _declarations(program: Program, foreign: Iterable[Name]) -> Iterator[Declare]:
     """What earlier stages compute, as input with the types that the whole program gives it."""
     types = infer(program)
     for kind, name, arity in sorted(foreign):
