@@ -1,4 +1,4 @@
-"""Many clock steps at once, for queries whose answers cannot moved each other.
+"""Many clock steps at once, for queries whose answers cannot move each other.
 
 Without negation, lateness and unrelated times a row is met or dropped exactly when its next premise is due, so the
 order of steps need not be followed: the answer's time becomes a column like any other, the facts of all steps join the

@@ -1,16 +1,16 @@
 """What is reported of a cell: the certain answers, and the open ones that are supported and not superseded.
 
 An open answer is reported when it has evidence, when nothing certain has the same substitution, and when no other
-one with the same substitution needs a proper subset of what it needs. An answer about everybody but some has the
-substitutions of all whom it means: it makes open ones about any of them superfluous, and certain ones that come later;
-of two about everybody but some the one whose exceptions are a part of the other's does so. What a step changed is the
-difference between the reports of before and after.
+one with the same substitution needs a proper subset of what it needs; what values make the same counts once. An answer
+about everybody but some has the substitutions of all whom it means: it makes open ones about any of them superfluous,
+and certain ones that come later; of two about everybody but some the one whose exceptions are a part of the other's
+does so. What a step changed is the difference between the reports of before and after.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -136,7 +136,7 @@ def _report(shapes: Mapping[int, Shape], blocks: Blocks, everybody: Everybody) -
     for (number, mask, *place), block in sorted(blocks.items(), key=lambda item: item[0]):
         for group, rows in _groups(shapes[number], mask, block, *place):
             groups[*group.key, group.bits] = (group, rows)
-    if len(groups) < 2 and not any(g.is_certain for g, _ in groups.values()):
+    if len(groups) < 2 and not any(g.is_certain or alike(g, met=False) for g, _ in groups.values()):
         return groups
     return _without_superseded(groups, everybody)
 
@@ -170,6 +170,7 @@ def _without_superseded(groups: Report, everybody: Everybody) -> Report:
         if rows.length:
             kept[key] = (group, rows)
     answered = list(kept.values())
+    merging = [(g, r) for g, r in groups.values() if not g.is_certain and alike(g, met=False)]
     shown: dict[object, list[Ints]] = {}
     for key, (group, rows) in groups.items():
         if group.is_certain:
@@ -181,6 +182,10 @@ def _without_superseded(groups: Report, everybody: Everybody) -> Report:
                 rows = _drop(rows, _covered(group, rows, other, others, everybody, tie))
             if not tie and other.is_judged:
                 rows = _drop(rows, everybody.spoken_for(group, rows, other, others))
+        for other, others in merging if headed else []:
+            for tie in _merging_ties(other, group):
+                gone = _covered(group, rows, other, others, everybody, tie)
+                rows = _drop(rows, gone & ~_repeats(group, rows)) if gone.any() else rows
         rows = _not_shown_yet(group, rows, shown)
         if rows.length:
             kept[key] = (group, rows)
@@ -300,18 +305,72 @@ def _ties(one: Group, other: Group) -> tuple[tuple[Tie, ...], ...]:
     make two premises of a row the same, rows can be parts of each other: the one with fewer premises stays."""
     if one.is_certain or not _has_head(one) or _waits_for_values(one) or _size(one) >= _size(other):
         return ()
-    known: dict[str, object] = {}
     if not one.shape.gathered:
         less = _needs(one)
-        if len(less) == len(one.needed()):
+        if len(less) == len(one.needed()) and (less <= _needs(other) or one.shape.open):
             return ((),) if less <= _needs(other) else ()
-        known = _same_time(one, other)
-    found = set(_embedded(one.needed(), one, other, known))
-    return tuple(tuple(sorted(ties, key=str)) for ties in sorted(found, key=str))
+    return _in_order(ties for ties, _ in _embedded(one.needed(), one, other, _same_time(one, other)))
+
+
+@lru_cache(maxsize=4096)
+def _merging_ties(one: Group, other: Group) -> tuple[tuple[Tie, ...], ...]:
+    """The ways in which a row of `one` can need a proper part although it has as many premises: values make some of
+    them the same. Those of the other row must all be different."""
+    if not _has_head(one) or _waits_for_values(one) or _size(one) < _size(other):
+        return ()
+    if not all(_has_values(one, atom) for atom in one.needed()):
+        return ()
+    found = _embedded(one.needed(), one, other, _same_time(one, other))
+    return _in_order(ties for ties, used in found if len(used) < len(other.needed()))
+
+
+def _in_order(found: Iterable[frozenset[Tie]]) -> tuple[tuple[Tie, ...], ...]:
+    return tuple(tuple(sorted(ties, key=str)) for ties in sorted(set(found), key=str))
+
+
+def _repeats(group: Group, rows: Block) -> Bools:
+    """Which rows need one and the same atom twice."""
+    found = np.zeros(rows.length, np.bool_)
+    for _, same in repeated(group, rows, met=False):
+        found |= same
+    return found
+
+
+def repeated(group: Group, rows: Block, *, met: bool) -> Iterator[tuple[int, Bools]]:
+    """Premises, met or missing, that values may make the same as an earlier one, and the rows in which they do."""
+    for place, ties in alike(group, met=met):
+        sides = zip(_tied_values(rows, ties, 0), _tied_values(rows, ties, 1), strict=True)
+        yield place, np.logical_and.reduce([a == b for a, b in sides], axis=0)
+
+
+@lru_cache(maxsize=4096)
+def alike(group: Group, *, met: bool) -> tuple[tuple[int, tuple[Tie, ...]], ...]:
+    """The places of premises, met or missing, that can be the same as an earlier one, with what must be equal."""
+    atoms = group.evidence() if met else group.needed()
+    known = [_has_values(group, atom) for atom in atoms]
+    found = []
+    for later, atom in enumerate(atoms):
+        for earlier in range(later if known[later] else 0):
+            before = atoms[earlier]
+            if known[earlier] and (atom.negated, atom.predicate) == (before.negated, before.predicate):
+                ties = _tied(before, atom, group, group, dict(_same_time(group, group)))
+                if ties:
+                    found.append((later, tuple(ties)))
+    return tuple(found)
+
+
+def _has_values(group: Group, atom: TimedAtom) -> bool:
+    """True where all of an atom is known in a row, and of somebody; the time of all rows of a cell is."""
+    if group.shape.gathered and atom.time is not None and _clock(group, atom.time) is None:
+        return False
+    slots = [_slot(group, arg) for arg in atom.args]
+    return all(slot is not None and slot.column not in group.shape.open for slot in slots)
 
 
 def _same_time(one: Group, other: Group) -> dict[str, object]:
     """What the time of one row stands for in another one of its cell."""
+    if one.shape.gathered:
+        return {}
     mine, theirs = one.shape.template.time, other.shape.template.time
     if mine is None or theirs is None or mine.variable is None:
         return {}
@@ -328,20 +387,20 @@ def _size(group: Group) -> tuple[int, bool]:
 
 def _embedded(
     needed: list[TimedAtom], one: Group, other: Group, known: dict[str, object]
-) -> Iterator[frozenset[Tie]]:
-    """The ways to find what one group needs among what another needs. `known` says what stands for variables that
-    have no value yet."""
+) -> Iterator[tuple[frozenset[Tie], frozenset[int]]]:
+    """The ways to find what one group needs among what another needs, and which of it that is. `known` says what stands
+    for variables that have no value yet."""
     if not needed:
-        yield frozenset()
+        yield frozenset(), frozenset()
         return
-    for there in other.needed():
+    for place, there in enumerate(other.needed()):
         if (there.negated, there.predicate) != (needed[0].negated, needed[0].predicate):
             continue
         also = dict(known)
         tied = _tied(needed[0], there, one, other, also)
         if tied is not None:
-            for ties in _embedded(needed[1:], one, other, also):
-                yield tied | ties
+            for ties, used in _embedded(needed[1:], one, other, also):
+                yield tied | ties, used | {place}
 
 
 def _tied(
