@@ -25,13 +25,15 @@ import pyarrow.compute as pc
 from thalweg.analysis.temporal import Time
 from thalweg.answers.blocks import Block, concatenated
 from thalweg.answers.bounds import order
+from thalweg.answers.changes import LABELS
 from thalweg.answers.codec import STAR, Bools, Codec
 from thalweg.answers.datalog import Test, TimedAtom, as_written
+from thalweg.answers.groups import Group, time_values
 from thalweg.answers.loose import LooseShape
 from thalweg.answers.plans import Plan
-from thalweg.answers.report import LABELS, Group, repeated, time_values
 from thalweg.answers.shapes import Negative, Shape, Slot
 from thalweg.answers.stars import exceptions, head_keys, open_places, starred_rows
+from thalweg.answers.ties import repeated
 from thalweg.language.terms import Variable
 from thalweg.protocol import Ints
 
