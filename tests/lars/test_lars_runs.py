@@ -141,6 +141,14 @@ def test_rows_beside_the_facts_of_the_program_are_facts_at_their_point() -> None
     assert {"q(2)", "gone(2)", "last(3)", "same(1)"} <= seen
 
 
+@pytest.mark.parametrize("place", ["X + Y", "Y * 2", "2 - Y"])
+def test_a_computation_does_not_say_at_which_point_background_is_meant(place: str) -> None:
+    program = thalweg.parse(f"program lars. q(1). d(X) if [4] at(Y) q(X), e(X, {place}).")
+    assert "TW404" in {problem.code for problem in check(program)}
+    Reasoner(thalweg.parse(f"program lars. q(1). d(X) if [4] at(Y) q(X), e(X, {place}), s(Y)."))
+    Reasoner(thalweg.parse("program lars. q(1). d(X) if [4] at(Y) q(X), e(X, Y + 1)."))
+
+
 def test_a_run_takes_rows_beside_facts_and_refuses_those_that_no_rule_reads() -> None:
     rows = [{"name": name, "time": 5, "arg1": arg} for name, arg in (("p", 2), ("p", 1), ("unread", 2))]
     found = thalweg.run(BESIDE, rows, end=9)
