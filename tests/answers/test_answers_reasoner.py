@@ -476,3 +476,33 @@ def test_what_needs_something_at_another_time_makes_no_open_answer_superfluous()
     reasoner.accept(facts(("e", "a", 0), ("h", "a", 0)))
     needed = {(row["answer"], tuple(row["needed"])) for row in reasoner.advance(0)["open"].to_pylist()}
     assert needed == {("p(a, 0)", ("f(Z, 1)",)), ("p(a, 0)", ("f(Z, 2)", "g(3)"))}
+
+
+# --------------------------------------------------------------------------- what values make the same
+
+ALIKE = {
+    "a constant": "q(X, T) :- e(X, T), f(X, T+2), f(a, T+2). q(X, T) :- e(X, T), f(a, T+2), g(X, T+2).",
+    "fewer premises": "q(X, T) :- e(X, T), f(a, T+2), g(b, T+2). q(X, T) :- e(X, T), f(X, T+2).",
+    "two variables": "q(X, T) :- e(X, T), f(X, T+2), f(Y, T+2), e(Y, T).",
+    "several ways": "q(X, T) :- e(X, T), e(Y, T), f(X, T+2), f(Y, T+2), f(a, T+2), g(Y, T+3)."
+    " q(X, T) :- e(X, T), g(b, T+3).",
+    "evidence": "q(X, T) :- e(X, T), e(Y, T), e(a, T), g(Y, T+2).",
+    "no time": "r(X) :- e(X, T), f(X, T+2), f(a, T+2). r(X) :- e(X, T), f(X, T+1), f(a, T+2).",
+    "no time, evidence": "r(X) :- e(X, T), e(Y, T), f(X, T+2), f(Y, T+2), f(a, T+2).",
+}
+
+
+@pytest.mark.parametrize("rules", ALIKE.values(), ids=ALIKE.keys())
+def test_premises_that_values_make_the_same_are_one(rules: str) -> None:
+    """Each is listed once, and of the rows of one answer none needs all that another one does and more."""
+    rows = [("e", x, t) for t in (1, 2) for x in ("a", "b", "c")]
+    reasoner = Reasoner(parse(f"query {'q(X, T)' if 'q(X' in rules else 'r(X)'}. {rules}"))
+    reasoner.accept(facts(*rows))
+    seen = 0
+    for clock in (1, 2):
+        found = reasoner.advance(clock)["open"].to_pylist()
+        needed = [(row["answer"], frozenset(row["needed"])) for row in found]
+        assert all(len(set(row[side])) == len(row[side]) for row in found for side in ("needed", "evidence"))
+        assert not any(one[0] == other[0] and one[1] < other[1] for one in needed for other in needed)
+        seen += len(found)
+    assert seen

@@ -119,6 +119,45 @@ def chosen(reasoner: Reasoner) -> set[str]:
     return {atom for _, atom in current(reasoner) if atom.startswith("pick(")}
 
 
+BESIDE = """program lars.
+p(1). unread(1).
+q(X) if p(X).
+gone(X) if [3] sometime p(X), not p(X).
+last(X) if [1 #] sometime p(X).
+same(X) if [2] always p(X).
+"""
+
+
+def test_rows_beside_the_facts_of_the_program_are_facts_at_their_point() -> None:
+    program = thalweg.parse(BESIDE)
+    data: list[Fact] = [(5, "p", (2,)), (6, "p", (1,)), (7, "p", (2,)), (7, "p", (3,))]
+    reasoner, seen = Reasoner(program), set()
+    for t in range(12):
+        reasoner.accept(batch([fact for fact in data if fact[0] == t]))
+        reasoner.advance(t)
+        (wanted,) = answer_streams(program, given(data, t), t)
+        assert current(reasoner) == heads(wanted.heads)
+        seen |= {atom for _, atom in current(reasoner)}
+    assert {"q(2)", "gone(2)", "last(3)", "same(1)"} <= seen
+
+
+@pytest.mark.parametrize("place", ["X + Y", "Y * 2", "2 - Y"])
+def test_a_computation_does_not_say_at_which_point_background_is_meant(place: str) -> None:
+    program = thalweg.parse(f"program lars. q(1). d(X) if [4] at(Y) q(X), e(X, {place}).")
+    assert "TW404" in {problem.code for problem in check(program)}
+    Reasoner(thalweg.parse(f"program lars. q(1). d(X) if [4] at(Y) q(X), e(X, {place}), s(Y)."))
+    Reasoner(thalweg.parse("program lars. q(1). d(X) if [4] at(Y) q(X), e(X, Y + 1)."))
+
+
+def test_a_run_takes_rows_beside_facts_and_refuses_those_that_no_rule_reads() -> None:
+    rows = [{"name": name, "time": 5, "arg1": arg} for name, arg in (("p", 2), ("p", 1), ("unread", 2))]
+    found = thalweg.run(BESIDE, rows, end=9)
+    (refused,) = found["rejected"].to_pylist()
+    assert (refused["row"], refused["reason"], refused["detail"]) == (3, "unknown-name", "no rule reads unread")
+    told = {(row["atom"], row["from"], row["to"]) for row in found["answers"].to_pylist()}
+    assert {("q(2)", 5, 5), ("gone(2)", 6, 8), ("q(1)", 0, None)} <= told
+
+
 def test_a_choice_among_many_is_made_by_clingo_and_kept() -> None:
     reasoner = Reasoner(thalweg.parse(ONE_OF_MANY))
     reasoner.accept(batch([*PLENTY, (4, "p", (11,)), (4, "p", (3,))]))

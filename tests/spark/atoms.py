@@ -28,6 +28,13 @@ warned(X) :- hot(X), not [20] sometime rest(X).
 """
 """Windows over atoms, by lamp."""
 
+BESIDE = LAMPS + """
+known(w1). known(w2).
+watched(X) :- known(X), on(X).
+idle(X) :- [5] sometime known(X), not [3] sometime press(X).
+"""
+"""And rows beside facts, which every shard has."""
+
 SILENT = """
 silent(X) :- lamp(X), not [3] sometime press(X).
 lamp(w1). lamp(w77).
@@ -42,7 +49,8 @@ def story(program: str, options: dict[str, Any], seed: int = 11, size: int = 400
     """Turbines and lamps for a hundred time-points; some rows are late, some taken back, some too late or bad."""
     rng = Random(seed)
     rows: list[dict[str, Any]] = []
-    names = ["temp", "temp", "temp", "noReading", "maintenance"] if "temp" in program else ["press", "cut", "rest"]
+    readings = ["temp", "temp", "temp", "noReading", "maintenance"]
+    names = readings if "temp" in program else ["press", "cut", "rest", "known"]
     names = [name for name in names if f"{name}(" in program]
     for _ in range(size):
         time = rng.randint(0, 100)
@@ -63,5 +71,6 @@ STORIES = {
     "answers by turbine": (TURBINES, {"lateness": 4}),
     "answers in one shard": (CARELESS, {"lateness": 4}),
     "windows by lamp": (LAMPS, {"lateness": 4}),
+    "rows beside facts": (BESIDE, {"lateness": 4}),
     "a choice in one shard": (CHOICE, {"lateness": 4}),
 }

@@ -140,6 +140,11 @@ class Entity:
     def is_output(self) -> bool:
         return self.part in OUTPUT_PARTS
 
+    def also_input(self, kind: Kind) -> bool:
+        """True where rows are facts beside those that the program states or derives: in LARS, if a rule reads them."""
+        stated = self.part is Part.BACKGROUND and bool(self.rules) and bool(self.uses)
+        return kind is Kind.LARS and (stated or self.part is Part.DERIVED_PREDICATE)
+
 
 @dataclass(frozen=True, slots=True)
 class Entities:

@@ -219,7 +219,7 @@ def advance(shape: Shape, before: int, after: int, block: Block, time: int, code
             continue
         operation = shape.operations[number]
         if isinstance(operation, Rigid):
-            block = _join_rigid(shape, block, operation)
+            block = _join_rigid(block, operation)
             continue
         if is_implied(operation) and any(block.columns[c] is None for c in operation.reads):
             continue  # what it is about has been compared, and is not kept
@@ -279,7 +279,7 @@ def _is_arithmetic(operation: Computation) -> bool:
     return operation.test.op == "is" or isinstance(operation.test.right, Compound)
 
 
-def _join_rigid(shape: Shape, block: Block, rigid: Rigid) -> Block:
+def _join_rigid(block: Block, rigid: Rigid) -> Block:
     known = [i for i, s in enumerate(rigid.args) if s.column < 0 or block.columns[s.column] is not None]
     fresh = [(i, s.column) for i, s in enumerate(rigid.args) if i not in known]
     rows = _consistent(rigid.rows, fresh)

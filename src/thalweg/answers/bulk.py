@@ -1,4 +1,4 @@
-"""Many clock steps at once, for queries whose answers cannot moved each other.
+"""Many clock steps at once, for queries whose answers cannot move each other.
 
 Without negation, lateness and unrelated times a row is met or dropped exactly when its next premise is due, so the
 order of steps need not be followed: the answer's time becomes a column like any other, the facts of all steps join the
@@ -18,10 +18,11 @@ import numpy as np
 
 from thalweg.analysis.temporal import Signature
 from thalweg.answers.blocks import Block, Facts, advance, concatenated, moved, start_block
+from thalweg.answers.changes import ADVANCED, CERTAINLY, DROPPED, MET, OPENED
 from thalweg.answers.codec import Bools
 from thalweg.answers.engine import Engine
+from thalweg.answers.groups import Group
 from thalweg.answers.kernels import first, index
-from thalweg.answers.report import ADVANCED, CERTAINLY, DROPPED, MET, OPENED, Group
 from thalweg.answers.shapes import Shape
 from thalweg.answers.tables import Shown
 from thalweg.columns.keys import matrix

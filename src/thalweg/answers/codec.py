@@ -128,11 +128,6 @@ def _is_far(canonical: str) -> bool:
     return not math.isfinite(value) or (abs(value) >= EXACT and canonical.lstrip("+-").isdecimal())
 
 
-def is_symbol(codes: Ints) -> Bools:
-    """Where a code stands for a symbol."""
-    return np.asarray(codes >= SYMBOL)
-
-
 def values(codes: Ints) -> Floats:
     """The numbers behind codes, NaN for symbols."""
     return np.asarray(as_floats(codes))

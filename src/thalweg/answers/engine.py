@@ -138,11 +138,6 @@ class Engine:
         self._retiring_heap: list[int] = []
         self._before: dict[tuple[int, int], Blocks] = {}
 
-    @property
-    def every_step(self) -> bool:
-        """True when something can become known at a time-point without any input there."""
-        return bool(self.seeded)
-
     def _anticipates(self, shape: Shape) -> bool:
         """True when a row can gain evidence before its first positive premise: a negated one is decided earlier."""
         if shape.first is None:

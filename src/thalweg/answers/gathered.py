@@ -17,10 +17,10 @@ import numpy as np
 
 from thalweg.answers.blocks import DEAD, Block, concatenated
 from thalweg.answers.codec import STAR, Bools, Codec, values
+from thalweg.answers.groups import Blocks, time_values
 from thalweg.answers.kernels import Index, distinct, first, index
 from thalweg.answers.loose import NEVER, Loose
 from thalweg.answers.plans import Plan
-from thalweg.answers.report import Blocks, time_values
 from thalweg.answers.shapes import Shape, head_time
 from thalweg.answers.stars import head_keys
 from thalweg.columns.symbols import numbers

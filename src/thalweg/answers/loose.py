@@ -18,9 +18,9 @@ from thalweg.answers.blocks import Block, Facts, advance, concatenated, meet, st
 from thalweg.answers.bounds import Order
 from thalweg.answers.codec import Bools, Codec, Floats
 from thalweg.answers.datalog import TimedAtom
+from thalweg.answers.groups import time_values
 from thalweg.answers.kernels import distinct, first, index
 from thalweg.answers.plans import LooseTemplate, Plan, TimeGroup
-from thalweg.answers.report import time_values
 from thalweg.answers.shapes import Evaluation, Positive, Shape, compile_template
 from thalweg.columns.keys import matrix
 from thalweg.columns.symbols import numbers

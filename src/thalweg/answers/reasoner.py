@@ -24,13 +24,14 @@ from thalweg.analysis.requests import Uncopied, point, reachable, refuse_other_k
 from thalweg.analysis.temporal import Signature
 from thalweg.answers import migration
 from thalweg.answers.bulk import CHUNK, FACTS_PER_STEP, Bulk, qualifies
+from thalweg.answers.changes import Change, changes, new_answers
 from thalweg.answers.codec import Codec
 from thalweg.answers.engine import Blocks, Engine, Regathered, Touched
 from thalweg.answers.gathered import Gathered, Parts, answer_times
 from thalweg.answers.inbox import Coded, Inbox, by_step, chunks, density
 from thalweg.answers.loose import NEVER
 from thalweg.answers.offline import check, plan
-from thalweg.answers.report import Change, changes, new_answers, report
+from thalweg.answers.report import report
 from thalweg.answers.retained import Kept, Unasked, reach
 from thalweg.answers.shapes import Shape
 from thalweg.answers.snapshot import forget_texts, pack, unpack

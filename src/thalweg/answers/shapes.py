@@ -155,11 +155,6 @@ class Shape:
         self.discharged = (1 << len(self.negatives)) - 1
         self.first = min((p.offset for p in self.positives), default=None)
 
-    @property
-    def materialised(self) -> bool:
-        """True when answers exist before any input meets them: something is negated, or nothing is needed."""
-        return bool(self.negatives) or not self.positives
-
     def premises(self, mask: int, bits: int, met: bool) -> list[TimedAtom]:
         """The premises that are met, or those that are missing."""
         found = [p.atom for i, p in enumerate(self.positives) if bool(mask >> i & 1) == met]

@@ -25,13 +25,15 @@ import pyarrow.compute as pc
 from thalweg.analysis.temporal import Time
 from thalweg.answers.blocks import Block, concatenated
 from thalweg.answers.bounds import order
+from thalweg.answers.changes import LABELS
 from thalweg.answers.codec import STAR, Bools, Codec
 from thalweg.answers.datalog import Test, TimedAtom, as_written
+from thalweg.answers.groups import Group, time_values
 from thalweg.answers.loose import LooseShape
 from thalweg.answers.plans import Plan
-from thalweg.answers.report import LABELS, Group, time_values
 from thalweg.answers.shapes import Negative, Shape, Slot
 from thalweg.answers.stars import exceptions, head_keys, open_places, starred_rows
+from thalweg.answers.ties import repeated
 from thalweg.language.terms import Variable
 from thalweg.protocol import Ints
 
@@ -188,7 +190,7 @@ class Writer:
             "answer": lambda: self._atom(s, replace(query.goal, args=s.group.shape.template.head)),
             "time": lambda: self._times(s),
             "where": lambda: self._where(s),
-            "evidence": lambda: self._listed(s, [self._atom(s, a) for a in s.group.evidence()]),
+            "evidence": lambda: self._listed(s, [self._atom(s, a) for a in s.group.evidence()], met=True),
             "needed": lambda: self._needed(s),
             "decided_by": lambda: self._deadline(s),
         }
@@ -207,7 +209,7 @@ class Writer:
 
     def _needed(self, s: Shown) -> pa.Array:
         atoms = [self._atom(s, a) for a in (*s.group.needed(), *s.group.background())]
-        return self._listed(s, [*atoms, *(self._test(s, t) for t in s.group.tests())])
+        return self._listed(s, [*atoms, *(self._test(s, t) for t in s.group.tests())], met=False)
 
     def _times(self, s: Shown) -> pa.Array:
         """The answers' times; none where an answer waits for the premises that give it one."""
@@ -220,13 +222,21 @@ class Writer:
             return pa.nulls(s.rows.length, pa.int64())
         return pa.array(s.time)
 
-    def _listed(self, s: Shown, texts: list[pa.Array]) -> pa.Array:
+    def _listed(self, s: Shown, texts: list[pa.Array], *, met: bool) -> pa.Array:
+        """Premises that are the same are listed once."""
         n, k = s.rows.length, len(texts)
         if not k:
             return pa.array([[]] * n, pa.list_(pa.string()))
         order = (np.arange(k)[None, :] * n + np.arange(n)[:, None]).ravel()
-        edges = pa.array(np.arange(0, n * k + 1, k, dtype=np.int32))
-        return pa.ListArray.from_arrays(edges, pa.concat_arrays(texts).take(pa.array(order)))
+        edges = np.arange(0, n * k + 1, k, dtype=np.int32)
+        again = list(repeated(s.group, s.rows, met=met))
+        if any(same.any() for _, same in again):
+            listed = np.ones((n, k), np.bool_)
+            for place, same in again:
+                listed[same, place] = False
+            order = order[listed.ravel()]
+            edges[1:] = np.cumsum(listed.sum(axis=1))
+        return pa.ListArray.from_arrays(pa.array(edges), pa.concat_arrays(texts).take(pa.array(order)))
 
     def _test(self, s: Shown, test: Test) -> pa.Array:
         """A comparison with the values that are known."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from thalweg.analysis.temporal import Signature, Time, time_of
 from thalweg.answers.datalog import Rule, Test, TimedAtom
-from thalweg.language.terms import Atom, Compound, Number, Term, Variable, variables
+from thalweg.language.terms import Compound, Number, Term, Variable, variables
 
 TRIES = 100
 """How many steps are taken to find out that one template makes another superfluous."""
@@ -448,11 +448,6 @@ def general_pattern(predicate: Signature, temporal: bool) -> TimedAtom:
     return TimedAtom(
         predicate, tuple(Variable(f"A{i}") for i in range(width)), Time("T") if temporal else None
     )
-
-
-def constant(term: Term) -> bool:
-    """True for atoms and numbers."""
-    return isinstance(term, (Atom, Number))
 
 
 def as_time(term: Term, times: frozenset[str]) -> Time | None:

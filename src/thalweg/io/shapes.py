@@ -5,7 +5,7 @@
     points   time, value, arguments
 
 In Temporal Datalog the last argument of an atom is its time, which a row carries as its time; in LARS, atoms
-that rules derive may arrive as input too.
+that rules derive or that the program has as facts may arrive as input too.
 """
 
 from __future__ import annotations
@@ -137,7 +137,8 @@ def shapes(program: Program) -> Shapes:
     for entity in told:
         layout = _layout(entity, program.kind)
         if layout is None:
-            derived.add(entity.name)
+            if program.kind is not Kind.LARS:
+                derived.add(entity.name)
             continue
         shape = _shape(entity, layout, program.kind, types)
         found.setdefault(shape.name, {})[shape.arity] = shape
@@ -147,7 +148,7 @@ def shapes(program: Program) -> Shapes:
 
 def _layout(entity: Entity, kind: Kind) -> Layout | None:
     """What rows of the entity look like; None where it is no input."""
-    if kind is Kind.LARS and entity.part is Part.DERIVED_PREDICATE:
+    if entity.also_input(kind):
         return Layout.EVENT
     return _LAYOUTS.get(entity.part)
 

@@ -51,7 +51,6 @@ class Network:
     plain: dict[Predicate, Store] = field(default_factory=dict)
     ahead: dict[Predicate, Store] = field(default_factory=dict)
     facts: dict[Predicate, Store] = field(default_factory=dict)
-    counts_atoms: bool = False
     views: list[View] = field(default_factory=list)
     written: dict[Predicate, list[Written]] = field(default_factory=dict)
     kinds: dict[Predicate, tuple[str, ...]] = field(default_factory=dict)
@@ -342,7 +341,6 @@ class Compiler:
         _, arity = predicate
         view, new = self.store(counted_name(predicate, window), arity + 1)
         if new:
-            self.network.counts_atoms = True
             self.looks_back(predicate, 0)
             ahead = self._source("ahead", predicate, 1) if predicate in self.at_rules else None
             self.network.operators.append(self._counting(predicate, window, ahead, view))

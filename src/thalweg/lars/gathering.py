@@ -24,7 +24,7 @@ from thalweg.lars.conditions import (
     some,
 )
 from thalweg.lars.counting import TupleWindow
-from thalweg.lars.symbolic import Unknown, Value, numeric, same, value_of
+from thalweg.lars.symbolic import Unknown, Value, same, value_of
 
 _LONGEST = 4096
 """Windows of `always` with more points than this are not written out."""
@@ -186,8 +186,3 @@ def _total(function: str, members: list[tuple[Condition, Expression]]) -> Expres
             parts = [picked(there, value, float("-inf")) for there, value in members]
     combine = function if function in ("min", "max") else "+"
     return reduce(lambda a, b: computed(combine, a, b), parts)
-
-
-def pointed_at(occurrence: Occurrence) -> tuple[Value, ...]:
-    """The columns of an occurrence, with its point."""
-    return (*occurrence.values, numeric(occurrence.point))

@@ -93,7 +93,7 @@ def groups(heads: Ints, bodies: Ints, which: Ints, atoms: int) -> Ints:
 
 
 @njit(cache=True)
-def _guesses(heads: Ints, bodies: Ints, which: Ints, derivable: Bools) -> Ints:
+def _guesses(bodies: Ints, which: Ints, derivable: Bools) -> Ints:
     """The derivable atoms that occur under negation."""
     found = np.empty(len(which) * bodies.shape[1] + 1, np.int64)
     n = 0
@@ -160,7 +160,7 @@ class Group:
         """Stable models, one per row over the members; at most that many where that is not 0."""
         derivable = np.zeros(len(self.previous), np.bool_)
         derivable[self.heads[self.which]] = True
-        guesses = _guesses(self.heads, self.bodies, self.which, derivable)
+        guesses = _guesses(self.bodies, self.which, derivable)
         if len(guesses) <= _GUESSES:
             found: Bools = _try_all(
                 self.heads, self.bodies, self.which, self.members, guesses, len(self.previous)
@@ -173,7 +173,7 @@ class Group:
         none."""
         derivable = np.zeros(len(self.previous), np.bool_)
         derivable[self.heads[self.which]] = True
-        guesses = _guesses(self.heads, self.bodies, self.which, derivable)
+        guesses = _guesses(self.bodies, self.which, derivable)
         if len(guesses) > _GUESSES:
             return _Clingo(self, len(guesses)).best()
         found: Bools = _try_all(

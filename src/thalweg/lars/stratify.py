@@ -13,7 +13,7 @@ from importlib.util import find_spec
 
 from thalweg.analysis.bodies import literals
 from thalweg.analysis.order import strong_components
-from thalweg.analysis.places import follows, matches_alone, with_free_places
+from thalweg.analysis.places import follows, given, matches_alone, with_free_places
 from thalweg.analysis.types import FUNCTIONS
 from thalweg.analysis.wording import listed, sig, text
 from thalweg.language.diagnostics import Code, Diagnostic, Severity, register
@@ -281,19 +281,12 @@ def _moving(program: Program, strata: Strata) -> Iterator[Diagnostic]:
 
 
 def _background(rule: Clause, strata: Strata) -> Iterator[Diagnostic]:
-    bound = {
-        v.name
-        for literal in rule.body
-        if isinstance(literal, Call | Windowed) and not literal.negated
-        for v in variables(literal.goal if isinstance(literal, Call) else literal.atom)
-    }
-    bound |= {
-        v.name
-        for x in rule.body
-        if isinstance(x, Windowed) and x.time is not None and not x.negated
-        if signature(x.atom) not in strata.background
-        for v in variables(x.time)
-    }
+    bound: set[str] = set()
+    for x in rule.body:
+        if isinstance(x, Call | Windowed) and not x.negated:
+            bound |= given(arguments(x.goal if isinstance(x, Call) else x.atom))
+        if isinstance(x, Windowed) and x.time is not None and not x.negated:
+            bound |= given([x.time]) if signature(x.atom) not in strata.background else set()
     bound |= {
         x.left.name
         for x in rule.body

@@ -109,7 +109,7 @@ def _inputs(known: Entities, kind: Kind) -> dict[Name, tuple[Route, ...]]:
     return {
         Name(entity.key.kind, entity.name, entity.arity - (kind is Kind.ANSWERS)): EVERYTHING
         for entity in known
-        if entity.is_input or (kind is Kind.LARS and entity.part is Part.DERIVED_PREDICATE)
+        if entity.is_input or entity.also_input(kind)
     }
 
 
@@ -121,10 +121,16 @@ def _name(node: Node, kind: Kind = Kind.EVENTS) -> Name:
 
 
 def _only(program: Program, stage: Stage, known: Entities, shards: int) -> StagePlan:
-    """The whole program as one stage."""
-    inputs = _inputs(known, program.kind)
+    """The whole program as one stage. Rows beside its facts go to every shard, where the facts are."""
+    beside = {
+        Name(entity.key.kind, entity.name, entity.arity): EVERYTHING
+        for entity in known
+        if entity.part is Part.BACKGROUND and entity.also_input(program.kind)
+    }
+    inputs = {name: routes for name, routes in _inputs(known, program.kind).items() if name not in beside}
     whole = _planned(program, str(program), stage, shards, inputs, {}, program.kind)
-    return replace(whole, selective=whole.selective or _told_without_rows(program, known))
+    selective = whole.selective or _told_without_rows(program, known)
+    return replace(whole, inputs={**whole.inputs, **beside}, selective=selective)
 
 
 def _cut(
@@ -143,7 +149,7 @@ def _cut(
         and entity.is_input
     }
     kept = [s for s in program.statements if _kept(s, members, reads, computed)]
-    declared = list(_declarations(program, foreign, known))
+    declared = list(_declarations(program, foreign))
     text = str(Program(program.kind, tuple(declared + kept), program.sources))
     return _planned(
         program, text, stage, shards, inputs, dict.fromkeys(sorted(foreign), EVERYTHING), program.kind
@@ -245,7 +251,7 @@ def _kept(statement: Statement, members: set[Node], reads: set[Node], computed: 
             return True
 
 
-def _declarations(program: Program, foreign: Iterable[Name], known: Entities) -> Iterator[Declare]:
+def _declarations(program: Program, foreign: Iterable[Name]) -> Iterator[Declare]:
     """What earlier stages compute, as input with the types that the whole program gives it."""
     types = infer(program)
     for kind, name, arity in sorted(foreign):
