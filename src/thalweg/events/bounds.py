@@ -151,17 +151,17 @@ class Bounds:
         if s.whole:
             return replace(s, gates=(*s.gates, x))
         at = next(self.domains.fresh)
-        cut = Combine("intersect_all", (Variable(s.result), Variable(f"_D{at}")), Variable(f"_R{at}"))
-        return replace(s, inputs=(*s.inputs, (f"_D{at}", x)), steps=(*s.steps, cut), result=f"_R{at}")
+        cut = Combine("intersect_all", (Variable(s.result), Variable(f"#D{at}")), Variable(f"#R{at}"))
+        return replace(s, inputs=(*s.inputs, (f"#D{at}", x)), steps=(*s.steps, cut), result=f"#R{at}")
 
     def _cut_complements(self, s: SpanRule) -> SpanRule:
         """Complements whose whole intervals are judged begin when the instance becomes known."""
         known, _ = self.domains.conditions(s)
-        ranges = [(f"_D{next(self.domains.fresh)}", x) for x in known]
+        ranges = [(f"#D{next(self.domains.fresh)}", x) for x in known]
         steps: list[Combine | Allen | Duration] = []
         for x in s.steps:
             if isinstance(x, Combine) and x.op == "complement_all" and ranges:
-                whole = Variable(f"_R{next(self.domains.fresh)}")
+                whole = Variable(f"#R{next(self.domains.fresh)}")
                 steps.append(replace(x, result=whole))
                 steps.append(Combine("intersect_all", (whole, *(Variable(n) for n, _ in ranges)), x.result))
             else:

@@ -209,7 +209,7 @@ class Domains:
         ways: list[tuple[Flat, ...]] = [(Test("=", p.value, value),) for value in sorted(constants, key=str)]
         for w in wanted:
             if isinstance(w.value, Variable):
-                any_one = tuple(Variable(f"_Any{next(self.fresh)}") for _ in w.args)
+                any_one = tuple(Variable(f"_#any{next(self.fresh)}") for _ in w.args)
                 ways.append(self._timed(self.instance(w, (*any_one, p.value)), shift=shift))
         return (Missing(tuple(ways), negated=False),)
 
@@ -299,7 +299,7 @@ class Domains:
 
     def _copy(self, w: Wanted) -> Wanted:
         """A grounding rule with variables of its own."""
-        binding = {name: Variable(f"{name}_w{next(self.fresh)}") for name in _variables_of(w)}
+        binding = {name: Variable(f"{name}#w{next(self.fresh)}") for name in _variables_of(w)}
         return rebuild(w, partial(apply, binding=binding))
 
     # ----------------------------------------------------------------- known instances
@@ -442,7 +442,7 @@ class Domains:
         """The constants that a variable of a pair can stand for as a rule gives them to what it speaks about."""
         ranged, tests = self._headed(rule)
         mine = {v.name for term in (*rule.args, rule.value) for v in variables(term)} | names((*ranged, *tests))
-        fresh = {v: Variable(f"{v}_b{next(self.fresh)}") for v in mine}
+        fresh = {v: Variable(f"{v}#b{next(self.fresh)}") for v in mine}
         change = partial(apply, binding=fresh)
         literals = [rebuild(x, change) for x in ranged]
         rest = tuple(rebuild(x, change) for x in tests)
@@ -509,7 +509,7 @@ def _shape(w: Wanted) -> Wanted:
     """The instances that a grounding rule gives: without its value, and with variables by their places."""
     found = {v.name for a in w.args for v in variables(a)}
     order = [v.name for a in w.args for v in variables(a)] + sorted(names(w.body) - found)
-    places = {name: Variable(f"_{at}") for at, name in enumerate(dict.fromkeys(order))}
+    places = {name: Variable(f"#{at}") for at, name in enumerate(dict.fromkeys(order))}
     return rebuild(replace(w, value=None), partial(apply, binding=places))
 
 
