@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from small_programs import Case, assert_gives
 
@@ -482,3 +484,10 @@ CASES: dict[str, Case] = {
 @pytest.mark.parametrize("name", CASES)
 def test_who_is_wanted_gets_the_timeline(name: str) -> None:
     assert_gives(CASES[name])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_variable_may_begin_with_an_underscore(name: str) -> None:
+    """It is no anonymous one for that."""
+    text, *rest = CASES[name]
+    assert_gives((re.sub(r"\b([A-Z])", r"_\1", text), *rest))
