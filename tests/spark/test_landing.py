@@ -17,8 +17,8 @@ from thalweg.io.errors import InputError
 from thalweg.runs import run
 from thalweg.spark import engine, orders
 from thalweg.spark.files import Directory
-from thalweg.spark.landing import FILES_PER_CORE, PLACE, Landing
-from thalweg.spark.orders import Order
+from thalweg.spark.landing import FILES_PER_CORE, Landing
+from thalweg.spark.orders import LANDING, Order
 from thalweg.spark.parquet import Files, Piece
 from thalweg.spark.routing import numbered
 
@@ -59,7 +59,7 @@ def test_computed_rows_are_read_from_files_that_are_gone_afterwards(
     assert order.files is not None
     assert sum(piece.size for piece in order.files.pieces) == 40
     assert found.changes.count() > 0
-    assert not (tmp_path / PLACE).exists()
+    assert not (tmp_path / LANDING).exists()
 
 
 @pytest.mark.spark
@@ -76,23 +76,23 @@ def test_a_path_with_signs_of_patterns_and_addresses_is_a_place_for_files(
 @pytest.mark.spark
 def test_the_files_are_gone_when_a_batch_fails(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> Any:
-        assert len(list((tmp_path / PLACE).glob("*/*.parquet"))) > 0
+        assert len(list((tmp_path / LANDING).glob("*/*.parquet"))) > 0
         raise RuntimeError("no luck today")
 
     monkeypatch.setattr(engine, "woken", fail)
     with pytest.raises(RuntimeError, match="no luck today"):
         ts.recognise(pressed(spark), RULES, out=tmp_path, **OPTIONS)
-    assert not (tmp_path / PLACE).exists()
+    assert not (tmp_path / LANDING).exists()
 
 
 @pytest.mark.spark
 def test_what_a_killed_run_left_there_goes(spark: Any, tmp_path: Path) -> None:
-    left = tmp_path / PLACE / "of another run" / "part-00000-left.parquet"
+    left = tmp_path / LANDING / "of another run" / "part-00000-left.parquet"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"half a file")
     found = ts.recognise(pressed(spark), RULES, out=tmp_path, **OPTIONS)
     assert found.changes.count() > 0
-    assert not (tmp_path / PLACE).exists()
+    assert not (tmp_path / LANDING).exists()
 
 
 @pytest.mark.spark
@@ -114,9 +114,9 @@ def test_another_run_with_the_same_tables_leaves_alone_what_landed(
     monkeypatch.setattr(engine, "woken", meanwhile)
     assert tables(ts.recognise(pressed(spark), RULES, out=tmp_path, **OPTIONS)) == expected
     monkeypatch.setattr(engine, "woken", real)
-    assert (tmp_path / PLACE).exists()
+    assert (tmp_path / LANDING).exists()
     ts.recognise(pressed(spark), RULES, out=tmp_path, **OPTIONS)
-    assert not (tmp_path / PLACE).exists()
+    assert not (tmp_path / LANDING).exists()
 
 
 @pytest.mark.spark
@@ -127,7 +127,7 @@ def test_rows_that_land_where_the_driver_does_not_see_them_are_not_taken_for_non
     real = Directory.names
 
     def names(self: Directory, *parts: str, passing: bool = False) -> list[str]:
-        return [] if PLACE in parts else real(self, *parts, passing=passing)
+        return [] if LANDING in parts else real(self, *parts, passing=passing)
 
     monkeypatch.setattr(Directory, "names", names)
     with pytest.raises(InputError, match=r"where the driver and all workers see the same files"):

@@ -18,6 +18,7 @@ from thalweg.spark.failures import told_plainly
 from thalweg.spark.files import Directory
 from thalweg.spark.footers import Footers, are_simple, footers_of, may_tell
 from thalweg.spark.given import column_of, epoch
+from thalweg.spark.orders import LANDING
 from thalweg.spark.routing import ROW
 from thalweg.spark.settings import Settings
 from thalweg.spark.survey import micros_column
@@ -25,8 +26,6 @@ from thalweg.spark.survey import micros_column
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-PLACE = "_landing"
-"""In the directory of the tables; each run has a directory there. Whoever begins to write these tables clears it."""
 GROUP_BYTES = 16 * 1024 * 1024
 """Size of row groups: a shard holds one, or those that overlap in time."""
 FILES_PER_CORE = 4
@@ -54,7 +53,7 @@ class Landing:
     @classmethod
     def beside(cls, tables: Directory) -> Landing | None:
         """None where the tables lie in a remote store, to which a batch is not worth sending."""
-        return None if "://" in tables.address else cls(tables, (PLACE, uuid.uuid4().hex))
+        return None if "://" in tables.address else cls(tables, (LANDING, uuid.uuid4().hex))
 
     def land(self, rows: DataFrame, settings: Settings) -> Landed | None:
         """Put down numbered rows; what lay there goes. None where the shards cannot read them from files, or get them
@@ -84,8 +83,8 @@ class Landing:
     def clear(self) -> None:
         """The batch is done, or will come again."""
         self.directory.delete(*self.place)
-        if not self.directory.names(PLACE):
-            self.directory.delete(PLACE)
+        if not self.directory.names(LANDING):
+            self.directory.delete(LANDING)
 
 
 @dataclass(frozen=True, slots=True)
