@@ -123,6 +123,14 @@ def test_a_row_takes_effect_at_its_arrival_but_not_before_its_time() -> None:
     assert "a" in reasoner.advance(5)["changes"].column("X").to_pylist()
 
 
+@pytest.mark.parametrize("name", ["X", "_0", "_1", "_2"])
+def test_an_anonymous_variable_is_none_that_somebody_has_named(name: str) -> None:
+    text = f"query late({name}, T). late({name}, T) :- paid({name}, _, T), due({name}, _, T)."
+    reasoner = Reasoner(parse(text))
+    reasoner.accept(facts(("paid", "a", "k", 3), ("due", "a", "m", 3)))
+    assert reasoner.advance(3)["answers"].column("answer").to_pylist() == ["late(a, 3)"]
+
+
 def test_an_exact_duplicate_changes_nothing() -> None:
     once, twice = Reasoner(parse(WARM), 1), Reasoner(parse(WARM), 1)
     rows = [("temp", "a", "high", t) for t in (0, 1, 3)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from small_programs import Case, assert_gives
 
@@ -449,6 +451,20 @@ CASES: dict[str, Case] = {
         "s(b)=on [3,4)\ns(b)=off [4,..)\nrest(b)=on [4,..)\nbegun(b)=on [4,..)",
         (20, 5, 20),
     ),
+    "variables are called as those that a rule is given on the way might be": (
+        """
+        dom(b, 5).
+        grounding(s(_1)=on) :- dom(_1, _0).
+        grounding(s(_1)=off) :- dom(_1, _0).
+        grounding(g(_1)) :- dom(_1, _0).
+        grounding(h(_1)=true) :- dom(_1, _0).
+        initiatedAt(s(X)=on, T) :- happensAt(g(X), T).
+        holdsFor(h(X)=true, _D0) :- holdsFor(s(X)=on, _R0), complement_all([_R0], _D0).
+        """,
+        "g(b) 3\ng(b) 7",
+        "s(b)=on [4,..)\nh(b)=true [0,4)",
+        (20, 5, 20),
+    ),
     "the initiation of a value that is not wanted does not keep `initially` away": (
         """
         dynamicDomain(dom(_)).
@@ -468,3 +484,10 @@ CASES: dict[str, Case] = {
 @pytest.mark.parametrize("name", CASES)
 def test_who_is_wanted_gets_the_timeline(name: str) -> None:
     assert_gives(CASES[name])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_variable_may_begin_with_an_underscore(name: str) -> None:
+    """It is no anonymous one for that."""
+    text, *rest = CASES[name]
+    assert_gives((re.sub(r"\b([A-Z])", r"_\1", text), *rest))

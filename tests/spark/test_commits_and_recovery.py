@@ -697,6 +697,20 @@ def test_of_two_streams_with_one_place_for_their_tables_the_first_stops(short: S
         made(short, tmp_path / "one", out=tmp_path / "out")
 
 
+def test_a_stream_whose_files_another_one_has_cleared_away_says_so(
+    short: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = made(short, tmp_path / "one", out=tmp_path / "out")
+
+    def lost(*_: Any) -> list[Note]:
+        made(short, tmp_path / "other", out=tmp_path / "out")
+        raise FileNotFoundError("part-00000.parquet")
+
+    monkeypatch.setattr(first.engine, "run", lost)
+    with pytest.raises(InputError, match=r"another run has begun to write its tables to .*out"):
+        first.pipeline.batch(short.rows, 0)
+
+
 def test_the_address_of_a_local_directory_is_its_path(tmp_path: Path) -> None:
     for name in ("a b", "a%20b", "a#b?c", "é[1]"):
         assert Directory((tmp_path / name).as_uri()) == Directory(str(tmp_path / name))

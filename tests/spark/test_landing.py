@@ -7,16 +7,20 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from stories import CARS, assert_same_tables, cars
 
 from thalweg import spark as ts
+from thalweg.io.errors import InputError
 from thalweg.runs import run
 from thalweg.spark import engine, orders
 from thalweg.spark.files import Directory
-from thalweg.spark.landing import PLACE, Landing
-from thalweg.spark.orders import Order
+from thalweg.spark.landing import FILES_PER_CORE, Landing
+from thalweg.spark.orders import LANDING, Order
 from thalweg.spark.parquet import Files, Piece
+from thalweg.spark.routing import numbered
 
 RULES = """
 initiatedAt(on(X)=true, T) :- happensAt(press(X), T).
@@ -55,7 +59,7 @@ def test_computed_rows_are_read_from_files_that_are_gone_afterwards(
     assert order.files is not None
     assert sum(piece.size for piece in order.files.pieces) == 40
     assert found.changes.count() > 0
-    assert not (tmp_path / PLACE).exists()
+    assert not (tmp_path / LANDING).exists()
 
 
 @pytest.mark.spark
@@ -72,23 +76,78 @@ def test_a_path_with_signs_of_patterns_and_addresses_is_a_place_for_files(
 @pytest.mark.spark
 def test_the_files_are_gone_when_a_batch_fails(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> Any:
-        assert (tmp_path / PLACE / "rows").is_dir()
+        assert len(list((tmp_path / LANDING).glob("*/*.parquet"))) > 0
         raise RuntimeError("no luck today")
 
     monkeypatch.setattr(engine, "woken", fail)
     with pytest.raises(RuntimeError, match="no luck today"):
         ts.recognise(pressed(spark), RULES, out=tmp_path, **OPTIONS)
-    assert not (tmp_path / PLACE).exists()
+    assert not (tmp_path / LANDING).exists()
 
 
 @pytest.mark.spark
-def test_what_a_killed_run_left_there_is_replaced(spark: Any, tmp_path: Path) -> None:
-    left = tmp_path / PLACE / "rows" / "part-00000-left.parquet"
+def test_what_a_killed_run_left_there_goes(spark: Any, tmp_path: Path) -> None:
+    left = tmp_path / LANDING / "of another run" / "part-00000-left.parquet"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"half a file")
     found = ts.recognise(pressed(spark), RULES, out=tmp_path, **OPTIONS)
     assert found.changes.count() > 0
-    assert not (tmp_path / PLACE).exists()
+    assert not (tmp_path / LANDING).exists()
+
+
+@pytest.mark.spark
+def test_another_run_with_the_same_tables_leaves_alone_what_landed(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stream that goes on with them while the one before has a batch under way."""
+    expected = tables(ts.recognise(pressed(spark), RULES, **OPTIONS))
+    real = engine.woken
+    others = [Landing.beside(Directory(str(tmp_path))) for _ in range(2)]
+
+    def meanwhile(session: Any, order: Order) -> list[Any]:
+        for other in others:
+            assert other is not None
+            other.land(numbered(pressed(spark, time="id + 100"), order.settings, None), order.settings)
+        others[0].clear()  # type: ignore[union-attr]  # the other one is killed
+        return real(session, order)
+
+    monkeypatch.setattr(engine, "woken", meanwhile)
+    assert tables(ts.recognise(pressed(spark), RULES, out=tmp_path, **OPTIONS)) == expected
+    monkeypatch.setattr(engine, "woken", real)
+    assert (tmp_path / LANDING).exists()
+    ts.recognise(pressed(spark), RULES, out=tmp_path, **OPTIONS)
+    assert not (tmp_path / LANDING).exists()
+
+
+@pytest.mark.spark
+def test_rows_that_land_where_the_driver_does_not_see_them_are_not_taken_for_none(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a cluster whose machines have each a directory of that name."""
+    real = Directory.names
+
+    def names(self: Directory, *parts: str, passing: bool = False) -> list[str]:
+        return [] if LANDING in parts else real(self, *parts, passing=passing)
+
+    monkeypatch.setattr(Directory, "names", names)
+    with pytest.raises(InputError, match=r"where the driver and all workers see the same files"):
+        ts.recognise(pressed(spark), RULES, out=tmp_path, **OPTIONS)
+
+
+@pytest.mark.spark
+def test_files_that_only_spark_can_read_are_read_by_spark(
+    spark: Any, orders_seen: list[Order], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where its settings have all Parquet files encrypted, say."""
+    known = tables(ts.recognise(pressed(spark), RULES, **OPTIONS))
+    orders_seen.clear()
+
+    def unreadable(*_: Any, **__: Any) -> Any:
+        raise pa.ArrowInvalid("this footer is encrypted")
+
+    monkeypatch.setattr(pq, "read_metadata", unreadable)
+    assert tables(ts.recognise(pressed(spark), RULES, **OPTIONS)) == known
+    assert not orders_seen
 
 
 @pytest.mark.spark
@@ -107,6 +166,21 @@ def test_rows_are_computed_once(spark: Any) -> None:
     df = df.withColumn("time", later.asNondeterministic()(df.time))
     assert ts.recognise(df, RULES, **{**OPTIONS, "start": None}).changes.count() > 0
     assert computed.value == 40
+
+
+@pytest.mark.spark
+def test_many_partitions_are_put_down_in_few_files(
+    spark: Any, orders_seen: list[Order], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = {"name": "if(id % 9 = 0, null, if(id % 2 = 0, 'press', 'cut'))", "time": "id + 1", "x": "'x'"}
+    df = spark.range(0, 90, 1, 45).selectExpr(*(f"{how} as {name}" for name, how in made.items()))
+    landed = tables(ts.recognise(df, RULES, **OPTIONS))
+    (order,) = orders_seen
+    assert order.files is not None
+    assert len(order.files.pieces) <= FILES_PER_CORE * spark.sparkContext.defaultParallelism
+    monkeypatch.setattr(Landing, "land", lambda *_: None)
+    assert landed == tables(ts.recognise(df, RULES, **OPTIONS))  # rows have the same numbers
+    assert len(landed["rejected"]) == 10
 
 
 @pytest.mark.spark

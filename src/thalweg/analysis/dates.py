@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime, time
 
 from thalweg.analysis.bodies import terms_of
@@ -12,16 +13,33 @@ from thalweg.language.program import Program
 from thalweg.language.terms import Compound, Sequence, Span, Term
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_LENGTH = len("2026-03-02")
+
+
+Places = dict[tuple[str, int, int], date]
+"""Dates by the source, the line and the column at which they begin."""
 
 
 def check_dates(program: Program) -> Iterator[Diagnostic]:
     """A warning for each date. Most programs have none, which a look at the text tells."""
-    if not any(_DATE.search(text) for text in program.sources.values()):
+    places = _places(program)
+    if not places:
         return
     for statement in program.statements:
         for term in terms_of(statement):
-            for span, day in _within(term, program):
+            for span, day in _within(term, places):
                 yield _found(span, day, program)
+
+
+def _places(program: Program) -> Places:
+    """What looks like a date in the text, comments included."""
+    found: Places = {}
+    for source, text in program.sources.items():
+        for number, line in enumerate(text.split("\n"), start=1) if _DATE.search(text) else ():
+            for match in _DATE.finditer(line):
+                with suppress(ValueError):
+                    found[source, number, match.start() + 1] = date.fromisoformat(match[0])
+    return found
 
 
 def _found(span: Span, day: date, program: Program) -> Diagnostic:
@@ -39,23 +57,17 @@ def _found(span: Span, day: date, program: Program) -> Diagnostic:
     )
 
 
-def _within(term: Term, program: Program) -> Iterator[tuple[Span, date]]:
+def _within(term: Term, places: Places) -> Iterator[tuple[Span, date]]:
     """The dates of a term, with their places."""
     match term:
-        case Compound("-", _) if (day := _written(term.span, program)) is not None:
-            yield term.span, day
+        case Compound("-", _, span) if (day := _written(span, places)) is not None:
+            yield span, day
         case Compound(_, parts) | Sequence(parts):
             for part in parts:
-                yield from _within(part, program)
+                yield from _within(part, places)
 
 
-def _written(span: Span, program: Program) -> date | None:
-    """The date that stands at a place of the text."""
-    lines = program.sources.get(span.source, "").split("\n")
-    if span.line != span.end_line or not 0 < span.line <= len(lines):
-        return None
-    text = lines[span.line - 1][span.column - 1 : span.end_column - 1]
-    try:
-        return date.fromisoformat(text) if _DATE.fullmatch(text) else None
-    except ValueError:
-        return None
+def _written(span: Span, places: Places) -> date | None:
+    """The date that stands at a place of the text, and nothing else."""
+    whole = span.line == span.end_line and span.end_column - span.column == _LENGTH
+    return places.get((span.source, span.line, span.column)) if whole else None

@@ -426,7 +426,7 @@ def _terms(literal: Literal) -> tuple[Term, ...]:
 def _name_apart(term: Term, counter: Iterator[int]) -> Term:
     match term:
         case Variable(name) if name == "_":
-            return Variable(f"_{next(counter)}", term.span)
+            return Variable(f"_#{next(counter)}", term.span)
         case Compound(functor, args):
             return Compound(functor, tuple(_name_apart(a, counter) for a in args), term.span)
         case _:

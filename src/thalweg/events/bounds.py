@@ -116,11 +116,11 @@ class Bounds:
         found = []
         for fluent in sorted(read):
             fluents[VIEW + fluent] = fluents[fluent]
-            args = tuple(Variable(f"_Both{n}") for n in range(fluents[fluent]))
-            value = Variable("_Both")
+            args = tuple(Variable(f"_#Both{n}") for n in range(fluents[fluent]))
+            value = Variable("_#Both")
             for part in (VIEW + fluent, fluent):
-                inputs = (("_BothI", HoldsAt(part, args, value)),)
-                found.append(SpanRule(BOTH + fluent, args, value, inputs, (), (), "_BothI", -1, NOWHERE))
+                inputs = (("_#BothI", HoldsAt(part, args, value)),)
+                found.append(SpanRule(BOTH + fluent, args, value, inputs, (), (), "_#BothI", -1, NOWHERE))
         return found
 
     def _with_pasts(self, rules: list[SpanRule]) -> list[SpanRule]:
@@ -130,10 +130,10 @@ class Bounds:
         copies: dict[tuple[str, Term | None], SpanRule] = {}
 
         def copied(x: HoldsAt, s: SpanRule) -> HoldsAt:
-            args = tuple(Variable(f"_Past{n}") for n in range(len(x.args)))
-            value = Variable("_Past") if isinstance(x.value, Variable) else x.value
-            source = (("_PastI", HoldsAt(x.fluent, args, value)),)
-            copy = SpanRule(PAST + x.fluent, args, value, source, (), (), "_PastI", -1, s.span)
+            args = tuple(Variable(f"_#Past{n}") for n in range(len(x.args)))
+            value = Variable("_#Past") if isinstance(x.value, Variable) else x.value
+            source = (("_#PastI", HoldsAt(x.fluent, args, value)),)
+            copy = SpanRule(PAST + x.fluent, args, value, source, (), (), "_#PastI", -1, s.span)
             copies.setdefault((x.fluent, None if isinstance(x.value, Variable) else x.value), copy)
             self.domains.normal.fluents[PAST + x.fluent] = len(x.args)
             return replace(x, fluent=PAST + x.fluent)
@@ -151,17 +151,17 @@ class Bounds:
         if s.whole:
             return replace(s, gates=(*s.gates, x))
         at = next(self.domains.fresh)
-        cut = Combine("intersect_all", (Variable(s.result), Variable(f"_D{at}")), Variable(f"_R{at}"))
-        return replace(s, inputs=(*s.inputs, (f"_D{at}", x)), steps=(*s.steps, cut), result=f"_R{at}")
+        cut = Combine("intersect_all", (Variable(s.result), Variable(f"_#D{at}")), Variable(f"_#R{at}"))
+        return replace(s, inputs=(*s.inputs, (f"_#D{at}", x)), steps=(*s.steps, cut), result=f"_#R{at}")
 
     def _cut_complements(self, s: SpanRule) -> SpanRule:
         """Complements whose whole intervals are judged begin when the instance becomes known."""
         known, _ = self.domains.conditions(s)
-        ranges = [(f"_D{next(self.domains.fresh)}", x) for x in known]
+        ranges = [(f"_#D{next(self.domains.fresh)}", x) for x in known]
         steps: list[Combine | Allen | Duration] = []
         for x in s.steps:
             if isinstance(x, Combine) and x.op == "complement_all" and ranges:
-                whole = Variable(f"_R{next(self.domains.fresh)}")
+                whole = Variable(f"_#R{next(self.domains.fresh)}")
                 steps.append(replace(x, result=whole))
                 steps.append(Combine("intersect_all", (whole, *(Variable(n) for n, _ in ranges)), x.result))
             else:

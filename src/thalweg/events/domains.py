@@ -46,7 +46,7 @@ from thalweg.language.program import Program
 from thalweg.language.rules import Edge, Effect
 from thalweg.language.terms import NOWHERE, Term, Variable, variables
 
-_ANY = Variable("_Any")
+_ANY = Variable("_#Any")
 """A value that is left open."""
 
 
@@ -144,7 +144,7 @@ class Domains:
             body: tuple[Flat, ...] = (EventAt(w.relation, w.args),)
             lag = -1
         elif w.relation in self.inputs:
-            value = w.value if w.value is not None else Variable("_Value")
+            value = w.value if w.value is not None else Variable("_#Value")
             body = (EdgeAt(Edge.START, w.relation, w.args, value),)
             lag = 0
         else:
@@ -156,7 +156,7 @@ class Domains:
         """A hidden rule: the hidden pair begins after the point at which the body is true (`lag` -1: at that point)."""
         self.normal.fluents[name] = len(args)
         self.normal.points.append(
-            PointRule(Effect.INITIATES, name, args, TRUE, "T", body, -1, NOWHERE, lag=lag)
+            PointRule(Effect.INITIATES, name, args, TRUE, "_#T", body, -1, NOWHERE, lag=lag)
         )
 
     def _becoming(self, literals: list[HoldsAt], rest: tuple[Flat, ...]) -> list[tuple[Flat, ...]]:
@@ -209,7 +209,7 @@ class Domains:
         ways: list[tuple[Flat, ...]] = [(Test("=", p.value, value),) for value in sorted(constants, key=str)]
         for w in wanted:
             if isinstance(w.value, Variable):
-                any_one = tuple(Variable(f"_Any{next(self.fresh)}") for _ in w.args)
+                any_one = tuple(Variable(f"_#Any{next(self.fresh)}") for _ in w.args)
                 ways.append(self._timed(self.instance(w, (*any_one, p.value)), shift=shift))
         return (Missing(tuple(ways), negated=False),)
 
@@ -250,8 +250,9 @@ class Domains:
             if not bodies:
                 self.seeds.append(choice)
             for body in bodies:
-                rule = PointRule(Effect.INITIATES, choice.fluent, choice.args, choice.value, "T", body, -1, choice.span)
-                self.normal.points.append(replace(rule, greets=True))
+                pair = choice.fluent, choice.args, choice.value
+                rule = PointRule(Effect.INITIATES, *pair, "_#T", body, -1, choice.span, greets=True)
+                self.normal.points.append(rule)
 
     def beginnings(self, start: StartRule) -> Iterator[tuple[StartRule, list[tuple[Flat, ...]]]]:
         """What ``initially`` sets, and the bodies that are true just before it does; none: before the stream."""
@@ -299,7 +300,7 @@ class Domains:
 
     def _copy(self, w: Wanted) -> Wanted:
         """A grounding rule with variables of its own."""
-        binding = {name: Variable(f"{name}_w{next(self.fresh)}") for name in _variables_of(w)}
+        binding = {name: Variable(f"{name}#w{next(self.fresh)}") for name in _variables_of(w)}
         return rebuild(w, partial(apply, binding=binding))
 
     # ----------------------------------------------------------------- known instances
@@ -317,8 +318,8 @@ class Domains:
         for w in self.declaring(fluent):
             self._given(name, w.args, w.body)
         if fluent in self.inputs:
-            args = tuple(Variable(f"A{i}") for i in range(arity))
-            self.add(name, args, (EdgeAt(Edge.START, fluent, args, Variable("_V")),))
+            args = tuple(Variable(f"_#A{i}") for i in range(arity))
+            self.add(name, args, (EdgeAt(Edge.START, fluent, args, Variable("_#V")),))
         elif not self.is_declared(fluent):
             self._seen(name, fluent)
             self._reached(name, fluent)
@@ -442,7 +443,7 @@ class Domains:
         """The constants that a variable of a pair can stand for as a rule gives them to what it speaks about."""
         ranged, tests = self._headed(rule)
         mine = {v.name for term in (*rule.args, rule.value) for v in variables(term)} | names((*ranged, *tests))
-        fresh = {v: Variable(f"{v}_b{next(self.fresh)}") for v in mine}
+        fresh = {v: Variable(f"{v}#b{next(self.fresh)}") for v in mine}
         change = partial(apply, binding=fresh)
         literals = [rebuild(x, change) for x in ranged]
         rest = tuple(rebuild(x, change) for x in tests)
@@ -468,7 +469,7 @@ class Domains:
                 known = self.known(x.fluent, x.value)
                 self.add(name, (Variable(variable),), (EdgeAt(Edge.START, known, x.args, TRUE),))
                 if x.fluent not in self.inputs and x.fluent not in self.determined and not hidden(x.fluent):
-                    held: Flat = EdgeAt(Edge.START, x.fluent, x.args, Variable("_Held"))
+                    held: Flat = EdgeAt(Edge.START, x.fluent, x.args, Variable("_#Held"))
                     self.add(name, (Variable(variable),), (held,))
         self._listed(name, variable, rule.fluent, (*rule.args, rule.value))
         return name
@@ -509,7 +510,7 @@ def _shape(w: Wanted) -> Wanted:
     """The instances that a grounding rule gives: without its value, and with variables by their places."""
     found = {v.name for a in w.args for v in variables(a)}
     order = [v.name for a in w.args for v in variables(a)] + sorted(names(w.body) - found)
-    places = {name: Variable(f"_{at}") for at, name in enumerate(dict.fromkeys(order))}
+    places = {name: Variable(f"#{at}") for at, name in enumerate(dict.fromkeys(order))}
     return rebuild(replace(w, value=None), partial(apply, binding=places))
 
 
@@ -520,4 +521,4 @@ def _variables_of(w: Wanted) -> set[str]:
 
 def _open(value: Term, args: tuple[Term, ...]) -> bool:
     """A value that nothing binds: every value is meant."""
-    return isinstance(value, Variable) and value.name.startswith("_") and value not in args
+    return isinstance(value, Variable) and value.name.startswith("_#") and value not in args

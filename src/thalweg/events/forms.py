@@ -306,7 +306,7 @@ def split_terminations(rule: PointRule, every: Collection[str]) -> list[PointRul
 
     def ways(x: EffectAt) -> list[tuple[Flat, ...]]:
         plain = replace(x, negated=False)
-        wide = replace(plain, value=Variable(f"_Every{id(x)}"), every=True)
+        wide = replace(plain, value=Variable(f"_#Every{id(x)}"), every=True)
         held = (HoldsAt(x.fluent, x.args, x.value),) if isinstance(x.value, Variable) else ()
         return [(plain,), (wide, *held)]
 

@@ -71,9 +71,9 @@ def _by_event(p: PointRule) -> bool:
 
 def _watching(meeting: Meeting, arity: int) -> Iterator[PointRule]:
     """Rules that read the effects themselves."""
-    args, value = tuple(Variable(f"A{i}") for i in range(arity)), Variable("_V")
+    args, value = tuple(Variable(f"A{i}") for i in range(arity)), Variable("_#V")
     for effect, every in ((Effect.INITIATES, False), (Effect.TERMINATES, False), (Effect.TERMINATES, True)):
-        yield _after(meeting.name, args, (EffectAt(effect, meeting.fluent, args, value, every=every),), "T", 0)
+        yield _after(meeting.name, args, (EffectAt(effect, meeting.fluent, args, value, every=every),), "_#T", 0)
 
 
 def _after(name: str, args: tuple[Term, ...], body: tuple[Flat, ...], time: str, lag: int) -> PointRule:

@@ -202,17 +202,17 @@ class Newcomers:
         known, _ = self.domains.conditions(self.domains.spans[rule.place])
         if not known:
             return rule
-        now = [(f"_Now{n}", x) for n, x in enumerate(known)]
-        late = [(f"_Late{n}", replace(x, fluent=self._late(x.fluent))) for n, x in enumerate(known)]
+        now = [(f"_#Now{n}", x) for n, x in enumerate(known)]
+        late = [(f"_#Late{n}", replace(x, fluent=self._late(x.fluent))) for n, x in enumerate(known)]
         steps = (
-            Combine("intersect_all", tuple(Variable(n) for n, _ in now), Variable("_Now")),
-            Combine("intersect_all", tuple(Variable(n) for n, _ in late), Variable("_Late")),
-            Combine("relative_complement_all", (Variable("_Late"),), Variable("_First"), base=Variable("_Now")),
-            Combine("relative_complement_all", (Variable("_First"),), Variable("_Rest"), base=Variable(rule.result)),
+            Combine("intersect_all", tuple(Variable(n) for n, _ in now), Variable("_#Now")),
+            Combine("intersect_all", tuple(Variable(n) for n, _ in late), Variable("_#Late")),
+            Combine("relative_complement_all", (Variable("_#Late"),), Variable("_#First"), base=Variable("_#Now")),
+            Combine("relative_complement_all", (Variable("_#First"),), Variable("_#Rest"), base=Variable(rule.result)),
         )
         gates = tuple(dict.fromkeys((*rule.gates, *known)))
         inputs = (*rule.inputs, *now, *late)
-        return replace(rule, inputs=inputs, steps=(*rule.steps, *steps), result="_Rest", gates=gates)
+        return replace(rule, inputs=inputs, steps=(*rule.steps, *steps), result="_#Rest", gates=gates)
 
     def _earlier(self, x: HoldsAt) -> HoldsAt:
         name = viewed(x.fluent)
@@ -235,20 +235,20 @@ class Newcomers:
     def _without_set(self, fluent: str) -> SpanRule:
         """A simple fluent but for the points at which ``initially`` sets it."""
         normal = self.domains.normal
-        args = tuple(Variable(f"_Before{n}") for n in range(normal.fluents[fluent]))
-        value = Variable("_Before")
-        held, new, old = (Variable(f"_I{n}") for n in range(3))
+        args = tuple(Variable(f"_#Before{n}") for n in range(normal.fluents[fluent]))
+        value = Variable("_#Before")
+        held, new, old = (Variable(f"_#I{n}") for n in range(3))
         normal.fluents[VIEW + fluent] = normal.fluents[fluent]
         steps = (
-            Combine("relative_complement_all", (old,), Variable("_Set"), base=new),
-            Combine("relative_complement_all", (Variable("_Set"),), Variable("_Rest"), base=held),
+            Combine("relative_complement_all", (old,), Variable("_#Set"), base=new),
+            Combine("relative_complement_all", (Variable("_#Set"),), Variable("_#Rest"), base=held),
         )
         inputs = (
             (held.name, HoldsAt(VIEW + fluent, args, value)),
             (new.name, HoldsAt(self._set(fluent), args, TRUE)),
             (old.name, HoldsAt(self._set(fluent, lag=1), args, TRUE)),
         )
-        return SpanRule(BEFORE + fluent, args, value, inputs, steps, (), "_Rest", -1, NOWHERE)
+        return SpanRule(BEFORE + fluent, args, value, inputs, steps, (), "_#Rest", -1, NOWHERE)
 
 
 def _hidden_in(body: Iterable[Flat]) -> set[str]:

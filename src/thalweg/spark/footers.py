@@ -71,10 +71,7 @@ def read_footers(df: DataFrame, settings: Settings, row: str | None, plan: Any =
     files, columns = found
     if any(name not in columns for name in _looked_at(settings)):
         return None
-    try:
-        return footers_of(files, df, columns, settings, row)
-    except (OSError, pa.ArrowException):  # a store that Spark knows, and Arrow does not
-        return None
+    return footers_of(files, df, columns, settings, row)
 
 
 def may_tell(df: DataFrame, settings: Settings) -> bool:
@@ -95,7 +92,11 @@ def footers_of(
 ) -> Footers | None:
     """What the footers of these files tell; `columns` says what those of the DataFrame are called there, `stamps` which
     of them are microseconds, and of which type."""
-    return _told(_Footing(df, columns, settings, row, stamps or {}), [g for file in files for g in _groups(file)])
+    try:
+        groups = [group for file in files for group in _groups(file)]
+    except (OSError, pa.ArrowException):  # a store that Spark knows, or a key, and Arrow does not
+        return None
+    return _told(_Footing(df, columns, settings, row, stamps or {}), groups)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from thalweg.spark.places import Sources
 from thalweg.spark.routing import MESSAGE
 from thalweg.spark.settings import Settings
 
+LANDING = "_landing"
+"""Where rows land, in the directory of the tables: each run has a place there, and the next one clears all of them."""
 SORTED_ABOVE = 4_000_000
 """Rows per shard from which a batch is sorted by arrival, so that memory follows the window and not the batch."""
 

@@ -31,7 +31,7 @@ from thalweg.language.wording import counted
 from thalweg.spark.checkpoint import Commit, batch_name
 from thalweg.spark.failures import told_plainly
 from thalweg.spark.files import Directory
-from thalweg.spark.orders import staging
+from thalweg.spark.orders import LANDING, staging
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -123,6 +123,7 @@ class Outputs:
         self._make()
         if self.directory.exists(ABOUT) and self.directory.read_json(ABOUT).get("stream"):
             raise self._taken("of a stream")
+        self.directory.delete(LANDING)
         if not self.directory.exists(PUBLISHED):
             return
         self.directory.delete(PUBLISHED)
@@ -163,6 +164,7 @@ class Outputs:
         """Write these tables from now on: whoever did so before writes nothing any more."""
         self._token = uuid.uuid4().hex
         self.directory.write_json({"token": self._token}, OWNER)
+        self.directory.delete(LANDING)
 
     def refuse_taken(self) -> None:
         """Refuse to go on where another run writes its tables."""

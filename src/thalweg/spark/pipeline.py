@@ -310,8 +310,12 @@ class Pipeline:
         """All stages, each with all of its shards; without rows, only the clock moves."""
         self._refuse_taken()
         self.outputs.clear(order.batch)
-        with told_plainly():
-            notes = self.engine.run(rows, order)
+        try:
+            with told_plainly():
+                notes = self.engine.run(rows, order)
+        except Exception:
+            self._refuse_taken()  # whoever has begun to write here has cleared away what had landed
+            raise
         expected = {(i, shard) for i, stage in enumerate(self.settings.stages) for shard in range(stage.shards)}
         found = [(note.stage, note.shard) for note in notes if note.stage >= 0]
         if sorted(found) != sorted(expected):
