@@ -35,6 +35,17 @@ class DamagedFile(InputError):
         super().__init__("checkpoint", f"{path} {what}: the checkpoint is damaged; {remedy}")
 
 
+class UnseenFile(InputError):
+    """What workers have written, and the driver does not see."""
+
+    def __init__(self, what: str, address: str) -> None:
+        super().__init__(
+            "out",
+            f"the workers have written {what} to {address}, and it is not there",
+            "tables and checkpoint must lie where the driver and all workers see the same files",
+        )
+
+
 def local_part(address: str) -> str:
     """The path in the address of a local file, as it stands there.
 

@@ -188,13 +188,13 @@ def _stored_as_words(column: Any, rows: int) -> bool:
 
 def _told(about: _Footing, groups: Sequence[_Group]) -> Footers | None:
     settings, columns = about.settings, about.columns
-    if not all(about.tells(group, name) for group in groups for name in _looked_at(settings)):
+    when, arrivals = _looked_at(settings), _arriving(settings)
+    if not all(about.tells(group, name) for group in groups for name in when):
         return None
     arrival = settings.header.arrival
     if arrival is not None and not all(group.fills(columns[arrival]) for group in groups):
         return None  # some rows arrive when they happen
-    arrivals = _arriving(settings)
-    firsts = [low for group in groups for low, _ in about.spans(group, _looked_at(settings))]
+    firsts = [low for group in groups for low, _ in about.spans(group, when)]
     lasts = [high for group in groups for _, high in about.spans(group, arrivals)]
     rows = sum(group.size for group in groups)
     seen = Survey(rows, min(firsts, default=None), max(lasts, default=None))

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from thalweg.io.errors import InputError
 from thalweg.spark.failures import told_plainly
-from thalweg.spark.files import Directory
+from thalweg.spark.files import Directory, UnseenFile
 from thalweg.spark.footers import Footers, are_simple, footers_of, may_tell
 from thalweg.spark.given import column_of, epoch
 from thalweg.spark.orders import LANDING
@@ -73,11 +72,7 @@ class Landing:
         """What was written. Of no rows there is a file too."""
         found = [name for name in self.directory.names(*self.place) if name.endswith(".parquet")]
         if not found:
-            raise InputError(
-                "out",
-                f"the workers have written rows to {self.directory.address}, and they are not there",
-                "tables must lie where the driver and all workers see the same files",
-            )
+            raise UnseenFile("a batch", self.directory.address)
         return ["/".join((self.directory.address, *self.place, name)) for name in found]
 
     def clear(self) -> None:

@@ -30,7 +30,7 @@ from thalweg.language.rules import Kind
 from thalweg.language.wording import counted
 from thalweg.spark.checkpoint import Commit, batch_name
 from thalweg.spark.failures import told_plainly
-from thalweg.spark.files import Directory
+from thalweg.spark.files import Directory, UnseenFile
 from thalweg.spark.orders import LANDING, staging
 
 if TYPE_CHECKING:
@@ -87,11 +87,7 @@ class Outputs:
         found = Counter(name for name, *_ in self.directory.below(*staging(batch)))
         unseen = {name for name, rows in tables.items() if rows} - set(found)
         if unseen:
-            raise InputError(
-                "out",
-                f"the workers have written {min(unseen)} to {self.directory.address}, and it is not there",
-                "tables and checkpoint must lie where the driver and all workers see the same files",
-            )
+            raise UnseenFile(min(unseen), self.directory.address)
         return found
 
     def together(self, before: Mapping[str, int], files: Mapping[str, int]) -> dict[str, int]:
